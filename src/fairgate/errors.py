@@ -1,0 +1,26 @@
+"""The one error a user's input can cause, and the words for it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """Something the user gave cannot be used.
+
+    The message is one sentence that names the argument, its value and what would be right; the
+    command line prints it and exits with code 2.
+    """
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Say that `name` is no known `kind`, and which name is nearest.
+
+    >>> print(unknown_name("task", "compass", ["german", "compas"]))
+    unknown task 'compass': did you mean 'compas'? Known: compas, german
+    """
+    known = sorted(known)
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return InputError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}")

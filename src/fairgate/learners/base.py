@@ -1,0 +1,107 @@
+"""What every learner is: settings in the constructor, memory made by `start`, two short methods."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from fairgate.errors import InputError
+from fairgate.learners.memory import VERSION, Memory, decode, encode
+from fairgate.problem import Signals
+from fairgate.settings import Array, Settings
+from fairgate.tasks import Task
+
+M = TypeVar("M", bound=Memory)
+
+
+class AnyLearner(Protocol):
+    """What a simulation needs of a learner; a user's own need not inherit from anything."""
+
+    def start(self, task: Task, replicates: int, rng: np.random.Generator) -> Any:
+        """Return a fresh memory."""
+
+    def propose(self, memory: Any) -> Array:
+        """Return the thresholds to play, (replicates, groups)."""
+
+    def observe(self, memory: Any, thresholds: Array, signals: Signals) -> None:
+        """Take in what playing `thresholds` revealed."""
+
+
+@dataclass(frozen=True)
+class Learner(Settings, ABC, Generic[M]):
+    """Base of the built-in learners: keeps the bookkeeping, so that a learner is its rule.
+
+    A subclass makes its memory in :meth:`remember` (from the common fields), picks a threshold for
+    each replicate in :meth:`choose`, and takes in the signals in :meth:`learn`. Memory is changed in place.
+
+    Attributes
+    ----------
+    memory_type
+        Class of its memory.
+    tier
+        What it may see: "A" is reward and residuals of what was played.
+    traces
+        Fields of its memory, one number a replicate each, that a run records every round.
+    """
+
+    memory_type: ClassVar[type[Memory]] = Memory
+    tier: ClassVar[str] = "A"
+    traces: ClassVar[tuple[str, ...]] = ()
+
+    def start(self, task: Task, replicates: int = 1, rng: np.random.Generator | None = None) -> M:
+        """Return a fresh memory for `replicates` independent loops."""
+        common: dict[str, Any] = {
+            "rng": rng if rng is not None else np.random.default_rng(),
+            "grid": task.thresholds,
+            "replicates": replicates,
+            "groups": task.environment.group_count,
+            "rounds": 0,
+        }
+        return self.remember(task, common)
+
+    def propose(self, memory: M) -> Array:
+        """Return the thresholds to play now, (replicates, groups)."""
+        return np.repeat(self.choose(memory)[:, None], memory.groups, axis=1)
+
+    def observe(self, memory: M, thresholds: Array, signals: Signals) -> None:
+        """Take in the signals of a round in which `thresholds` were played."""
+        self.learn(memory, thresholds, signals)
+        memory.rounds += 1
+
+    @abstractmethod
+    def remember(self, task: Task, common: Mapping[str, Any]) -> M:
+        """Make the memory a run starts with; `common` holds the fields of :class:`Memory`."""
+
+    @abstractmethod
+    def choose(self, memory: M) -> Array:
+        """Pick one shared threshold a replicate, (replicates,)."""
+
+    @abstractmethod
+    def learn(self, memory: M, thresholds: Array, signals: Signals) -> None:
+        """Change the memory by what the round revealed."""
+
+    def save(self, memory: M) -> dict[str, Any]:
+        """Return the memory as plain data for JSON, with a version number; see :meth:`load`."""
+        return {"version": VERSION, "learner": self.describe(), "memory": encode(vars(memory))}
+
+    def load(self, saved: Mapping[str, Any]) -> M:
+        """Return the memory that :meth:`save` gave; it goes on exactly as the saved one would have."""
+        if saved.get("version") != VERSION:
+            raise InputError(
+                f"the saved learner state has version {saved.get('version')!r}, "
+                f"but this fairgate reads version {VERSION}: save it again with this version"
+            )
+        if saved["learner"] != self.describe():
+            raise InputError(
+                f"the saved learner state belongs to {saved['learner']}, but is loaded into {self.describe()}"
+            )
+        return self.recall(decode(saved["memory"]))
+
+    def recall(self, fields: dict[str, Any]) -> M:
+        """Rebuild a memory from its fields."""
+        memory: Any = self.memory_type(**fields)
+        return memory  # type: ignore[no-any-return]

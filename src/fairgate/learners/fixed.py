@@ -1,0 +1,47 @@
+"""Fixed: always the same threshold, a control and the sweep's instrument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairgate.learners.base import Learner
+from fairgate.learners.memory import Memory
+from fairgate.problem import Signals
+from fairgate.settings import Array, Real
+from fairgate.tasks import Task
+
+
+@dataclass(frozen=True)
+class Fixed(Learner[Memory]):
+    """Play one threshold for ever.
+
+    Parameters
+    ----------
+    threshold
+        What to play; a sequence gives each replicate its own.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> run = fg.simulate(fg.load_task("mve-s"), fg.Fixed([-1.0, 1.0]), rounds=3, seeds=2)
+    >>> run.thresholds[:, :, 0]
+    array([[-1., -1., -1.],
+           [ 1.,  1.,  1.]])
+    """
+
+    threshold: Real
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
+        """Remember nothing of its own."""
+        return Memory(**common)
+
+    def choose(self, memory: Memory) -> Array:
+        """Play `threshold`."""
+        return np.broadcast_to(np.asarray(self.threshold, dtype=np.float64), (memory.replicates,))
+
+    def learn(self, memory: Memory, thresholds: Array, signals: Signals) -> None:
+        """Learn nothing."""

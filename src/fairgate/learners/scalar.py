@@ -1,0 +1,104 @@
+"""scalar: plug in a learner written in plain Python for one loop, without arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from fairgate.learners.base import Learner
+from fairgate.learners.memory import Memory, encode
+from fairgate.problem import Signals
+from fairgate.settings import Array
+from fairgate.tasks import Task
+
+
+class ScalarRule(Protocol):
+    """A learner of one loop: made as ``Rule(grid, rng, **options)``, keeping its memory in plain attributes."""
+
+    def propose(self) -> float:
+        """Return the threshold to play."""
+
+    def observe(self, threshold: float, reward: float, residuals: list[float]) -> None:
+        """Take in what playing `threshold` revealed."""
+
+
+@dataclass
+class ScalarMemory(Memory):
+    """One rule a replicate."""
+
+    rules: list[ScalarRule]
+
+
+@dataclass(frozen=True)
+class Scalar(Learner[ScalarMemory]):
+    """Runs one plain rule a replicate; made by :func:`scalar`."""
+
+    rule: type
+    options: Mapping[str, Any]
+
+    memory_type: ClassVar[type[Memory]] = ScalarMemory
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"scalar({self.rule.__name__}{options})"
+
+    def describe(self) -> dict[str, Any]:
+        """Return the rule's name and options."""
+        return {"kind": self.rule.__name__, **encode(dict(self.options))}
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ScalarMemory:
+        """Make one rule a replicate, each with random numbers of its own."""
+        generators = common["rng"].spawn(common["replicates"])
+        rules = [self.rule(task.thresholds.tolist(), rng, **self.options) for rng in generators]
+        return ScalarMemory(**common, rules=rules)
+
+    def choose(self, memory: ScalarMemory) -> Array:
+        """Ask every rule."""
+        return np.array([rule.propose() for rule in memory.rules], dtype=np.float64)
+
+    def learn(self, memory: ScalarMemory, thresholds: Array, signals: Signals) -> None:
+        """Tell every rule."""
+        told = zip(thresholds[:, 0].tolist(), signals.reward.tolist(), signals.residuals.T.tolist(), strict=True)
+        for rule, (threshold, reward, residuals) in zip(memory.rules, told, strict=True):
+            rule.observe(threshold, reward, residuals)
+
+    def save(self, memory: ScalarMemory) -> dict[str, Any]:
+        """Return the attributes of every rule as plain data."""
+        plain = ScalarMemory(**{**vars(memory), "rules": [vars(rule) for rule in memory.rules]})
+        return super().save(plain)
+
+    def recall(self, fields: dict[str, Any]) -> ScalarMemory:
+        """Rebuild every rule from its attributes."""
+        rules = []
+        for attributes in fields["rules"]:
+            rule = self.rule.__new__(self.rule)
+            vars(rule).update(attributes)
+            rules.append(rule)
+        return ScalarMemory(**{**fields, "rules": rules})
+
+
+def scalar(rule: type, **options: Any) -> Scalar:
+    """Make a learner from a plain class with ``propose()`` and ``observe(threshold, reward, residuals)``.
+
+    The class is called as ``rule(grid, rng, **options)`` once a replicate, with the grid as a list and a NumPy
+    random generator. If its attributes are arrays, generators and plain values, it can be saved and loaded.
+
+    >>> import fairgate as fg
+    >>> class Cautious:
+    ...     def __init__(self, grid, rng, patience=1):
+    ...         self.grid, self.arm, self.patience = grid, 0, patience
+    ...     def propose(self):
+    ...         return self.grid[self.arm]
+    ...     def observe(self, threshold, reward, residuals):
+    ...         if max(residuals) > 0 and self.arm < len(self.grid) - 1:
+    ...             self.arm += 1          # violated: be stricter from now on
+    >>> learner = fg.learners.scalar(Cautious, patience=2)
+    >>> learner
+    scalar(Cautious, patience=2)
+    >>> fg.simulate(fg.load_task("mve-s"), learner, rounds=50, seeds=3).thresholds.shape
+    (3, 50, 2)
+    """
+    return Scalar(rule, options)

@@ -1,0 +1,210 @@
+"""Problem: what is wanted (utility) and what is required (constraints), read off counts or probabilities alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.counts import Counts
+from fairgate.errors import InputError
+from fairgate.settings import (
+    Array,
+    NonNegative,
+    Settings,
+    Share,
+    common_replicates,
+    replicates_of,
+    rows_of,
+)
+
+
+class Signals(NamedTuple):
+    """What a round reveals: `reward` (…, replicates) and `residuals` (J, …, replicates); feasible is ≤ 0."""
+
+    reward: Array
+    residuals: Array
+
+
+ROUNDING = 1e-12
+"""How far above 0 a residual may lie and still count as met: the rounding of exact probabilities."""
+
+
+def is_feasible(residuals: Array) -> NDArray[np.bool_]:
+    """Whether every residual (J, …) is met, (…)."""
+    return np.asarray((residuals <= ROUNDING).all(axis=0))
+
+
+def violation(residuals: Array) -> Array:
+    """Sum of the positive parts of the residuals (J, …), (…)."""
+    return np.asarray(np.maximum(residuals, 0.0).sum(axis=0))
+
+
+class Reward(Protocol):
+    """Anything with a `reward`: the built-in :class:`Utility` or a user's own."""
+
+    def reward(self, counts: Counts) -> Array:
+        """Return the reward per person, (…, replicates)."""
+
+
+class Constraint(Protocol):
+    """Anything with `names` and `residuals`: a built-in constraint or a user's own.
+
+    `residuals(counts)` returns one array (…, replicates) a name, each ≤ 0 exactly when met.
+    """
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Return a short name for each residual."""
+
+    def residuals(self, counts: Counts) -> Sequence[Array]:
+        """Return one array (…, replicates) a name."""
+
+
+@dataclass(frozen=True)
+class Utility(Settings):
+    r"""Reward of accepting: 1 for a positive label, minus a cost for a negative one, per person of the batch.
+
+    .. math:: r(\theta) = \mathbb{E}[d \cdot (y - c_{fp} (1 - y))]
+
+    Parameters
+    ----------
+    false_positive_cost
+        Cost :math:`c_{fp}` of accepting somebody whose label is 0.
+
+    Examples
+    --------
+    >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 12 good and 3 bad accepted of 20
+    >>> Utility(false_positive_cost=2.0).reward(Counts(cells))
+    array([0.3])
+    """
+
+    false_positive_cost: NonNegative
+
+    def reward(self, counts: Counts) -> Array:
+        """Return the reward per person."""
+        good = counts.cells[..., 1, 1].sum(axis=-1)
+        bad = counts.cells[..., 0, 1].sum(axis=-1)
+        return np.asarray((good - np.asarray(self.false_positive_cost) * bad) / counts.total)
+
+
+@dataclass(frozen=True)
+class DemographicParity(Settings):
+    r"""Groups are accepted at nearly the same rate.
+
+    .. math:: g = \max_g acc_g - \min_g acc_g - \varepsilon \le 0
+
+    For two groups this is the paper's :math:`|acc_0 - acc_1| - \varepsilon`. A group with nobody in
+    the batch has no rate and is left out; with one group left the gap is 0.
+
+    Parameters
+    ----------
+    epsilon
+        Largest gap allowed.
+
+    Examples
+    --------
+    >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 60% and 90% accepted
+    >>> DemographicParity(epsilon=0.1).residuals(Counts(cells))[0].round(3)
+    array([0.2])
+    """
+
+    epsilon: Share
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Name of the residual."""
+        return ("parity",)
+
+    def residuals(self, counts: Counts) -> Sequence[Array]:
+        """Return the gap minus `epsilon`."""
+        if counts.group_count < 2:
+            raise InputError("DemographicParity compares groups and needs at least 2, got 1 group")
+        return (counts.gap - np.asarray(self.epsilon),)
+
+
+@dataclass(frozen=True)
+class ServiceRate(Settings):
+    r"""The overall acceptance rate lies in a window.
+
+    .. math:: g_{low} = \alpha_{min} - acc \le 0, \quad g_{high} = acc - \alpha_{max} \le 0
+
+    Parameters
+    ----------
+    low, high
+        Ends of the window; `low` must be below `high`.
+
+    Examples
+    --------
+    >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 75% accepted
+    >>> [residual.round(2) for residual in ServiceRate(low=0.3, high=0.7).residuals(Counts(cells))]
+    [array([-0.45]), array([0.05])]
+    """
+
+    low: Share
+    high: Share
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not np.all(np.asarray(self.low) < np.asarray(self.high)):
+            raise InputError(f"ServiceRate: the window is empty, low must be below high, got {self.low}:{self.high}")
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the two residuals."""
+        return ("service-low", "service-high")
+
+    def residuals(self, counts: Counts) -> Sequence[Array]:
+        """Return how far the acceptance rate is below and above the window."""
+        return (np.asarray(self.low) - counts.overall, counts.overall - np.asarray(self.high))
+
+
+@dataclass(frozen=True)
+class Problem(Settings):
+    """A utility to maximise and constraints to keep.
+
+    Parameters
+    ----------
+    utility
+        :class:`Utility`, or any object with ``reward(counts)``.
+    constraints
+        :class:`DemographicParity`, :class:`ServiceRate`, or any objects with ``names`` and
+        ``residuals(counts)``.
+
+    Examples
+    --------
+    >>> problem = Problem(Utility(1.0), [DemographicParity(0.1), ServiceRate(0.3, 0.7)])
+    >>> problem.names
+    ('parity', 'service-low', 'service-high')
+    >>> signals = problem.assess([[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]])
+    >>> signals.reward, signals.residuals[:, 0].round(2)
+    (array([0.45]), array([ 0.2 , -0.45,  0.05]))
+    """
+
+    utility: Reward
+    constraints: Sequence[Constraint] = field(default_factory=tuple)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all residuals, in order."""
+        return tuple(name for constraint in self.constraints for name in constraint.names)
+
+    def assess(self, cells: Any) -> Signals:
+        """Return reward and residuals of counts or exact probabilities, (…, replicates, groups, 2, 2)."""
+        counts = cells if isinstance(cells, Counts) else Counts(cells)
+        reward = self.utility.reward(counts)
+        residuals = [residual for constraint in self.constraints for residual in constraint.residuals(counts)]
+        return Signals(reward, np.array(residuals, dtype=np.float64).reshape(-1, *reward.shape))
+
+    @property
+    def replicates(self) -> int | None:
+        """How many replicates the parts are for, or None if they fit any number."""
+        return common_replicates({repr(part): replicates_of(part) for part in (self.utility, *self.constraints)})
+
+    def rows(self, index: slice) -> Self:
+        """Return the same problem for these replicates only."""
+        cut = [rows_of(constraint, index) for constraint in self.constraints]
+        return replace(self, utility=rows_of(self.utility, index), constraints=cut)

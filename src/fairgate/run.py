@@ -1,0 +1,200 @@
+"""Run: what happened in a simulation, its summary, and its file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.counts import Counts
+from fairgate.errors import InputError
+from fairgate.problem import Signals, is_feasible, violation
+from fairgate.settings import Array, whole_number
+
+TAIL = 200
+"""Rounds at the end of a run whose means are reported, as in the paper."""
+
+FORMAT = 1
+"""Version of the file a run is saved as; a reader refuses any other."""
+
+
+class Estimate(NamedTuple):
+    """Mean over replicates and their standard deviation (n − 1; NaN for a single replicate)."""
+
+    mean: float
+    sd: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4f}" if np.isnan(self.sd) else f"{self.mean:.4f} ± {self.sd:.4f}"
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """What happened: arrays over replicates (R) × rounds (T).
+
+    Attributes
+    ----------
+    thresholds
+        Played, (R, T, G).
+    counts
+        People by group × label × decision, (R, T, G, 2, 2).
+    probabilities
+        The same cells' exact probabilities given the state of the round, (R, T, G, 2, 2).
+    batch, population
+        Signals read off `counts` (what the learner saw, and what the paper reports) and off `probabilities` (the
+        truth): `reward` (R, T) and `residuals` (J, R, T).
+    traces
+        What the learner wished to be recorded, (R, T) each.
+    names
+        Names of the J residuals.
+    settings
+        Task, learner, rounds, seeds, seed and batch size, as plain data.
+    """
+
+    thresholds: Array
+    counts: NDArray[np.int32]
+    probabilities: Array
+    batch: Signals
+    population: Signals
+    traces: Mapping[str, Array]
+    names: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        replicates, rounds, groups = self.thresholds.shape
+        return f"Run({self.settings['task']['name']}: {replicates} replicates × {rounds} rounds, {groups} groups)"
+
+    @property
+    def replicates(self) -> int:
+        """Number of replicates."""
+        return self.thresholds.shape[0]
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return self.thresholds.shape[1]
+
+    @cached_property
+    def batch_gap(self) -> Array:
+        """Gap between the groups' acceptance rates in each batch, (R, T): biased up by sampling noise."""
+        return Counts(self.counts).gap
+
+    @cached_property
+    def population_gap(self) -> Array:
+        """Exact gap between the groups' acceptance rates, (R, T)."""
+        return Counts(self.probabilities).gap
+
+    def per_replicate(self, tail: int = TAIL) -> dict[str, Array]:
+        """Return each summary figure for every replicate, (R,).
+
+        Tail means over the last `tail` rounds, except the violations, which are summed over all rounds: V_T = Σ_t Σ_j
+        max(g_jt, 0). `feasible` is the share of tail rounds in which the population meets every constraint.
+        """
+        tail = whole_number("tail", tail, 1)
+        if tail > self.rounds:
+            raise InputError(
+                f"tail is the last {tail} rounds, but the run has only {self.rounds}: choose a shorter tail"
+            )
+        last = slice(self.rounds - tail, None)
+        return {
+            "reward": self.batch.reward[:, last].mean(axis=1),
+            "gap": self.batch_gap[:, last].mean(axis=1),
+            "violation": violation(self.batch.residuals).sum(axis=1),
+            "population_reward": self.population.reward[:, last].mean(axis=1),
+            "population_gap": self.population_gap[:, last].mean(axis=1),
+            "population_violation": violation(self.population.residuals).sum(axis=1),
+            "acceptance": Counts(self.probabilities[:, last]).overall.mean(axis=1),
+            "feasible": is_feasible(self.population.residuals[..., last]).mean(axis=1),
+        }
+
+    def summary(self, tail: int = TAIL) -> dict[str, Estimate]:
+        """Return mean ± sd over replicates of every figure of :meth:`per_replicate`.
+
+        >>> import fairgate as fg
+        >>> run = fg.simulate(fg.load_task("mve-s"), fg.OFS(), rounds=300, seeds=5)
+        >>> sorted(run.summary())[:4]
+        ['acceptance', 'feasible', 'gap', 'population_gap']
+        """
+        many = self.replicates > 1
+        return {
+            name: Estimate(float(values.mean()), float(values.std(ddof=1)) if many else float("nan"))
+            for name, values in self.per_replicate(tail).items()
+        }
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the run as long columns, one row a replicate and round."""
+        replicates, rounds, groups = self.thresholds.shape
+        columns: dict[str, NDArray[Any]] = {
+            "replicate": np.repeat(np.arange(replicates, dtype=np.int32), rounds),
+            "round": np.tile(np.arange(1, rounds + 1, dtype=np.int32), replicates),
+        }
+        cells = [(g, y, d) for g in range(groups) for y in (0, 1) for d in (0, 1)]
+        columns |= {f"threshold_{g}": self.thresholds[:, :, g].ravel() for g in range(groups)}
+        columns |= {f"count_{g}{y}{d}": self.counts[:, :, g, y, d].ravel() for g, y, d in cells}
+        columns |= {f"probability_{g}{y}{d}": self.probabilities[:, :, g, y, d].ravel() for g, y, d in cells}
+        for kind, signals in (("batch", self.batch), ("population", self.population)):
+            columns[f"{kind}_reward"] = signals.reward.ravel()
+            columns |= {f"{kind}_residual_{j}": signals.residuals[j].ravel() for j in range(len(self.names))}
+        return columns | {f"trace_{name}": values.ravel() for name, values in self.traces.items()}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run as a Parquet file, one row a replicate and round, with its settings in the file's metadata.
+
+        Written beside its place first and moved there whole, so that an interruption leaves no half a file.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = Path(path)
+        header = {"format": FORMAT, "names": self.names, "shape": self.thresholds.shape, "settings": self.settings}
+        table = pa.table(self.columns()).replace_schema_metadata({"fairgate": json.dumps(header)})
+        unfinished = path.with_name(path.name + ".part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(table, unfinished, compression="zstd")
+            os.replace(unfinished, path)
+        except OSError as error:
+            raise InputError(f"cannot write the run to {path}: {error.strerror or error}") from None
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Read a run that :meth:`save` wrote."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.read_table(path)
+            header = json.loads((table.schema.metadata or {})[b"fairgate"])
+        except (OSError, pa.ArrowInvalid, KeyError) as error:
+            raise InputError(f"{path} is no saved run: {error}") from None
+        if header["format"] != FORMAT:
+            raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
+        replicates, rounds, groups = header["shape"]
+        column = {name: table[name].to_numpy().reshape(replicates, rounds) for name in table.column_names}
+
+        def cells(kind: str) -> NDArray[Any]:
+            flat = [column[f"{kind}_{g}{y}{d}"] for g in range(groups) for y in (0, 1) for d in (0, 1)]
+            return np.stack(flat, axis=-1).reshape(replicates, rounds, groups, 2, 2)
+
+        def signals(kind: str) -> Signals:
+            residuals = [column[f"{kind}_residual_{j}"] for j in range(len(header["names"]))]
+            return Signals(column[f"{kind}_reward"], np.array(residuals).reshape(-1, replicates, rounds))
+
+        return cls(
+            thresholds=np.stack([column[f"threshold_{g}"] for g in range(groups)], axis=-1),
+            counts=cells("count"),
+            probabilities=cells("probability"),
+            batch=signals("batch"),
+            population=signals("population"),
+            traces={name.removeprefix("trace_"): column[name] for name in column if name.startswith("trace_")},
+            names=tuple(header["names"]),
+            settings=header["settings"],
+        )

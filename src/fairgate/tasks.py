@@ -1,0 +1,121 @@
+"""Tasks: a named environment, problem and grid; the paper's five are read from ``presets.toml`` beside this file."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairgate.data import load_dataset, scores
+from fairgate.environments import Environment, GaussianScores, ScorePools
+from fairgate.errors import InputError, unknown_name
+from fairgate.problem import Constraint, DemographicParity, Problem, ServiceRate, Utility
+from fairgate.settings import Array, Settings, as_floats, common_replicates
+
+
+@dataclass(frozen=True)
+class Task(Settings):
+    """What a learner is set to do: an environment, a problem and the grid of thresholds to choose from.
+
+    Parameters
+    ----------
+    environment
+        Who arrives, and how decisions change who arrives next.
+    problem
+        What is wanted and what is required.
+    grid
+        Thresholds to choose from, increasing. Learners that search an interval use its two ends.
+    name
+        For tables and files.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> env = fg.environments.ScorePools([0, 1, 2, 3], [0, 1, 0, 1], [0, 0, 1, 1])
+    >>> fg.Task(environment=env, problem=fg.Problem(fg.Utility(1.0)), grid=[0.0, 1.5, 3.0], name="mine")
+    Task(mine: ScorePools(4 people, 2 groups, split=0.5, floor=0.1, ceiling=0.9, rate=0.1), 3 thresholds)
+    """
+
+    environment: Environment
+    problem: Problem
+    grid: ArrayLike
+    name: str = "custom"
+
+    def __post_init__(self) -> None:
+        thresholds = as_floats("Task: grid", self.grid, ndim=1)
+        if (np.diff(thresholds) <= 0).any():
+            raise InputError("Task: grid must be strictly increasing, got a threshold that is not above the one before")
+        replicates = self.replicates or 1
+        start = self.environment.start(replicates)
+        middle = np.full_like(start, thresholds[len(thresholds) // 2])
+        self.problem.assess(self.environment.probabilities(start, middle))  # problem and environment must fit
+
+    def __repr__(self) -> str:
+        return f"Task({self.name}: {self.environment}, {np.size(self.grid)} thresholds)"
+
+    @functools.cached_property
+    def thresholds(self) -> Array:
+        """The grid as an array (K,)."""
+        return np.asarray(self.grid, dtype=np.float64)
+
+    @property
+    def replicates(self) -> int | None:
+        """How many replicates the settings are for, or None if they fit any number."""
+        return common_replicates(
+            {"the environment": self.environment.replicates, "the problem": self.problem.replicates}
+        )
+
+    def rows(self, index: slice) -> Self:
+        """Return the same task for these replicates only."""
+        return replace(self, environment=self.environment.rows(index), problem=self.problem.rows(index))
+
+
+@functools.cache
+def presets() -> dict[str, Any]:
+    """Read every number chosen for the paper's tasks, by task name, from ``presets.toml``."""
+    text = resources.files("fairgate").joinpath("presets.toml").read_text(encoding="utf-8")
+    tables = tomllib.loads(text)
+    return {name: _inherit(tables, name) for name in tables}
+
+
+def _inherit(tables: dict[str, Any], name: str) -> dict[str, Any]:
+    """Fill a preset from the one it is `like`; its own numbers win."""
+    own = tables[name]
+    if "like" not in own:
+        return dict(own)
+    merged = _inherit(tables, own["like"])
+    for key, value in own.items():
+        merged[key] = {**merged[key], **value} if isinstance(value, dict) and key in merged else value
+    return merged
+
+
+@functools.cache
+def load_task(name: str) -> Task:
+    """Load one of the paper's tasks: ``mve-s``, ``german``, ``compas``, ``german-strict`` or ``compas-strict``.
+
+    >>> load_task("german").problem.constraints
+    [DemographicParity(epsilon=0.02), ServiceRate(low=0.3, high=0.99)]
+    """
+    if name not in presets():
+        raise unknown_name("task", name, presets())
+    preset = presets()[name]
+    settings, grid = preset["environment"], preset["grid"]
+    environment: Environment
+    if "dataset" in preset:
+        dataset = load_dataset(preset["dataset"])
+        environment = ScorePools(scores(dataset), dataset.labels, dataset.groups, **settings)
+    else:
+        environment = GaussianScores(**settings)
+    return Task(environment, _problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name)
+
+
+def _problem(false_positive_cost: float, epsilon: float, service: list[float] | None = None) -> Problem:
+    constraints: list[Constraint] = [DemographicParity(epsilon)]
+    if service:
+        constraints.append(ServiceRate(*service))
+    return Problem(Utility(false_positive_cost), constraints)
