@@ -1,4 +1,4 @@
-"""fairgate: choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
+"""Choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
 
 from fairgate import environments, learners
 from fairgate.counts import Counts

@@ -6,7 +6,7 @@ probabilities, so batch signals, population truth and the oracle can never disag
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairgate.errors import InputError
 from fairgate.settings import Array
 
-Cells = NDArray[np.float64] | NDArray[np.int64]
+Cells = NDArray[Any]
 
 
 class Counts:
@@ -63,23 +63,28 @@ class Counts:
     @cached_property
     def total(self) -> Array:
         """All people of all groups, (…,)."""
-        return np.asarray(self.people.sum(axis=-1))
+        return across_groups(np.add, self.people)
 
     @cached_property
     def rates(self) -> Array:
         """Acceptance rate of each group, (…, groups); NaN for a group with nobody in the batch."""
         unknown = np.full(self.people.shape, np.nan)
-        return np.divide(self.accepted, self.people, out=unknown, where=self.people > 0)
+        return np.asarray(np.divide(self.accepted, self.people, out=unknown, where=self.people > 0))
 
     @cached_property
     def overall(self) -> Array:
         """Acceptance rate of everybody, (…,)."""
-        return np.asarray(self.accepted.sum(axis=-1) / self.total)
+        return np.asarray(across_groups(np.add, self.accepted) / self.total)
 
     @cached_property
     def gap(self) -> Array:
         """Largest minus smallest acceptance rate among the groups present, (…,); 0 if only one is."""
-        return np.asarray(np.fmax.reduce(self.rates, axis=-1) - np.fmin.reduce(self.rates, axis=-1))
+        return np.asarray(across_groups(np.fmax, self.rates) - across_groups(np.fmin, self.rates))
+
+
+def across_groups(operation: np.ufunc, values: Cells) -> Array:
+    """Combine the groups, the last axis of `values`: what ``operation.reduce`` does, several times as fast for few."""
+    return np.asarray(reduce(operation, (values[..., group] for group in range(values.shape[-1]))))
 
 
 def draw(probabilities: Array, people: int, rng: np.random.Generator) -> NDArray[np.int64]:

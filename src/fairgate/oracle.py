@@ -9,7 +9,7 @@ import numpy as np
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.learners import Fixed
-from fairgate.problem import Signals, is_feasible, violation
+from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
 from fairgate.tasks import Task
@@ -77,18 +77,12 @@ class Oracle:
 def exact_sweep(task: Task, thresholds: Array) -> Sweep:
     """Return the exact steady-state figures of shared fixed thresholds (K,)."""
     if task.replicates not in (None, 1):
-        raise InputError(
-            f"the oracle needs a task with one setting, but this one has {task.replicates}: cut it by rows"
-        )
+        raise InputError(f"the oracle needs one setting, but the task has {task.replicates}: cut it by rows")
     shared = np.repeat(np.asarray(thresholds, dtype=np.float64)[:, None], task.environment.group_count, axis=1)
     state = task.environment.steady_state(shared)
     counts = Counts(task.environment.probabilities(state, shared))
-    return _sweep(shared[:, 0], counts, task.problem.assess(counts))
-
-
-def _sweep(thresholds: Array, counts: Counts, signals: Signals) -> Sweep:
-    gap = counts.gap if counts.group_count > 1 else np.zeros(len(thresholds))
-    return Sweep(thresholds, signals.reward, gap, counts.overall, signals.residuals)
+    reward, residuals = task.problem.assess(counts)
+    return Sweep(shared[:, 0], reward, counts.gap, counts.overall, residuals)
 
 
 def oracle(task: Task) -> Oracle:

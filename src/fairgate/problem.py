@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import Counts
+from fairgate.counts import Counts, across_groups
 from fairgate.errors import InputError
 from fairgate.settings import (
     Array,
@@ -86,8 +86,8 @@ class Utility(Settings):
 
     def reward(self, counts: Counts) -> Array:
         """Return the reward per person."""
-        good = counts.cells[..., 1, 1].sum(axis=-1)
-        bad = counts.cells[..., 0, 1].sum(axis=-1)
+        good = across_groups(np.add, counts.cells[..., 1, 1])
+        bad = across_groups(np.add, counts.cells[..., 0, 1])
         return np.asarray((good - np.asarray(self.false_positive_cost) * bad) / counts.total)
 
 

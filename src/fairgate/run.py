@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,12 +73,12 @@ class Run:
     @property
     def replicates(self) -> int:
         """Number of replicates."""
-        return self.thresholds.shape[0]
+        return len(self.thresholds)
 
     @property
     def rounds(self) -> int:
         """Number of rounds."""
-        return self.thresholds.shape[1]
+        return int(self.thresholds.shape[1])
 
     @cached_property
     def batch_gap(self) -> Array:
@@ -99,9 +98,7 @@ class Run:
         """
         tail = whole_number("tail", tail, 1)
         if tail > self.rounds:
-            raise InputError(
-                f"tail is the last {tail} rounds, but the run has only {self.rounds}: choose a shorter tail"
-            )
+            raise InputError(f"tail is the last {tail} rounds, but the run has {self.rounds}: choose a shorter tail")
         last = slice(self.rounds - tail, None)
         return {
             "reward": self.batch.reward[:, last].mean(axis=1),
@@ -159,7 +156,7 @@ class Run:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(table, unfinished, compression="zstd")
-            os.replace(unfinished, path)
+            unfinished.replace(path)
         except OSError as error:
             raise InputError(f"cannot write the run to {path}: {error.strerror or error}") from None
         return path

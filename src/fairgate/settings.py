@@ -79,7 +79,7 @@ def whole_number(name: str, value: int, low: int, why: str = "") -> int:
 
 
 @functools.cache
-def _ranges(cls: type) -> dict[str, Between]:
+def _ranges(cls: Any) -> dict[str, Between]:
     """Annotated number fields of a settings class, with their ranges."""
     hints = get_type_hints(cls, include_extras=True)
     found = {}
@@ -105,7 +105,7 @@ class Settings:
     """
 
     def __post_init__(self) -> None:
-        for name, between in _ranges(type(self)).items():
+        for name, between in self._numbers().items():
             value = getattr(self, name)
             try:
                 array = np.asarray(value, dtype=np.float64)
@@ -115,8 +115,12 @@ class Settings:
                 raise InputError(f"{type(self).__name__}: {name} must be {between}, got {value!r}")
         _ = self.replicates  # numbers of different lengths are refused at once
 
+    def _numbers(self) -> dict[str, Between]:
+        kind: Any = type(self)
+        return _ranges(kind)
+
     def _varying(self) -> Iterator[tuple[str, Array]]:
-        for name in _ranges(type(self)):
+        for name in self._numbers():
             value = getattr(self, name)
             if np.ndim(value) == 1:
                 yield name, np.asarray(value, dtype=np.float64)

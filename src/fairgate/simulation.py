@@ -78,8 +78,10 @@ def simulate(
         for part in Parallel(n_jobs=workers, return_as="generator")(delayed(_block)(*job, None) for job in jobs):
             parts.append(part)
             if progress is not None:
-                progress(rounds * part["thresholds"].shape[1])
-    joined = {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
+                progress(rounds * len(part["thresholds"]))
+    joined = parts[0]
+    if len(parts) > 1:
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in joined}
     return _assess(task, learner, joined, {"rounds": rounds, "seeds": replicates, "seed": seed, "batch": batch})
 
 
@@ -93,37 +95,38 @@ def _block(
     number: int,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    """Run the loop for one block of replicates; every array has axes (rounds, replicates, …)."""
+    """Run the loop for one block of replicates; every array has axes (replicates, rounds, …)."""
     task, learner = task.rows(block), rows_of(learner, block)
     nature, own = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
     rng = np.random.default_rng(nature)
     environment, problem = task.environment, task.problem
-    shape = (rounds, block.stop - block.start, environment.group_count)
+    replicates = block.stop - block.start
+    shape = (replicates, rounds, environment.group_count)
     traces: tuple[str, ...] = getattr(learner, "traces", ())
     kept: dict[str, Any] = {
         "thresholds": np.empty(shape),
         "counts": np.empty((*shape, 2, 2), dtype=np.int32),
         "probabilities": np.empty((*shape, 2, 2)),
-        **{name: np.empty(shape[:2]) for name in traces},
+        **{name: np.empty((replicates, rounds)) for name in traces},
     }
-    memory = learner.start(task, shape[1], np.random.default_rng(own))
-    state = environment.start(shape[1])
+    memory = learner.start(task, replicates, np.random.default_rng(own))
+    state = environment.start(replicates)
     for t in range(rounds):
         thresholds = learner.propose(memory)
-        _check_thresholds(learner, thresholds, shape[1:])
+        _check_thresholds(learner, thresholds, shape[::2])
         probabilities = environment.probabilities(state, thresholds)
         counts = Counts(draw(probabilities, batch, rng))
-        kept["thresholds"][t] = thresholds
-        kept["counts"][t] = counts.cells
-        kept["probabilities"][t] = probabilities
+        kept["thresholds"][:, t] = thresholds
+        kept["counts"][:, t] = counts.cells
+        kept["probabilities"][:, t] = probabilities
         for name in traces:
-            kept[name][t] = getattr(memory, name)
+            kept[name][:, t] = getattr(memory, name)
         learner.observe(memory, thresholds, problem.assess(counts))
         state = environment.update(state, counts)
         if progress is not None and (t + 1) % 100 == 0:
-            progress(100 * shape[1])
+            progress(100 * replicates)
     if progress is not None:
-        progress(rounds % 100 * shape[1])
+        progress(rounds % 100 * replicates)
     return kept
 
 
@@ -135,21 +138,21 @@ def _check_thresholds(learner: AnyLearner, thresholds: Array, shape: tuple[int, 
 
 
 def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dict[str, Any]) -> Run:
-    """Read batch and population signals off everything kept, and put replicates first."""
+    """Read batch and population signals off everything kept."""
 
     def signals(cells: Array) -> Signals:
-        reward, residuals = task.problem.assess(cells)
-        return Signals(reward.T, residuals.transpose(0, 2, 1))
+        reward, residuals = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
+        return Signals(np.ascontiguousarray(reward.T), np.ascontiguousarray(residuals.swapaxes(1, 2)))
 
     basic = ("thresholds", "counts", "probabilities")
     described = learner.describe() if isinstance(learner, Settings) else repr(learner)
     return Run(
-        thresholds=kept["thresholds"].swapaxes(0, 1),
-        counts=kept["counts"].swapaxes(0, 1),
-        probabilities=kept["probabilities"].swapaxes(0, 1),
+        thresholds=kept["thresholds"],
+        counts=kept["counts"],
+        probabilities=kept["probabilities"],
         batch=signals(kept["counts"]),
         population=signals(kept["probabilities"]),
-        traces={name: kept[name].T for name in kept if name not in basic},
+        traces={name: kept[name] for name in kept if name not in basic},
         names=task.problem.names,
         settings={"task": task.describe(), "learner": described, **settings},
     )

@@ -18,7 +18,7 @@ from fairgate.problem import Constraint, DemographicParity, Problem, ServiceRate
 from fairgate.settings import Array, Settings, as_floats, common_replicates
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Task(Settings):
     """What a learner is set to do: an environment, a problem and the grid of thresholds to choose from.
 

@@ -6,16 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.interpolate import BSpline, RectBivariateSpline, make_interp_spline
-from scipy.optimize import elementwise
 from scipy.special import expit, ndtr
 
 from fairgate.counts import Counts
 from fairgate.environments.base import Environment, State, check_shares, joint
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
+
+if TYPE_CHECKING:  # slow to import: only those who use this environment pay for them
+    from scipy.interpolate import BSpline, RectBivariateSpline
 
 REACH = 8.5
 """Standard deviations beyond which nobody is found: P(|z| > 8.5) < 2e-17."""
@@ -160,6 +162,8 @@ class GaussianScores(Environment):
 
     def steady_state(self, thresholds: Array) -> State:
         """Return the means that solve μ = means + gain · (P(s ≥ θ) − ½)."""
+        from scipy.optimize import elementwise
+
         thresholds = np.asarray(thresholds, dtype=np.float64)
         gain = np.broadcast_to(self._gain, thresholds.shape)
 
@@ -193,19 +197,34 @@ class GaussianScores(Environment):
     @cached_property
     def _tables(self) -> list[tuple[BSpline, RectBivariateSpline]]:
         """For each group quintic splines through exact values of P(y=1) over μ and P(y=1, s ≥ θ) over (μ, θ)."""
+        from scipy.interpolate import RectBivariateSpline, make_interp_spline
+
         tables = []
         for mean, sd in zip(self._means, self._sd, strict=True):
-            spacing = 0.06 * min(sd, 1.0 / max(abs(self.slope), 1e-9))
+            spacing = 0.06 * min(sd, 2.0 / max(abs(self.slope), 1e-9))
             edge = REACH * sd + self._reach
             mu = np.linspace(mean - self._reach, mean + self._reach, max(8, math.ceil(2 * self._reach / spacing)))
             theta = np.linspace(mean - edge, mean + edge, math.ceil(2 * edge / spacing))
-            exact = positive_mass(mu[:, None], theta[None, :], sd, self.slope, self.midpoint)
+            exact = self._masses(mu, theta, sd)
             tables.append((make_interp_spline(mu, exact[:, 0], k=5), RectBivariateSpline(mu, theta, exact, kx=5, ky=5)))
         return tables
 
+    def _masses(self, mu: Array, theta: Array, sd: float) -> Array:
+        """P(y=1, s ≥ θ) for all pairs of `mu` and increasing `theta`: sums of integrals between neighbours."""
+        nodes, weights = np.polynomial.legendre.leggauss(8)
+        width = np.diff(theta)[:, None]
+        scores = theta[:-1, None] + 0.5 * width * (1.0 + nodes)
+        labelled = 0.5 * width * weights * expit(self.slope * (scores - self.midpoint))
+        density = PEAK / sd * np.exp(-0.5 * ((scores - mu[:, None, None]) / sd) ** 2)
+        between = (density * labelled).sum(axis=2)
+        above = between[:, ::-1].cumsum(axis=1)[:, ::-1]
+        return np.pad(above, ((0, 0), (0, 1)))
+
 
 def positive_mass(mu: Array, theta: Array, sd: Array | float, slope: float, midpoint: float, refine: int = 1) -> Array:
-    r"""Integrate :math:`P(y=1, s \ge \theta) = \int_\theta^\infty N(s; \mu, \sigma^2)\, sigmoid(slope (s - midpoint))\, ds`.
+    r"""Integrate the probability of being above a threshold with label 1.
+
+    .. math:: P(y=1, s \ge \theta) = \int_\theta^\infty N(s; \mu, \sigma^2)\, sigmoid(slope (s - midpoint))\, ds
 
     Gauss–Legendre quadrature whose number of nodes grows with the steepness of the sigmoid; error
     below 1e-8. `refine` multiplies the nodes, to check that claim.

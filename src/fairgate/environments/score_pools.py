@@ -13,7 +13,7 @@ from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScorePools(Environment):
     r"""Applicants drawn from a table of real people; acceptance brings more of a group's better half.
 
@@ -152,7 +152,7 @@ class ScorePools(Environment):
         return np.where(np.isnan(moved), state, np.clip(moved, 0.0, 1.0))
 
     def steady_state(self, thresholds: Array) -> State:
-        """Return the weights that solve w = floor + (ceiling − floor) · acc(w), which is linear in w, clipped to [0, 1]."""
+        """Return the weights that solve w = floor + (ceiling − floor) · acc(w), linear in w, clipped to [0, 1]."""
         floor, span = self._target()
         thresholds = np.asarray(thresholds, dtype=np.float64)
         none = self._mixed(np.zeros_like(thresholds), thresholds)[..., 0]

@@ -75,7 +75,7 @@ class BanditGradient(Learner[GradientMemory]):
 
     def reach(self, memory: GradientMemory) -> Array:
         """Distance from the centre that is played: `radius`, or half the grid's interval if that is less."""
-        return np.minimum(np.asarray(self.radius), 0.5 * (memory.grid[-1] - memory.grid[0]))
+        return np.asarray(np.minimum(self.radius, 0.5 * (memory.grid[-1] - memory.grid[0])))
 
     def project(self, memory: GradientMemory, centre: Array) -> Array:
         """Bring the centre back to where both points played around it lie in the grid's interval."""
@@ -84,7 +84,7 @@ class BanditGradient(Learner[GradientMemory]):
 
     def choose(self, memory: GradientMemory) -> Array:
         """Play to a random side of the centre."""
-        memory.sign = 2.0 * memory.rng.integers(2, size=memory.replicates) - 1.0
+        memory.sign = np.where(memory.rng.integers(2, size=memory.replicates) == 1, 1.0, -1.0)
         return np.asarray(memory.centre + self.reach(memory) * memory.sign)
 
     def loss(self, memory: GradientMemory, signals: Signals) -> Array:

@@ -90,9 +90,11 @@ class Learner(Settings, ABC, Generic[M]):
 
     def load(self, saved: Mapping[str, Any]) -> M:
         """Return the memory that :meth:`save` gave; it goes on exactly as the saved one would have."""
-        if saved.get("version") != VERSION:
+        if not saved.keys() >= {"version", "learner", "memory"}:
+            raise InputError(f"this is no saved learner state: it has {sorted(saved)}, not version, learner and memory")
+        if saved["version"] != VERSION:
             raise InputError(
-                f"the saved learner state has version {saved.get('version')!r}, "
+                f"the saved learner state has version {saved['version']!r}, "
                 f"but this fairgate reads version {VERSION}: save it again with this version"
             )
         if saved["learner"] != self.describe():

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairgate.environments import GaussianScores
 from fairgate.learners.base import Learner
-from fairgate.problem import DemographicParity, Problem, ServiceRate, Utility
+from fairgate.problem import Constraint, DemographicParity, Problem, ServiceRate, Utility
 from fairgate.settings import Array
 from fairgate.tasks import Task
 
@@ -55,7 +55,7 @@ def _task(groups: int, arms: int) -> Task:
         rate=0.2,
     )
     grid = np.linspace(-2.0, 2.0, arms) if arms > 1 else [0.0]
-    constraints = [ServiceRate(0.2, 0.8), *([DemographicParity(0.1)] if groups > 1 else [])]
+    constraints: list[Constraint] = [ServiceRate(0.2, 0.8), *([DemographicParity(0.1)] if groups > 1 else [])]
     return Task(environment, Problem(Utility(1.0), constraints), grid, "check")
 
 

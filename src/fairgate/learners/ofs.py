@@ -86,7 +86,7 @@ class OFS(Learner[OFSMemory]):
         width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
         radius = np.sqrt(width[..., None] / np.maximum(1.0, memory.plays))
         upper = memory.residuals + radius
-        feasible = (upper <= 0.0).all(axis=0)
+        feasible = upper.max(axis=0, initial=-np.inf) <= 0.0
         memory.feasible = feasible.sum(axis=1)
         chosen = np.maximum(upper, 0.0).sum(axis=0).argmin(axis=1)
         some = memory.feasible > 0
@@ -99,9 +99,10 @@ class OFS(Learner[OFSMemory]):
 
     def learn(self, memory: OFSMemory, thresholds: Array, signals: Signals) -> None:
         """Update the played threshold's count and means (line 10)."""
-        row = np.arange(memory.replicates)
         arm = np.searchsorted(memory.grid, thresholds[:, 0])
-        memory.plays[row, arm] += 1.0
-        plays = memory.plays[row, arm]
-        memory.rewards[row, arm] += (signals.reward - memory.rewards[row, arm]) / plays
-        memory.residuals[:, row, arm] += (signals.residuals - memory.residuals[:, row, arm]) / plays
+        played = np.arange(memory.replicates) * len(memory.grid) + arm  # places in a flattened (R, K)
+        memory.plays.ravel()[played] += 1.0
+        plays = memory.plays.ravel()[played]
+        for means, seen in zip((memory.rewards, *memory.residuals), (signals.reward, *signals.residuals), strict=True):
+            flat = means.ravel()
+            flat[played] += (seen - flat[played]) / plays

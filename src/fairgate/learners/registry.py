@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from fairgate.errors import InputError, unknown_name
@@ -49,5 +50,5 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     try:
         return LEARNERS[kind](**settings)
     except TypeError:
-        known = [key for key in LEARNERS[kind].__dataclass_fields__]
+        known = [field.name for field in dataclasses.fields(LEARNERS[kind])]
         raise InputError(f"learner {name!r} takes the settings {', '.join(known) or '(none)'}") from None

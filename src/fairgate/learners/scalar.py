@@ -74,7 +74,7 @@ class Scalar(Learner[ScalarMemory]):
         """Rebuild every rule from its attributes."""
         rules = []
         for attributes in fields["rules"]:
-            rule = self.rule.__new__(self.rule)
+            rule: ScalarRule = object.__new__(self.rule)
             vars(rule).update(attributes)
             rules.append(rule)
         return ScalarMemory(**{**fields, "rules": rules})

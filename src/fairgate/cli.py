@@ -1,0 +1,192 @@
+"""The command line: ``fairgate run``, ``fairgate reproduce``, ``fairgate list``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import fairgate as fg
+from fairgate.errors import InputError
+from fairgate.experiments import table1
+from fairgate.experiments.output import prepare_folder, write_text
+from fairgate.learners import LEARNERS
+from fairgate.progress import progress
+from fairgate.run import TAIL, Estimate
+from fairgate.settings import whole_number
+from fairgate.tasks import presets
+
+app = typer.Typer(
+    help="Choose a decision threshold online, under fairness and service constraints, in a world that answers back.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Rounds = Annotated[int, typer.Option(help="Rounds a loop.")]
+Seeds = Annotated[int, typer.Option(help="Independent loops a learner.")]
+Seed = Annotated[int, typer.Option(help="Root of all random numbers.")]
+Batch = Annotated[int, typer.Option(help="People a round.")]
+Tail = Annotated[int, typer.Option(help="Rounds at the end over which means are taken.")]
+Workers = Annotated[int, typer.Option(help="Processes; results do not depend on it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"fairgate {fg.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hold the options of the program itself."""
+
+
+def check_size(rounds: int, tail: int, seed: int, **others: int) -> None:
+    """Refuse numbers no run can have, before anything is begun."""
+    whole_number("--seed", seed, 0)
+    for name, value in {"rounds": rounds, "tail": tail, **others}.items():
+        whole_number(f"--{name}", value, 1)
+    if tail > rounds:
+        raise InputError(f"--rounds {rounds} is shorter than the tail of {tail} rounds that is reported: ask for more")
+
+
+@app.command(epilog="Example: fairgate run compas ofs primal-dual --rounds 3000 --seeds 10")
+def run(
+    task: Annotated[str, typer.Argument(help="A task: see `fairgate list`.")],
+    learner: Annotated[list[str], typer.Argument(help="Learners, such as ofs or ofs:c=0.1,exploration=0.")],
+    rounds: Rounds = 3000,
+    seeds: Seeds = 10,
+    seed: Seed = 0,
+    batch: Batch = 256,
+    tail: Tail = TAIL,
+    workers: Workers = 1,
+    as_json: AsJson = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for each run as Parquet, and summary.json.")] = None,
+) -> None:
+    """Run learners on a task in the closed loop and compare them with the oracle."""
+    chosen = fg.load_task(task)
+    learners = {name: fg.load_learner(name, task=task) for name in learner}
+    check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=tail, workers=workers)
+    if out is not None:
+        prepare_folder(out)
+    summaries: dict[str, dict[str, Estimate]] = {}
+    with progress(rounds * seeds * len(learners), quiet=as_json) as start:
+        for name, each in learners.items():
+            report = start(f"{task}: {name}")
+            result = fg.simulate(chosen, each, rounds, seeds, seed=seed, batch=batch, workers=workers, progress=report)
+            summaries[name] = result.summary(tail)
+            if out is not None:
+                result.save(out / f"{task}-{name.replace(':', '-')}.parquet")
+    truth = fg.oracle(chosen)
+    settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": tail}
+    document = {
+        "task": chosen.describe(),
+        **settings,
+        "oracle": {"grid": vars(truth.best), "refined": vars(truth.refined)},
+        "learners": {
+            name: {"settings": learners[name].describe(), **_plain(summary)} for name, summary in summaries.items()
+        },
+    }
+    if out is not None:
+        write_text(out / "summary.json", json.dumps(document, indent=2) + "\n")
+    if as_json:
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        _print_run(task, settings, summaries, truth.best)
+
+
+def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:
+    """Summary as JSON; a standard deviation that does not exist is null."""
+    return {
+        name: {"mean": value.mean, "sd": None if value.sd != value.sd else value.sd} for name, value in summary.items()
+    }
+
+
+def _print_run(task: str, settings: dict[str, int], summaries: dict[str, dict[str, Estimate]], best: fg.Point) -> None:
+    size = f"{settings['seeds']} seeds × {settings['rounds']} rounds of {settings['batch']} people"
+    table = Table(title=f"{task}: {size}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("\nlearner", overflow="fold", min_width=13)
+    for heading in ("\nreward", "batch\ngap", "exact\ngap", "batch\nviolation", "exact\nviolation", "feasible\nrounds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, summary in summaries.items():
+        table.add_row(
+            name,
+            _stacked(summary["reward"], 4),
+            _stacked(summary["gap"], 4),
+            _stacked(summary["population_gap"], 4),
+            _stacked(summary["violation"], 1),
+            _stacked(summary["population_violation"], 1),
+            f"{summary['feasible'].mean:.0%}",
+        )
+    console = Console()
+    console.print(table)
+    console.print(
+        f"Mean ± sd over seeds; reward, gaps and feasible rounds over the last {settings['tail']} rounds, violations "
+        "over all. Batch is what the learner sees, exact is the population's truth.",
+        highlight=False,
+    )
+    kind = "Best feasible" if best.feasible else "No feasible threshold; least violating"
+    console.print(f"{kind} fixed {best}", highlight=False)
+
+
+def _stacked(value: Estimate, digits: int) -> str:
+    spread = "" if value.sd != value.sd else f"\n± {value.sd:.{digits}f}"
+    return f"{value.mean:.{digits}f}{spread}"
+
+
+@app.command(name="list", epilog="Example: fairgate list --json")
+def list_names(as_json: AsJson = False) -> None:
+    """List the tasks and learners by name."""
+    tasks = {name: preset["title"] for name, preset in presets().items()}
+    learners = {name: (kind.__doc__ or "").splitlines()[0] for name, kind in LEARNERS.items()}
+    if as_json:
+        typer.echo(json.dumps({"tasks": tasks, "learners": learners}, indent=2))
+        return
+    for title, rows in (("Tasks", tasks), ("Learners", learners)):
+        table = Table("name", "what it is", title=title, title_justify="left")
+        for name, text in rows.items():
+            table.add_row(name, text)
+        Console().print(table)
+
+
+@app.command(epilog="Example: fairgate reproduce --seeds 100 --out results")
+def reproduce(
+    rounds: Rounds = 3000,
+    seeds: Seeds = 10,
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for tables and raw runs.")] = Path("results"),
+) -> None:
+    """Run the paper's Table I on all three tasks and print it beside the paper's values."""
+    check_size(rounds=rounds, seeds=seeds, seed=seed, tail=TAIL)
+    prepare_folder(out)
+    table = table1.compute(rounds=rounds, seeds=seeds, seed=seed)
+    table1.write(table, out)
+    Console().print(table1.render(table))
+    typer.echo(f"Written to {out}/table1.md, table1.csv and table1.json")
+
+
+def main() -> None:
+    """Run the program; bad input is one sentence and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        typer.echo(f"fairgate: {error}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Where experiments write: a folder checked before the work starts, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from fairgate.errors import InputError
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make `folder` and try to write in it, so that a long run is not lost at its end."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"--out {folder} must be a folder one can write to: {error.strerror or error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file beside its place and move it there, so that an interruption leaves no half a file."""
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None

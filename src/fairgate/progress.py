@@ -1,0 +1,31 @@
+"""Progress: a bar on a terminal, plain lines in a pipe, always on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+Start = Callable[[str], Callable[[int], None]]
+
+
+@contextmanager
+def progress(total: int, *, quiet: bool = False) -> Iterator[Start]:
+    """Show how far work of `total` steps has come.
+
+    Yields a function that names the part now begun and returns the function to call with the steps just done.
+    """
+    console = Console(stderr=True, quiet=quiet)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+
+        def start(part: str) -> Callable[[int], None]:
+            bar.update(task, description=part)
+            if not console.is_terminal:
+                console.print(part, highlight=False, soft_wrap=True)
+            return lambda steps: bar.advance(task, steps)
+
+        yield start

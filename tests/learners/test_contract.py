@@ -1,0 +1,125 @@
+"""Every learner keeps the contract; a learner that breaks it is found out; memory survives JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import fairgate as fg
+from fairgate.learners import LEARNERS, Memory, check_learner, load_learner, scalar
+from fairgate.learners.checks import LearnerCheckError
+
+Array = NDArray[np.float64]
+
+
+class EpsilonGreedy:
+    """A plain learner of one loop."""
+
+    def __init__(self, grid: list[float], rng: np.random.Generator, epsilon: float = 0.1) -> None:
+        self.grid, self.rng, self.epsilon = grid, rng, epsilon
+        self.plays = [0] * len(grid)
+        self.means = np.zeros(len(grid))
+
+    def propose(self) -> float:
+        explore = self.rng.random() < self.epsilon
+        return self.grid[int(self.rng.integers(len(self.grid)) if explore else self.means.argmax())]
+
+    def observe(self, threshold: float, reward: float, residuals: list[float]) -> None:
+        arm = self.grid.index(threshold)
+        self.plays[arm] += 1
+        self.means[arm] += (reward - sum(max(g, 0.0) for g in residuals) - self.means[arm]) / self.plays[arm]
+
+
+EVERY = [
+    *(load_learner("fixed:threshold=0" if name == "fixed" else name) for name in LEARNERS),
+    fg.OFS(c=1e-4, exploration=0.0),
+    fg.PrimalDual(step=1.0, radius=5.0),
+    scalar(EpsilonGreedy, epsilon=0.3),
+]
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=repr)
+def test_every_learner_keeps_the_contract(learner: Any) -> None:
+    check_learner(learner)
+
+
+@dataclass(frozen=True)
+class Forgetful(fg.Random):
+    def save(self, memory: Memory) -> dict[str, Any]:
+        return super().save(Memory(**{**vars(memory), "rng": np.random.default_rng(99)}))
+
+
+@dataclass(frozen=True)
+class Unseeded(fg.Random):
+    def choose(self, memory: Memory) -> Array:
+        return memory.grid[np.random.default_rng().integers(len(memory.grid), size=memory.replicates)]
+
+
+@dataclass(frozen=True)
+class OutOfBounds(fg.Fixed):
+    def choose(self, memory: Memory) -> Array:
+        return np.full(memory.replicates, memory.grid[-1] + 1.0)
+
+
+@dataclass(frozen=True)
+class Transposed(fg.Random):
+    def propose(self, memory: Memory) -> Array:
+        return super().propose(memory).T
+
+
+@pytest.mark.parametrize(
+    ("learner", "breach"),
+    [
+        (Forgetful(), "saving changes the plays"),
+        (Unseeded(), "plays differ from the same seed"),
+        (OutOfBounds(0.0), "outside the grid's interval"),
+        (Transposed(), "thresholds have shape"),
+    ],
+    ids=repr,
+)
+def test_a_learner_that_breaks_the_contract_is_found_out(learner: Any, breach: str) -> None:
+    with pytest.raises(LearnerCheckError, match=breach):
+        check_learner(learner)
+
+
+def test_a_state_of_another_version_or_learner_is_refused(small_task: fg.Task) -> None:
+    learner = fg.OFS()
+    saved = json.loads(json.dumps(learner.save(learner.start(small_task, 2, np.random.default_rng(0)))))
+    with pytest.raises(fg.InputError, match="has version 7, but this fairgate reads version 1"):
+        learner.load(saved | {"version": 7})
+    with pytest.raises(fg.InputError, match=r"belongs to .*'c': 0.5.* but is loaded into .*'c': 0.1"):
+        fg.OFS(c=0.1).load(saved)
+    with pytest.raises(fg.InputError, match="no saved learner state"):
+        learner.load({"version": 1})
+
+
+def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task) -> None:
+    class Odd(EpsilonGreedy):
+        def __init__(self, grid: list[float], rng: np.random.Generator) -> None:
+            super().__init__(grid, rng)
+            self.thing = object()
+
+    learner = scalar(Odd)
+    memory = learner.start(small_task, 1, np.random.default_rng(0))
+    with pytest.raises(fg.InputError, match="must be arrays, random generators and plain values, got object"):
+        learner.save(memory)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("off", "unknown learner 'off': did you mean 'ofs'"),
+        ("ofs:c=much", "learner 'ofs:c=much': 'c=much' must be a setting such as c=0.1"),
+        ("ofs:colour=1", "learner 'ofs:colour=1' takes the settings c, delta, exploration"),
+        ("fixed", "learner 'fixed' takes the settings threshold"),
+        ("ofs:c=-1", "OFS: c must be a finite number above 0, got -1.0"),
+    ],
+)
+def test_learner_names_that_cannot_be_read_get_one_sentence(name: str, sentence: str) -> None:
+    with pytest.raises(fg.InputError, match=sentence):
+        load_learner(name)

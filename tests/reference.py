@@ -1,0 +1,112 @@
+"""Slow, plain references that the fast code is checked against."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.environments import Environment, GaussianScores, ScorePools
+
+Array = NDArray[np.float64]
+
+
+def people(
+    environment: Environment, state: Array, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+    """Draw `size` people one by one, as a script would: group, score and label of each. `state` is (groups,)."""
+    if isinstance(environment, GaussianScores):
+        groups = rng.choice(environment.group_count, size=size, p=np.asarray(environment.shares))
+        scores = rng.normal(state[groups], np.asarray(environment.sd)[groups])
+        chance = 1.0 / (1.0 + np.exp(-environment.slope * (scores - environment.midpoint)))
+        return groups, scores, (rng.random(size) < chance).astype(np.int64)
+    assert isinstance(environment, ScorePools)
+    all_scores = np.asarray(environment.scores, dtype=float)
+    all_labels, all_groups = np.asarray(environment.labels), np.asarray(environment.groups)
+    pools = {}
+    for group in range(environment.group_count):
+        members = np.flatnonzero(all_groups == group)
+        cut = np.quantile(all_scores[members], environment.split)
+        for high in (True, False):
+            pools[group, high] = members[(all_scores[members] > cut) == high]
+    drawn = []
+    for _ in range(size):
+        group = int(all_groups[rng.integers(len(all_groups))])  # a group by its share of the table
+        pool = pools[group, bool(rng.random() < state[group])]
+        drawn.append(pool[rng.integers(len(pool))])
+    chosen = np.array(drawn)
+    return all_groups[chosen], all_scores[chosen], all_labels[chosen]
+
+
+def tabulate(
+    groups: NDArray[np.int64], labels: NDArray[np.int64], decisions: NDArray[np.int64], group_count: int
+) -> NDArray[np.int64]:
+    """Count people by group × label × decision."""
+    cells = np.zeros((group_count, 2, 2), dtype=np.int64)
+    np.add.at(cells, (groups, labels, decisions), 1)
+    return cells
+
+
+class PlainOFS:
+    """Algorithm 1, line by line, for one loop."""
+
+    def __init__(self, arms: int, residuals: int, c: float, delta: float) -> None:
+        self.arms, self.c, self.delta, self.t = arms, c, delta, 0
+        self.n = [0] * arms
+        self.r = [0.0] * arms
+        self.g = [[0.0] * residuals for _ in range(arms)]
+
+    def choose(self, explore: bool, anywhere: int) -> int:
+        self.t += 1
+        b = [
+            math.sqrt(self.c * math.log((self.t + 1) * self.arms / self.delta) / max(1, self.n[i]))
+            for i in range(self.arms)
+        ]
+        self.feasible = [i for i in range(self.arms) if all(g + b[i] <= 0 for g in self.g[i])]
+        if explore:
+            return anywhere
+        if self.feasible:
+            best = self.feasible[0]
+            for i in self.feasible:
+                if self.r[i] + b[i] > self.r[best] + b[best]:
+                    best = i
+            return best
+        least = 0
+        cost = [sum(max(g + b[i], 0.0) for g in self.g[i]) for i in range(self.arms)]
+        for i in range(self.arms):
+            if cost[i] < cost[least]:
+                least = i
+        return least
+
+    def observe(self, i: int, reward: float, residuals: list[float]) -> None:
+        self.n[i] += 1
+        self.r[i] += (reward - self.r[i]) / self.n[i]
+        for j, g in enumerate(residuals):
+            self.g[i][j] += (g - self.g[i][j]) / self.n[i]
+
+
+class PlainPrimalDual:
+    """One-point bandit gradient descent on the Lagrangian with dual ascent, for one loop."""
+
+    def __init__(self, low: float, high: float, residuals: int, **settings: Any) -> None:
+        self.low, self.high = low, high
+        self.step, self.radius, self.dual_step = settings["step"], settings["radius"], settings["dual_step"]
+        self.y = low + settings["start_at"] * (high - low)
+        self.multipliers = [0.0] * residuals
+
+    def choose(self, u: float) -> float:
+        self.u = u
+        played: float = self.y + self.radius * u
+        return played
+
+    def observe(self, reward: float, residuals: list[float]) -> None:
+        penalty = 0.0
+        for multiplier, g in zip(self.multipliers, residuals, strict=True):
+            penalty += multiplier * g
+        gradient = (-reward + penalty) * self.u / self.radius
+        self.y = min(max(self.y - self.step * gradient, self.low + self.radius), self.high - self.radius)
+        self.multipliers = [
+            max(0.0, multiplier + self.dual_step * g) for multiplier, g in zip(self.multipliers, residuals, strict=True)
+        ]

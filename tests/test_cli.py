@@ -1,0 +1,112 @@
+"""The command line as a user meets it: in its own process, with its own exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairgate as fg
+from fairgate.experiments.table1 import paper
+
+
+def fairgate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "fairgate", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def test_help_tells_the_commands_and_an_example() -> None:
+    top = fairgate("--help")
+    assert top.returncode == 0
+    assert all(command in top.stdout for command in ("run", "list", "reproduce"))
+    for command in ("run", "list", "reproduce"):
+        assert "Example: fairgate " + command in fairgate(command, "--help").stdout
+    assert fairgate("--version").stdout == f"fairgate {fg.__version__}\n"
+
+
+def test_list_names_every_task_and_learner() -> None:
+    names = json.loads(fairgate("list", "--json").stdout)
+    assert set(names["tasks"]) == {"mve-s", "german", "compas", "german-strict", "compas-strict"}
+    assert set(names["learners"]) == {"ofs", "unconstrained", "primal-dual", "fixed", "random"}
+    table = fairgate("list").stdout
+    assert all(name in table for name in [*names["tasks"], *names["learners"]])
+
+
+def test_run_prints_a_table_that_fits_a_terminal_and_tells_progress_on_standard_error() -> None:
+    result = fairgate("run", "mve-s", "ofs", "primal-dual", "--rounds", "250", "--seeds", "3")
+    assert result.returncode == 0
+    assert "Best feasible fixed threshold" in result.stdout
+    assert "ofs" in result.stdout
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    assert result.stderr.splitlines() == ["mve-s: ofs", "mve-s: primal-dual"]
+
+
+def test_run_in_json_says_what_python_says(tmp_path: Path) -> None:
+    result = fairgate(
+        "run", "mve-s", "ofs:c=0.1", "--rounds", "250", "--seeds", "3", "--json", "--out", "new/out", cwd=tmp_path
+    )
+    assert result.stderr == ""
+    document = json.loads(result.stdout)
+    run = fg.simulate(fg.load_task("mve-s"), fg.OFS(c=0.1), rounds=250, seeds=3)
+    for name, value in run.summary().items():
+        assert document["learners"]["ofs:c=0.1"][name] == {"mean": value.mean, "sd": value.sd}
+    assert document["oracle"]["grid"]["reward"] == fg.oracle(fg.load_task("mve-s")).best.reward
+    assert json.loads((tmp_path / "new/out/summary.json").read_text()) == document
+    saved = fg.Run.load(tmp_path / "new/out/mve-s-ofs-c=0.1.parquet")
+    assert saved.summary() == run.summary()
+
+
+def test_one_seed_has_no_spread_in_table_or_json() -> None:
+    assert "±" not in fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1").stdout.split("Mean")[0]
+    document = json.loads(fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1", "--json").stdout)
+    assert document["learners"]["random"]["reward"]["sd"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("run", "compass", "ofs"), "unknown task 'compass': did you mean 'compas'?"),
+        (("run", "compas", "osf"), "unknown learner 'osf': did you mean 'ofs'?"),
+        (("run", "mve-s", "ofs", "--rounds", "100"), "--rounds 100 is shorter than the tail of 200 rounds"),
+        (("run", "mve-s", "ofs", "--seeds", "0"), "seeds must be a whole number of at least 1, got 0"),
+        (("run", "mve-s", "ofs", "--batch", "0"), "batch must be a whole number of at least 1, got 0"),
+        (("run", "mve-s", "ofs:exploration=2"), "exploration must be in [0, 1], got 2.0"),
+        (("run", "mve-s", "ofs", "--out", "occupied"), "--out occupied must be a folder one can write to"),
+        (("run", "mve-s", "ofs", "--out", "occupied/in"), "--out occupied/in must be a folder one can write to"),
+        (("reproduce", "--out", "occupied"), "--out occupied must be a folder one can write to"),
+        (("reproduce", "--rounds", "10"), "--rounds 10 is shorter than the tail of 200 rounds"),
+        (("reproduce", "--seeds", "0"), "seeds must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "occupied").write_text("a file where a folder is asked for")
+    result = fairgate(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert result.stderr.startswith("fairgate: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert (tmp_path / "occupied").read_text() == "a file where a folder is asked for"
+
+
+@pytest.mark.parametrize("arguments", [("run", "mve-s"), ("run", "mve-s", "ofs", "--rounds", "many"), ("walk",)])
+def test_words_the_program_does_not_know_are_exit_code_2(arguments: tuple[str, ...]) -> None:
+    result = fairgate(*arguments)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+
+
+def test_reproduce_prints_table_1_beside_the_papers_values(tmp_path: Path) -> None:
+    result = fairgate("reproduce", "--rounds", "200", "--seeds", "2", "--out", str(tmp_path))
+    assert result.returncode == 0
+    assert "0.7556 ± 0.0071" in result.stdout  # the paper's OFS on COMPAS
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80 + len(str(tmp_path))
+    document = json.loads((tmp_path / "table1.json").read_text())
+    assert set(document) == {f"{task}.{learner}" for task, rows in paper()["table1"].items() for learner in rows}
+    run = fg.simulate(fg.load_task("german"), fg.load_learner("ofs", task="german"), rounds=200, seeds=2)
+    assert document["german.ofs"]["ours"]["reward"]["mean"] == run.summary()["reward"].mean
+    assert len((tmp_path / "table1.md").read_text().splitlines()) == 2 + 2 * 9
+    assert len((tmp_path / "table1.csv").read_text().splitlines()) == 1 + 2 * 9

@@ -1,0 +1,92 @@
+"""Run: summary figures by hand, files that round-trip, files that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import fairgate as fg
+
+
+@pytest.fixture
+def run(small_task: fg.Task) -> fg.Run:
+    return fg.simulate(small_task, fg.OFS(), rounds=60, seeds=4)
+
+
+def test_the_summary_is_what_its_words_say(run: fg.Run) -> None:
+    """Recomputed with plain loops from counts and probabilities, for the last 20 rounds."""
+    figures = run.per_replicate(tail=20)
+    for r in range(4):
+        gaps, rewards, violation = [], [], 0.0
+        for t in range(60):
+            cells = run.counts[r, t]
+            n, accepted = cells.sum(axis=(1, 2)), cells[:, :, 1].sum(axis=1)
+            gap = abs(accepted[0] / n[0] - accepted[1] / n[1])
+            rate = accepted.sum() / n.sum()
+            violation += max(gap - 0.2, 0) + max(0.3 - rate, 0) + max(rate - 0.9, 0)
+            gaps.append(gap)
+            rewards.append((cells[:, 1, 1].sum() - 1.5 * cells[:, 0, 1].sum()) / n.sum())
+        assert figures["gap"][r] == pytest.approx(np.mean(gaps[-20:]))
+        assert figures["reward"][r] == pytest.approx(np.mean(rewards[-20:]))
+        assert figures["violation"][r] == pytest.approx(violation)
+    summary = run.summary(tail=20)
+    assert summary["reward"].mean == pytest.approx(figures["reward"].mean())
+    assert summary["reward"].sd == pytest.approx(figures["reward"].std(ddof=1))
+    feasible = (run.population.residuals[:, :, -20:] <= 0).all(axis=0).mean()
+    assert summary["feasible"].mean == pytest.approx(feasible)
+
+
+def test_one_replicate_has_no_standard_deviation(small_task: fg.Task) -> None:
+    summary = fg.simulate(small_task, fg.OFS(), rounds=20, seeds=1).summary(tail=5)
+    assert np.isnan(summary["reward"].sd)
+    assert "±" not in str(summary["reward"])
+
+
+def test_a_tail_longer_than_the_run_is_refused(run: fg.Run) -> None:
+    with pytest.raises(fg.InputError, match="tail is the last 200 rounds, but the run has 60"):
+        run.summary()
+
+
+def test_a_saved_run_comes_back_the_same(run: fg.Run, tmp_path: Path) -> None:
+    path = run.save(tmp_path / "deep" / "run.parquet")
+    back = fg.Run.load(path)
+    for name in ("thresholds", "counts", "probabilities"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(run, name))
+    for name in ("batch", "population"):
+        np.testing.assert_array_equal(getattr(back, name).reward, getattr(run, name).reward)
+        np.testing.assert_array_equal(getattr(back, name).residuals, getattr(run, name).residuals)
+    np.testing.assert_array_equal(back.traces["feasible"], run.traces["feasible"])
+    assert (back.names, back.settings) == (run.names, run.settings)
+    assert back.summary(tail=20) == run.summary(tail=20)
+    assert pq.read_table(path).num_rows == 4 * 60
+    assert [p.name for p in path.parent.iterdir()] == ["run.parquet"]
+
+
+def test_settings_tell_task_learner_and_seeds(run: fg.Run) -> None:
+    assert run.settings["learner"] == {"kind": "OFS", "c": 0.5, "delta": 0.05, "exploration": 0.03}
+    assert run.settings["task"]["environment"]["gain"] == 0.5
+    assert run.settings["task"]["problem"]["constraints"][1] == {"kind": "ServiceRate", "low": 0.3, "high": 0.9}
+    assert (run.settings["rounds"], run.settings["seeds"], run.settings["batch"]) == (60, 4, 256)
+
+
+def test_files_that_are_no_run_are_refused(run: fg.Run, tmp_path: Path) -> None:
+    path = run.save(tmp_path / "run.parquet")
+    (tmp_path / "short.parquet").write_bytes(path.read_bytes()[:1000])
+    (tmp_path / "empty.parquet").write_bytes(b"")
+    for name in ("short.parquet", "empty.parquet", "missing.parquet"):
+        with pytest.raises(fg.InputError, match=f"{name} is no saved run"):
+            fg.Run.load(tmp_path / name)
+    table = pq.read_table(path)
+    meta = table.schema.metadata[b"fairgate"].replace(b'"format": 1', b'"format": 9')
+    pq.write_table(table.replace_schema_metadata({"fairgate": meta}), tmp_path / "newer.parquet")
+    with pytest.raises(fg.InputError, match=r"newer.parquet has format 9, but this fairgate reads format 1"):
+        fg.Run.load(tmp_path / "newer.parquet")
+
+
+def test_a_place_that_cannot_be_written_is_said(run: fg.Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(fg.InputError, match="cannot write the run to"):
+        run.save(tmp_path / "file" / "run.parquet")

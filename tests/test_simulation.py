@@ -1,0 +1,142 @@
+"""simulate: the same numbers whatever the workers, any learner, clear refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import fairgate as fg
+from fairgate import simulation
+from fairgate.problem import Signals
+
+
+def same(one: fg.Run, other: fg.Run) -> bool:
+    pairs: list[tuple[NDArray[Any], NDArray[Any]]] = [
+        (one.thresholds, other.thresholds), (one.counts, other.counts), (one.probabilities, other.probabilities),
+        (one.batch.reward, other.batch.reward), (one.population.residuals, other.population.residuals),
+    ]  # fmt: skip
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("learner", [fg.OFS(), fg.PrimalDual()], ids=repr)
+def test_results_are_bit_identical_for_any_number_of_workers(
+    small_task: fg.Task, learner: fg.OFS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulation, "BLOCK", 4)
+    runs = [fg.simulate(small_task, learner, rounds=40, seeds=14, seed=3, workers=workers) for workers in (1, 2, 3)]
+    assert same(runs[0], runs[1])
+    assert same(runs[0], runs[2])
+    assert not same(runs[0], fg.simulate(small_task, learner, rounds=40, seeds=14, seed=4))
+
+
+def test_blocks_do_not_depend_on_the_order_they_are_run_in(small_task: fg.Task) -> None:
+    learner = fg.OFS()
+    forward = [simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, None) for k in (0, 1, 2)]
+    backward = [simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, None) for k in (2, 1, 0)]
+    for one, other in zip(forward, reversed(backward), strict=True):
+        np.testing.assert_array_equal(one["counts"], other["counts"])
+        np.testing.assert_array_equal(one["thresholds"], other["thresholds"])
+
+
+def test_replicates_differ_from_each_other(small_task: fg.Task) -> None:
+    run = fg.simulate(small_task, fg.Fixed(0.0), rounds=20, seeds=2)
+    assert not np.array_equal(run.counts[0], run.counts[1])
+
+
+def test_two_learners_with_the_same_seed_face_the_same_nature(small_task: fg.Task) -> None:
+    """Nature and learner draw from separate streams, so equal thresholds meet equal people."""
+
+    class Wasteful(fg.Fixed):
+        def choose(self, memory: fg.learners.Memory) -> NDArray[np.float64]:
+            memory.rng.random(17)
+            return super().choose(memory)
+
+    runs = [fg.simulate(small_task, learner, rounds=20, seeds=3) for learner in (fg.Fixed(0.1), Wasteful(0.1))]
+    np.testing.assert_array_equal(runs[0].counts, runs[1].counts)
+
+
+def test_population_signals_are_what_batches_average_to(small_task: fg.Task) -> None:
+    """2,000 loops of one round: within 6 standard errors (false alarm below 1e-8)."""
+    run = fg.simulate(small_task, fg.Fixed(0.0), rounds=1, seeds=2000)
+    rewards = run.batch.reward[:, 0]
+    assert abs(rewards.mean() - run.population.reward[0, 0]) <= 6 * rewards.std() / np.sqrt(2000)
+
+
+def test_a_sweep_over_settings_is_one_run(gaussian: fg.environments.GaussianScores) -> None:
+    problem = fg.Problem(fg.Utility([0.5, 1.0, 2.0]), [fg.DemographicParity([0.01, 0.05, 0.2])])
+    run = fg.simulate(fg.Task(gaussian, problem, [0.0]), fg.Fixed(0.0), rounds=300)
+    rewards = run.population.reward[:, -100:].mean(axis=1)
+    assert rewards[0] > rewards[1] > rewards[2]
+    assert (np.diff(run.population.residuals[0, :, 0]) < 0).all()
+
+
+def test_a_group_may_be_missing_from_a_batch() -> None:
+    """A rare group: batches without it give a gap of 0 and the loop goes on."""
+    environment = fg.environments.GaussianScores(
+        means=[0.0, 0.5], shares=[0.99, 0.01], sd=[1.0, 1.0], slope=2.0, midpoint=0.0, gain=0.3, rate=0.1
+    )
+    problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)])
+    run = fg.simulate(fg.Task(environment, problem, [0.0]), fg.Fixed(0.0), rounds=200, seeds=5, batch=20)
+    absent = fg.Counts(run.counts).people[..., 1] == 0
+    assert 0 < absent.mean() < 1
+    assert (run.batch_gap[absent] == 0).all()
+    assert np.isfinite(run.batch.residuals).all()
+
+
+def test_progress_adds_up_to_the_whole(small_task: fg.Task) -> None:
+    done: list[int] = []
+    fg.simulate(small_task, fg.OFS(), rounds=250, seeds=3, progress=done.append)
+    assert sum(done) == 750
+    assert len(done) > 2
+
+
+class Constant:
+    """A user's learner that inherits from nothing."""
+
+    def __init__(self, value: float, groups: int = 2) -> None:
+        self.value, self.groups = value, groups
+
+    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
+        return replicates
+
+    def propose(self, memory: int) -> NDArray[np.float64]:
+        return np.full((memory, self.groups), self.value)
+
+    def observe(self, memory: int, thresholds: NDArray[np.float64], signals: Signals) -> None:
+        assert signals.reward.shape == (memory,)
+
+
+def test_a_users_learner_need_not_inherit_from_anything(small_task: fg.Task) -> None:
+    run = fg.simulate(small_task, Constant(0.5), rounds=10, seeds=2)
+    assert (run.thresholds == 0.5).all()
+
+
+def test_per_group_thresholds_are_played_as_such(small_task: fg.Task) -> None:
+    class PerGroup(Constant):
+        def propose(self, memory: int) -> NDArray[np.float64]:
+            return np.tile([-9.0, 9.0], (memory, 1))
+
+    run = fg.simulate(small_task, PerGroup(0.0), rounds=3, seeds=1)
+    assert fg.Counts(run.counts).rates[0, -1].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"rounds": 0}, "rounds must be a whole number of at least 1, got 0"),
+        ({"rounds": 2.5}, "rounds must be a whole number of at least 1, got 2.5"),
+        ({"seeds": 0}, "seeds must be a whole number of at least 1, got 0"),
+        ({"batch": 0}, "batch must be a whole number of at least 1, got 0"),
+        ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"learner": fg.OFS(c=[0.1, 0.2]), "seeds": 5}, "seeds must be 2, as many as the settings that vary"),
+        ({"learner": Constant(float("nan"))}, "must propose finite thresholds, got nan"),
+        ({"learner": Constant(0.0, groups=3)}, r"must propose thresholds of shape \(10, 2\), got \(10, 3\)"),
+    ],
+)
+def test_bad_arguments_get_one_sentence(small_task: fg.Task, arguments: dict[str, object], sentence: str) -> None:
+    with pytest.raises(fg.InputError, match=sentence):
+        fg.simulate(small_task, **({"learner": fg.OFS(), "rounds": 5} | arguments))  # type: ignore[arg-type]
