@@ -101,33 +101,33 @@ def _block(
     rng = np.random.default_rng(nature)
     environment, problem = task.environment, task.problem
     replicates = block.stop - block.start
-    shape = (replicates, rounds, environment.group_count)
+    shape = (rounds, replicates, environment.group_count)  # rounds first: what a round writes lies together
     traces: tuple[str, ...] = getattr(learner, "traces", ())
     kept: dict[str, Any] = {
         "thresholds": np.empty(shape),
         "counts": np.empty((*shape, 2, 2), dtype=np.int32),
         "probabilities": np.empty((*shape, 2, 2)),
-        **{name: np.empty((replicates, rounds)) for name in traces},
+        **{name: np.empty(shape[:2]) for name in traces},
     }
     memory = learner.start(task, replicates, np.random.default_rng(own))
     state = environment.start(replicates)
     for t in range(rounds):
         thresholds = learner.propose(memory)
-        _check_thresholds(learner, thresholds, shape[::2])
+        _check_thresholds(learner, thresholds, shape[1:])
         probabilities = environment.probabilities(state, thresholds)
         counts = Counts(draw(probabilities, batch, rng))
-        kept["thresholds"][:, t] = thresholds
-        kept["counts"][:, t] = counts.cells
-        kept["probabilities"][:, t] = probabilities
+        kept["thresholds"][t] = thresholds
+        kept["counts"][t] = counts.cells
+        kept["probabilities"][t] = probabilities
         for name in traces:
-            kept[name][:, t] = getattr(memory, name)
+            kept[name][t] = getattr(memory, name)
         learner.observe(memory, thresholds, problem.assess(counts))
         state = environment.update(state, counts)
         if progress is not None and (t + 1) % 100 == 0:
             progress(100 * replicates)
     if progress is not None:
         progress(rounds % 100 * replicates)
-    return kept
+    return {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in kept.items()}
 
 
 def _check_thresholds(learner: AnyLearner, thresholds: Array, shape: tuple[int, ...]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairgate.counts import Counts
-from fairgate.environments.base import Environment, State, joint
+from fairgate.environments.base import Environment, State
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
 
@@ -116,48 +117,53 @@ class ScorePools(Environment):
         """Number of groups."""
         return len(self._shares)
 
-    def _target(self) -> tuple[Array, Array]:
-        """Floor and span of the weights' target, ready to broadcast over groups."""
-        floor = np.asarray(self.floor, dtype=np.float64)[..., None]
-        return floor, np.asarray(self.ceiling, dtype=np.float64)[..., None] - floor
+    @cached_property
+    def _floor(self) -> Array:
+        return np.asarray(self.floor, dtype=np.float64)[..., None]
+
+    @cached_property
+    def _span(self) -> Array:
+        return np.asarray(self.ceiling, dtype=np.float64)[..., None] - self._floor
+
+    @cached_property
+    def _rate(self) -> Array:
+        return np.asarray(self.rate, dtype=np.float64)[..., None]
 
     def _feedback(self) -> float:
-        return float(np.max(np.abs(self._target()[1])) * np.max(self._lift[..., 0]))
+        return float(np.max(np.abs(self._span)) * np.max(self._lift[..., 1].sum(axis=-1) / self._shares))
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""
-        slowest, fastest = float(np.min(self.rate)), float(np.max(self.rate))
+        slowest, fastest = float(np.min(self._rate)), float(np.max(self._rate))
         return max(1.0 - slowest * (1.0 - self._feedback()), abs(1.0 - fastest * (1.0 + self._feedback())))
 
     def start(self, replicates: int = 1) -> State:
         """Return ``1 − split``, the table's own composition, in every replicate."""
         return np.full((replicates, self.group_count), 1.0 - self.split)
 
-    def _mixed(self, state: State, thresholds: Array) -> Array:
-        """P(d=1) and P(y=1, d=1) of each group, (replicates, groups, 2): one look-up into all scores."""
-        place = np.searchsorted(self._distinct, thresholds)
-        group = np.arange(self.group_count)
-        return np.asarray(self._low[place, group] + state[..., None] * self._lift[place, group])
+    def _place(self, thresholds: Array) -> NDArray[np.int64]:
+        """Rows of the flattened tables (distinct scores × groups) that belong to thresholds (replicates, groups)."""
+        return np.searchsorted(self._distinct, thresholds) * self.group_count + np.arange(self.group_count)
 
     def probabilities(self, state: State, thresholds: Array) -> Array:
-        """Return P(group, label, decision), (replicates, groups, 2, 2)."""
-        mixed = self._mixed(state, thresholds)
-        positives = self._low[0, :, 1] + state * self._lift[0, :, 1]
-        return joint(self._shares, mixed[..., 0], positives, mixed[..., 1])
+        """Return P(group, label, decision), (replicates, groups, 2, 2): one look-up into all scores."""
+        place = self._place(thresholds)
+        low, lift = (table.reshape(-1, 4).take(place, axis=0) for table in (self._low, self._lift))
+        lift *= state[..., None]
+        low += lift
+        return low.reshape(*place.shape, 2, 2)
 
     def update(self, state: State, counts: Counts) -> State:
         """Return the weights after a batch."""
-        floor, span = self._target()
-        moved = state + np.asarray(self.rate)[..., None] * (floor + span * counts.rates - state)
-        return np.where(np.isnan(moved), state, np.clip(moved, 0.0, 1.0))
+        moved = state + self._rate * (self._floor + self._span * counts.rates - state)
+        return np.where(np.isnan(moved), state, np.minimum(np.maximum(moved, 0.0), 1.0))
 
     def steady_state(self, thresholds: Array) -> State:
         """Return the weights that solve w = floor + (ceiling − floor) · acc(w), linear in w, clipped to [0, 1]."""
-        floor, span = self._target()
         thresholds = np.asarray(thresholds, dtype=np.float64)
-        none = self._mixed(np.zeros_like(thresholds), thresholds)[..., 0]
-        full = self._mixed(np.ones_like(thresholds), thresholds)[..., 0]
-        return np.clip((floor + span * none) / (1.0 - span * (full - none)), 0.0, 1.0)
+        none = Counts(self.probabilities(np.zeros_like(thresholds), thresholds)).rates
+        full = Counts(self.probabilities(np.ones_like(thresholds), thresholds)).rates
+        return np.clip((self._floor + self._span * none) / (1.0 - self._span * (full - none)), 0.0, 1.0)
 
     def candidates(self, low: float, high: float) -> Array:
         """Return every distinct score between `low` and `high`: nothing changes in between."""
@@ -180,11 +186,11 @@ def as_codes(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
 def pool_table(
     distinct: Array, scores: Array, labels: NDArray[np.int64], groups: NDArray[np.int64], split: float, *, upper: bool
 ) -> Array:
-    """Tabulate, for the upper or lower pool of each group, P(s ≥ θ) and P(y=1, s ≥ θ) at every distinct score θ.
+    """Tabulate P(group, label, decision) at every distinct score as threshold, if all came from their group's one pool.
 
-    Shape (distinct scores + 1, groups, 2); the last row is for thresholds above everybody.
+    Shape (distinct scores + 1, groups, 2, 2); the last row is for thresholds above everybody.
     """
-    table = np.zeros((len(distinct) + 1, groups.max() + 1, 2))
+    table = np.zeros((len(distinct) + 1, groups.max() + 1, 2, 2))
     for group in range(groups.max() + 1):
         cut = np.quantile(scores[groups == group], split)
         pool = (groups == group) & ((scores > cut) if upper else (scores <= cut))
@@ -193,8 +199,10 @@ def pool_table(
                 f"ScorePools: nobody of group {group} scores above its split quantile {cut:g}, "
                 f"too many scores are tied there: choose a smaller split than {split:g} or finer scores"
             )
-        place = np.searchsorted(distinct, scores[pool])
-        for column, weight in enumerate((None, labels[pool])):
-            mass = np.bincount(place, weights=weight, minlength=len(distinct))
-            table[:-1, group, column] = mass[::-1].cumsum()[::-1] / pool.sum()
+        for label in (0, 1):
+            place = np.searchsorted(distinct, scores[pool & (labels == label)])
+            below = np.concatenate(([0], np.bincount(place, minlength=len(distinct)).cumsum()))
+            share = np.mean(groups == group) / pool.sum()
+            table[:, group, label, 0] = share * below
+            table[:, group, label, 1] = share * (len(place) - below)
     return table

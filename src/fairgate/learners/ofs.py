@@ -86,13 +86,14 @@ class OFS(Learner[OFSMemory]):
         width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
         radius = np.sqrt(width[..., None] / np.maximum(1.0, memory.plays))
         upper = memory.residuals + radius
-        feasible = upper.max(axis=0, initial=-np.inf) <= 0.0
-        memory.feasible = feasible.sum(axis=1)
-        chosen = np.maximum(upper, 0.0).sum(axis=0).argmin(axis=1)
-        some = memory.feasible > 0
-        if some.any():
+        excess = np.maximum(upper, np.zeros_like(upper), out=upper).sum(axis=0)  # twice as fast as against a plain 0
+        chosen = excess.argmin(axis=1)
+        memory.feasible = np.zeros(memory.replicates, dtype=np.int64)
+        if excess[np.arange(memory.replicates), chosen].min() <= 0.0:  # somewhere F_t is not empty
+            feasible = excess <= 0.0  # exactly where ĝ + b ≤ 0 for all j
+            memory.feasible = np.count_nonzero(feasible, axis=1)
             optimistic = np.where(feasible, memory.rewards + radius, -np.inf)
-            chosen = np.where(some, optimistic.argmax(axis=1), chosen)
+            chosen = np.where(memory.feasible > 0, optimistic.argmax(axis=1), chosen)
         explore = memory.rng.random(memory.replicates) < np.asarray(self.exploration)
         anywhere = memory.rng.integers(arms, size=memory.replicates)
         return memory.grid[np.where(explore, anywhere, chosen)]
