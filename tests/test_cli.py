@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fairgate as fg
-from fairgate.experiments.table1 import paper
+from fairgate.experiments.reproduce import PARTS
 
 
 def fairgate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -99,14 +99,16 @@ def test_words_the_program_does_not_know_are_exit_code_2(arguments: tuple[str, .
     assert "Traceback" not in result.stderr
 
 
-def test_reproduce_prints_table_1_beside_the_papers_values(tmp_path: Path) -> None:
-    result = fairgate("reproduce", "--rounds", "200", "--seeds", "2", "--out", str(tmp_path))
+def test_reproduce_writes_its_parts_and_says_when_nothing_has_changed(tmp_path: Path) -> None:
+    size = ("--rounds", "200", "--seeds", "2", "--many", "3", "--out", "here")
+    result = fairgate("reproduce", "table1", "figure3", *size, cwd=tmp_path)
     assert result.returncode == 0
     assert "0.7556 ± 0.0071" in result.stdout  # the paper's OFS on COMPAS
-    assert max(len(line) for line in result.stdout.splitlines()) <= 80 + len(str(tmp_path))
-    document = json.loads((tmp_path / "table1.json").read_text())
-    assert set(document) == {f"{task}.{learner}" for task, rows in paper()["table1"].items() for learner in rows}
-    run = fg.simulate(fg.load_task("german"), fg.load_learner("ofs", task="german"), rounds=200, seeds=2)
-    assert document["german.ofs"]["ours"]["reward"]["mean"] == run.summary()["reward"].mean
-    assert len((tmp_path / "table1.md").read_text().splitlines()) == 2 + 2 * 9
-    assert len((tmp_path / "table1.csv").read_text().splitlines()) == 1 + 2 * 9
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
+    assert (tmp_path / "here/report.html").is_file()
+    again = fairgate("reproduce", "table1", "figure3", *size, cwd=tmp_path)
+    assert "Nothing has changed since the last run" in again.stdout
+    unknown = fairgate("reproduce", "table7", cwd=tmp_path)
+    assert unknown.returncode == 2
+    assert "unknown part 'table7'" in unknown.stderr
+    assert all(part in unknown.stderr for part in PARTS)

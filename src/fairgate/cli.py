@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,10 @@ from rich.table import Table
 
 import fairgate as fg
 from fairgate.errors import InputError
-from fairgate.experiments import table1
 from fairgate.experiments.output import prepare_folder, write_text
+from fairgate.experiments.plan import ROOT_SEED, Plan
+from fairgate.experiments.results import VERDICTS
+from fairgate.experiments.results import Table as PaperTable
 from fairgate.learners import LEARNERS
 from fairgate.progress import progress
 from fairgate.run import TAIL, Estimate
@@ -163,20 +166,49 @@ def list_names(as_json: AsJson = False) -> None:
         Console().print(table)
 
 
-@app.command(epilog="Example: fairgate reproduce --seeds 100 --out results")
+@app.command(epilog="Example: fairgate reproduce table1 figure3 --seeds 100")
 def reproduce(
+    part: Annotated[list[str] | None, typer.Argument(help="Parts, such as table1 or figure3; all if none.")] = None,
     rounds: Rounds = 3000,
     seeds: Seeds = 10,
-    seed: Seed = 0,
-    out: Annotated[Path, typer.Option(help="Folder for tables and raw runs.")] = Path("results"),
+    many: Annotated[int, typer.Option(help="Seeds of the second look at every claim.")] = 100,
+    seed: Seed = ROOT_SEED,
+    tail: Tail = TAIL,
+    workers: Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures, runs and the report.")] = Path("results"),
 ) -> None:
-    """Run the paper's Table I on all three tasks and print it beside the paper's values."""
-    check_size(rounds=rounds, seeds=seeds, seed=seed, tail=TAIL)
-    prepare_folder(out)
-    table = table1.compute(rounds=rounds, seeds=seeds, seed=seed)
-    table1.write(table, out)
-    Console().print(table1.render(table))
-    typer.echo(f"Written to {out}/table1.md, table1.csv and table1.json")
+    """Reproduce the paper: every table, every figure, every claim, beside the paper's own numbers."""
+    from joblib import cpu_count
+
+    from fairgate.experiments.reproduce import reproduce as run_all
+
+    workers = cpu_count() if workers is None else workers
+    check_size(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail, workers=workers)
+    plan = Plan(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail)
+    errors = Console(stderr=True)
+    say = lambda text: errors.print(text, highlight=False, soft_wrap=True)  # noqa: E731
+    results, changed = run_all(part or [], plan, out, workers, say)
+    console = Console()
+    for table in results.tables:
+        if table.key == "table1":
+            console.print(_beside(table))
+    if results.claims:
+        verdicts = Counter(claim.verdict for claim in results.claims)
+        counted = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS)
+        console.print(f"Claims of the paper: {counted} (of {len(results.claims)}).", highlight=False)
+    done = "Written to" if changed else "Nothing has changed since the last run; all is in"
+    console.print(f"{done} {out}: open report.html", highlight=False, soft_wrap=True)
+
+
+def _beside(table: PaperTable) -> Table:
+    """The first three figures of a table, ours and the paper's, as wide as a terminal."""
+    figures = len(table.heads) + 1 + 3
+    shown = Table(title=table.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for number, heading in enumerate(table.header[:figures]):
+        shown.add_column(heading, justify="left" if number <= len(table.heads) else "right", no_wrap=True)
+    for line in table.lines():
+        shown.add_row(*line[:figures], style="dim" if "paper" in line else "")
+    return shown
 
 
 def main() -> None:

@@ -19,11 +19,16 @@ def prepare_folder(folder: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file beside its place and move it there, so that an interruption leaves no half a file."""
     unfinished = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(text, encoding="utf-8")
+        unfinished.write_bytes(content)
         unfinished.replace(path)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None

@@ -168,7 +168,7 @@ class Drawing:
     caption: str
 
 
-HOLDS, DIRECTION, FAILS = "holds", "holds in direction", "does not hold"
+HOLDS, DIRECTION, FAILS = VERDICTS = "holds", "holds in direction", "does not hold"
 
 
 @dataclass(frozen=True)

@@ -2,91 +2,49 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import tomllib
-from importlib import resources
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-from rich.table import Table
+from fairgate.experiments.jobs import Job
+from fairgate.experiments.plan import METHODS, TASKS, Context, Plan, main_jobs, paper
+from fairgate.experiments.results import Cell, Number, Row, Table
 
-from fairgate.experiments.output import write_text
-from fairgate.learners import load_learner
-from fairgate.progress import progress
-from fairgate.run import Estimate
-from fairgate.simulation import simulate
-from fairgate.tasks import load_task
-
-METRICS = {"reward": "Reward", "gap": "DP gap (batch)", "violation": "Cum. violation"}
+COLUMNS = {
+    "reward": "Reward",
+    "gap": "DP gap",
+    "violation": "Cum. violation",
+    "population_gap": "DP gap, exact",
+    "population_violation": "Cum. violation, exact",
+}
 
 
-class Row(NamedTuple):
-    """One method on one task: our summary, and the paper's figures for the three metrics."""
-
-    task: str
-    learner: str
-    ours: dict[str, Estimate]
-    paper: dict[str, Estimate]
+def jobs(plan: Plan) -> list[Job]:
+    """Every method on every task."""
+    return main_jobs(plan, TASKS)
 
 
-def paper() -> dict[str, Any]:
-    """Read the paper's printed values."""
-    return tomllib.loads(resources.files("fairgate.experiments").joinpath("paper.toml").read_text(encoding="utf-8"))
+def compute(context: Context) -> list[Table]:
+    """Lay out Table I."""
+    return [methods_table(context, "table1", "Table I. Main results", TASKS)]
 
 
-def compute(rounds: int = 3000, seeds: int = 10, seed: int = 0) -> list[Row]:
-    """Run every method on every task of the table."""
-    cases = [(task, learner, values) for task, rows in paper()["table1"].items() for learner, values in rows.items()]
+def methods_table(context: Context, key: str, title: str, tasks: Sequence[str]) -> Table:
+    """Lay out the three methods on some tasks, beside what the paper prints under `key`."""
     rows = []
-    with progress(rounds * seeds * len(cases)) as start:
-        for task, learner, values in cases:
-            report = start(f"Table I: {task}, {learner}")
-            run = simulate(load_task(task), load_learner(learner, task), rounds, seeds, seed=seed, progress=report)
-            printed = {metric: Estimate(*values[metric]) for metric in METRICS}
-            rows.append(Row(task, learner, run.summary(), printed))
-    return rows
-
-
-def render(rows: list[Row]) -> Table:
-    """Lay the table out for a terminal."""
-    table = Table(title="Table I: ours, and the paper's below it")
-    table.add_column("task")
-    table.add_column("method")
-    for metric in METRICS.values():
-        table.add_column(metric, justify="right")
-    for row in rows:
-        ours = [_written(row.ours[metric], metric) for metric in METRICS]
-        theirs = [_written(row.paper[metric], metric) for metric in METRICS]
-        table.add_row(row.task, row.learner, *ours)
-        table.add_row("", "  paper", *theirs, style="dim", end_section=row.learner == "ofs")
-    return table
-
-
-def _written(value: Estimate, metric: str) -> str:
-    digits = 2 if metric == "violation" else 4
-    return f"{value.mean:.{digits}f} ± {value.sd:.{digits}f}"
-
-
-def write(rows: list[Row], out: Path) -> None:
-    """Write the table as Markdown, CSV and JSON."""
-    lines = ["| task | method | source | " + " | ".join(METRICS.values()) + " |", "|---" * (3 + len(METRICS)) + "|"]
-    buffer = io.StringIO()
-    sheet = csv.writer(buffer, lineterminator="\n")
-    sheet.writerow(["task", "method", "source", *(f"{metric}_{part}" for metric in METRICS for part in ("mean", "sd"))])
-    for row in rows:
-        for source, values in (("ours", row.ours), ("paper", row.paper)):
-            written = " | ".join(_written(values[metric], metric) for metric in METRICS)
-            lines.append(f"| {row.task} | {row.learner} | {source} | {written} |")
-            sheet.writerow([row.task, row.learner, source, *(part for metric in METRICS for part in values[metric])])
-    document = {
-        row.task + "." + row.learner: {
-            "ours": {metric: value._asdict() for metric, value in row.ours.items()},
-            "paper": {metric: value._asdict() for metric, value in row.paper.items()},
-        }
-        for row in rows
-    }
-    write_text(out / "table1.md", "\n".join(lines) + "\n")
-    write_text(out / "table1.csv", buffer.getvalue())
-    write_text(out / "table1.json", json.dumps(document, indent=2) + "\n")
+    for task in tasks:
+        for method in METHODS:
+            ours, printed = context.figures(context.plan.main(task, method)), paper()[key][task][method]
+            cells = {
+                column: Cell(
+                    Number.of(ours[column]),
+                    Number(*printed[column]) if column in printed else None,
+                    digits=2 if "violation" in column else 4,
+                )
+                for column in COLUMNS
+            }
+            rows.append(Row((task, method), cells))
+    plan = context.plan
+    note = (
+        f"Tail means over the last {plan.tail} of {plan.rounds} rounds, mean ± sd over {plan.seeds} seeds; violations "
+        "summed over all rounds. The paper reports batch figures; the exact ones are the population's."
+    )
+    return Table(key, title, note, ("task", "method"), COLUMNS, rows)

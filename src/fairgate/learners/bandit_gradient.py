@@ -63,6 +63,7 @@ class BanditGradient(Learner[GradientMemory]):
     start_at: Share = 0.5
 
     memory_type: ClassVar[type[Memory]] = GradientMemory
+    traces: ClassVar[tuple[str, ...]] = ("centre",)
 
     def remember(self, task: Task, common: Mapping[str, Any]) -> GradientMemory:
         """Start at `start_at`, with multipliers 0."""

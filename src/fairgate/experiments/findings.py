@@ -1,0 +1,248 @@
+"""What the printed rule really does: five findings, each with a figure and a small table from the run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.counts import Counts
+from fairgate.experiments.jobs import Job
+from fairgate.experiments.plan import STRICT, TASKS, TITLES, Context, Plan, epsilon, main_jobs, words
+from fairgate.experiments.results import Cell, Drawing, Finding, Number, Row, Table
+from fairgate.learners import OFS, load_learner
+from fairgate.oracle import exact_sweep
+from fairgate.plots import COLOURS
+from fairgate.settings import Array
+from fairgate.tasks import load_task
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Drawn = tuple[Finding, "Figure"]
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """OFS on every task, the baselines on the main ones, and OFS with many seeds."""
+    many = [plan.more(task, "ofs") for task in TASKS]
+    return [*main_jobs(plan, TASKS), *main_jobs(plan, STRICT, ("ofs",)), *many]
+
+
+def compute(context: Context) -> list[Drawn]:
+    """Return every finding with its figure."""
+    return [empty_set(context), lock_in(context), same_plays(context), noise_floor(context), stall(context)]
+
+
+def worded(key: str, columns: Mapping[str, str], rows: Sequence[Row]) -> Finding:
+    """Put a finding's table together with its words."""
+    text = words()["findings"][key]
+    return Finding(
+        key=key,
+        title=text["title"],
+        paper=text["paper"],
+        shown=text["shown"],
+        follows=text["follows"],
+        drawing=Drawing(key, text["drawing"], text["caption"]),
+        table=Table(key, text["table"], text["note"], ("task",), columns, rows),
+    )
+
+
+def panels(count: int, width: float = 7.2, height: float = 2.6) -> tuple[Figure, list[Axes]]:
+    """Make a figure with panels side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, list(np.atleast_1d(figure.subplots(1, count)))
+
+
+def empty_set(context: Context) -> Drawn:
+    """F_t stays empty while the radius exceeds ε minus the mean gap."""
+    figure, axes = panels(len(TASKS))
+    rows = []
+    for ax, task in zip(axes, TASKS, strict=True):
+        run = context.run(task, "ofs")
+        learner = load_learner("ofs", task)
+        assert isinstance(learner, OFS)
+        t = np.arange(1, run.rounds + 1)
+        played, arms = run.thresholds[:, :, 0], len(load_task(task).thresholds)
+        most = np.median(played, axis=1, keepdims=True)
+        plays = np.maximum(1, np.cumsum(played == most, axis=1) - (played == most))
+        radius = np.sqrt(float(np.asarray(learner.c)) * np.log((t + 1) * arms / learner.delta) / plays)
+        size = run.traces["feasible"]
+        ax.plot(t, radius.mean(axis=0), color=COLOURS[0], label="radius b of the most played threshold")
+        ax.axhline(epsilon(task), color=COLOURS[1], linestyle="--", label="ε")
+        ax.set(xscale="log", yscale="log", xlabel="round", title=TITLES[task])
+        filled = np.flatnonzero((size > 0).any(axis=0))
+        rows.append(
+            Row(
+                (task,),
+                {
+                    "empty": Cell(Number(100.0 * float((size == 0).mean())), digits=1),
+                    "first": Cell(str(filled[0] + 1) if filled.size else "never"),
+                    "largest": Cell(str(int(size.max()))),
+                    "radius": Cell(Number(float(radius[:, -1].mean()))),
+                    "epsilon": Cell(Number(epsilon(task)), digits=2),
+                },
+            )
+        )
+    axes[0].set_ylabel("confidence radius b")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    columns = {
+        "empty": "Rounds with F_t empty, %",
+        "first": "First round with F_t not empty",
+        "largest": "Largest F_t",
+        "radius": "Radius at the end",
+        "epsilon": "ε",
+    }
+    return worded("finding1", columns, rows), figure
+
+
+def lock_in(context: Context) -> Drawn:
+    """One threshold gets nearly all plays."""
+    figure, axes = panels(len(TASKS))
+    rows = []
+    for ax, task in zip(axes, TASKS, strict=True):
+        run, grid = context.run(task, "ofs"), load_task(task).thresholds
+        arms = np.searchsorted(grid, run.thresholds[:, :, 0])
+        shares = np.array([np.bincount(loop, minlength=len(grid)) / run.rounds for loop in arms])
+        width = 0.8 * float(np.diff(grid)[0])
+        ax.bar(grid, 100.0 * shares.mean(axis=0), width=width, color=COLOURS[0], label="OFS")
+        ax.axvline(context.oracles[task].best.threshold, color="black", linestyle=":", label="best feasible threshold")
+        ax.set(xlabel="threshold", title=TITLES[task], yscale="log", ylim=(0.01, 150))
+        many = np.searchsorted(grid, context.figures(context.plan.more(task, "ofs"))["settled"])
+        reward = exact_sweep(load_task(task), grid[many]).reward
+        rows.append(
+            Row(
+                (task,),
+                {
+                    "share": Cell(Number.of(100.0 * shares.max(axis=1)), digits=1),
+                    "lowest": Cell(Number(100.0 * float((many == 0).mean())), digits=0),
+                    "worst": Cell(Number(float(reward.min()))),
+                    "oracle": Cell(Number(context.oracles[task].best.reward)),
+                },
+            )
+        )
+    axes[0].set_ylabel("share of plays, %")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    columns = {
+        "share": "Plays of a seed's most played threshold, %",
+        "lowest": f"Seeds of {context.plan.many} settled on the lowest threshold, %",
+        "worst": "Worst seed's steady-state reward",
+        "oracle": "Oracle's",
+    }
+    return worded("finding2", columns, rows), figure
+
+
+def same_plays(context: Context) -> Drawn:
+    """Main and strict tasks are played identically."""
+    figure, axes = panels(len(STRICT))
+    rows = []
+    for ax, strict in zip(axes, STRICT, strict=True):
+        main = strict.removesuffix("-strict")
+        one, other = context.run(main, "ofs"), context.run(strict, "ofs")
+        same = one.thresholds == other.thresholds
+        first = slice(0, min(400, one.rounds))
+        rounds = np.arange(1, one.rounds + 1)[first]
+        for run, label, colour, width in ((one, "main", COLOURS[4], 3.5), (other, "strict", COLOURS[1], 0.9)):
+            ax.plot(rounds, Counts(run.probabilities[0, first]).overall, color=colour, linewidth=width, label=label)
+        high = float(np.asarray(load_task(strict).problem.constraints[1].high))  # type: ignore[attr-defined]
+        ax.axhline(high, color="black", linestyle=":", label="cap of the strict window")
+        ax.set(xlabel="round", title=TITLES[main], ylim=(0, 1.02))
+        rows.append(
+            Row(
+                (main,),
+                {
+                    "same": Cell(Number(100.0 * float(same.mean())), digits=1),
+                    "main": Cell(Number.of(context.figures(context.plan.main(main, "ofs"))["violation"]), digits=2),
+                    "strict": Cell(Number.of(context.figures(context.plan.main(strict, "ofs"))["violation"]), digits=2),
+                },
+            )
+        )
+    axes[0].set_ylabel("acceptance rate")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    columns = {"same": "Identical plays, %", "main": "Violation, main", "strict": "Violation, strict"}
+    return worded("finding3", columns, rows), figure
+
+
+def floor(acceptance: Array, shares: Array, people: int = 256) -> Array:
+    """Expected batch gap of a fair threshold: sqrt(2/π) · sqrt(p (1 − p) (1/n0 + 1/n1))."""
+    spread = float((1.0 / (people * shares)).sum())
+    return np.asarray(math.sqrt(2.0 / math.pi) * np.sqrt(acceptance * (1.0 - acceptance) * spread))
+
+
+def noise_floor(context: Context) -> Drawn:
+    """Batch gaps are mostly sampling noise near the ends of the grid."""
+    figure, axes = panels(len(TASKS))
+    rows = []
+    for ax, task in zip(axes, TASKS, strict=True):
+        exact, sampled = context.oracles[task].sweep, context.sweeps[task]
+        run = context.run(task, "ofs")
+        shares = Counts(run.probabilities[0, 0]).people
+        ax.plot(exact.acceptance, sampled.gap, "o", markersize=3, color=COLOURS[0], label="batch gap")
+        ax.plot(exact.acceptance, exact.gap, color=COLOURS[2], label="exact gap")
+        p = np.linspace(0.0, 1.0, 201)
+        ax.plot(p, floor(p, shares), color=COLOURS[1], linestyle="--", label="noise floor (formula)")
+        ax.axhline(epsilon(task), color="black", linestyle=":", label="ε")
+        ax.set(xlabel="acceptance rate", title=TITLES[task])
+        tail = slice(run.rounds - context.plan.tail, None)
+        settled = run.thresholds[:, tail, 0] == np.median(run.thresholds[:, tail, 0], axis=1, keepdims=True)
+        acceptance = Counts(run.probabilities[:, tail]).overall[settled]
+        rows.append(
+            Row(
+                (task,),
+                {
+                    "batch": Cell(Number(float(run.batch_gap[:, tail][settled].mean()))),
+                    "exact": Cell(Number(float(run.population_gap[:, tail][settled].mean()))),
+                    "floor": Cell(Number(float(floor(acceptance, shares).mean()))),
+                },
+            )
+        )
+    axes[0].set_ylabel("parity gap")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    columns = {"batch": "Batch gap", "exact": "Exact gap", "floor": "Noise floor (formula)"}
+    return worded("finding4", columns, rows), figure
+
+
+def stall(context: Context) -> Drawn:
+    """The one-point baselines rest where reward is near 0."""
+    figure, axes = panels(len(TASKS))
+    rows = []
+    for ax, task in zip(axes, TASKS, strict=True):
+        run = context.run(task, "unconstrained")
+        centre = run.traces["centre"]
+        rounds = np.arange(1, run.rounds + 1)
+        for loop in centre:
+            ax.plot(rounds, loop, color=COLOURS[0], linewidth=0.6, alpha=0.7)
+        sweep = exact_sweep(
+            load_task(task), np.linspace(load_task(task).thresholds[0], load_task(task).thresholds[-1], 401)
+        )
+        near = sweep.thresholds[np.abs(sweep.reward) < 0.1]
+        if near.size:
+            ax.axhspan(near.min(), near.max(), color=COLOURS[1], alpha=0.25, label="steady-state |reward| < 0.1")
+        ax.axhline(context.oracles[task].best.threshold, color="black", linestyle=":", label="oracle")
+        ax.set(xlabel="round", title=TITLES[task])
+        steps = np.abs(np.diff(centre, axis=1))
+        part = min(200, run.rounds // 3)
+        rows.append(
+            Row(
+                (task,),
+                {
+                    "first": Cell(Number(float(np.median(steps[:, :part])))),
+                    "last": Cell(Number(float(np.median(steps[:, -part:])))),
+                    "reward": Cell(Number.of(run.per_replicate(context.plan.tail)["reward"])),
+                    "acceptance": Cell(Number.of(run.per_replicate(context.plan.tail)["acceptance"])),
+                },
+            )
+        )
+    axes[0].set_ylabel("centre of the search")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    columns = {
+        "first": "Median step, first rounds",
+        "last": "Median step, last rounds",
+        "reward": "Tail reward",
+        "acceptance": "Tail acceptance",
+    }
+    return worded("finding5", columns, rows), figure

@@ -1,0 +1,121 @@
+"""Jobs: what is done is not done again, what is cut short is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairgate as fg
+from fairgate.experiments import jobs as module
+from fairgate.experiments.jobs import Job, Store
+from fairgate.experiments.plan import Plan, stress_settings, stressed_task
+
+
+@pytest.fixture
+def job(small_task: fg.Task) -> Job:
+    return Job("small-ofs", small_task, fg.OFS(), rounds=50, seeds=3, seed=0, raw=True)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "runs", tail=20)
+
+
+@pytest.fixture
+def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the jobs that were really run."""
+    names: list[str] = []
+    real = module.perform
+
+    def spy(job: Job, folder: Path, tail: int) -> tuple[Job, str]:
+        names.append(job.name)
+        return real(job, folder, tail)
+
+    monkeypatch.setattr(module, "perform", spy)
+    return names
+
+
+def test_a_job_gives_what_simulate_gives(job: Job, store: Store) -> None:
+    summary = replace(job, name="summary", raw=False)
+    store.complete([job, summary], 1, print)
+    run = fg.simulate(job.task, job.learner, 50, 3, seed=0)
+    np.testing.assert_array_equal(store.run(job).thresholds, run.thresholds)
+    for name, values in run.per_replicate(20).items():
+        np.testing.assert_allclose(store.figures(job)[name], values)
+        np.testing.assert_allclose(store.figures(summary)[name], values)
+    np.testing.assert_allclose(store.figures(job)["batch_residual_1"], run.batch.residuals[1][:, -20:].mean(axis=1))
+
+
+def test_done_jobs_are_not_run_again(job: Job, store: Store, performed: list[str]) -> None:
+    said: list[str] = []
+    store.complete([job], 1, said.append)
+    store.complete([job, replace(job, name="other", seed=5)], 1, said.append)
+    assert performed == ["small-ofs", "other"]
+    assert said == ["1 of 2 simulations are done already"]
+
+
+def test_other_settings_or_other_code_are_run_again(
+    job: Job, store: Store, performed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.complete([job], 1, print)
+    store.complete([replace(job, learner=fg.OFS(c=0.1))], 1, print)
+    monkeypatch.setattr(module, "code_digest", lambda: "other code")
+    store.complete([replace(job, learner=fg.OFS(c=0.1))], 1, print)
+    assert len(performed) == 3
+
+
+def test_a_file_cut_short_is_made_anew_and_said(job: Job, store: Store, performed: list[str]) -> None:
+    said: list[str] = []
+    store.complete([job], 1, said.append)
+    path = job.file(store.folder)
+    path.write_bytes(path.read_bytes()[:500])
+    store.complete([job], 1, said.append)
+    assert performed == ["small-ofs"] * 2
+    assert any("small-ofs.parquet is not what was written there: it is made anew" in line for line in said)
+    assert store.run(job).rounds == 50
+
+
+def test_an_unreadable_index_costs_only_time(job: Job, store: Store, performed: list[str]) -> None:
+    store.complete([job], 1, print)
+    (store.folder / "index.json").write_text("{ cut sho")
+    store.complete([job], 1, print)
+    assert performed == ["small-ofs"] * 2
+
+
+def test_gradient_learners_settle_at_their_centre_and_ofs_at_its_median_play(small_task: fg.Task) -> None:
+    gradient = fg.simulate(small_task, fg.BanditGradient(), 50, 3)
+    np.testing.assert_allclose(module.settled(gradient, 20), gradient.traces["centre"][:, -20:].mean(axis=1))
+    grid = fg.simulate(small_task, fg.OFS(), 50, 3)
+    np.testing.assert_allclose(module.settled(grid, 20), np.median(grid.thresholds[:, -20:, 0], axis=1))
+
+
+@pytest.mark.parametrize("name", ["mve-s", "german", "compas"])
+def test_each_stress_setting_changes_one_number(name: str) -> None:
+    base, stressed = fg.load_task(name), stressed_task(fg.load_task(name), seeds=2)
+    assert stressed.replicates == 18
+    for index, (varied, factor) in enumerate(stress_settings()):
+        row = stressed.rows(slice(2 * index, 2 * index + 1))
+        for part, setting, name_of in (
+            (0, "false_positive_cost", "cost"),
+            (1, "epsilon", "tolerance"),
+        ):
+            ours, theirs = (getattr((p.utility, p.constraints[0])[part], setting) for p in (row.problem, base.problem))
+            assert np.asarray(ours)[0] == pytest.approx(theirs * (factor if varied == name_of else 1.0))
+        reach = [
+            float(np.ptp(environment.steady_state(np.array([[-50.0] * 2, [50.0] * 2]))[:, 0]))
+            for environment in (row.environment, base.environment)
+        ]
+        assert reach[0] == pytest.approx(reach[1] * (factor if varied == "feedback" else 1), abs=0.05)
+
+
+def test_the_plan_names_every_job_once() -> None:
+    from fairgate.experiments.reproduce import PARTS
+
+    plan = Plan(rounds=200, seeds=2, many=3)
+    found = [job for part in PARTS.values() for job in part.jobs(plan)]
+    names = {job.name for job in found}
+    assert len(names) == len({(job.name, job.digest()) for job in found})
+    assert len(names) == 15 + 15 + 9 + 2

@@ -1,0 +1,67 @@
+"""Tables in all their forms, and the numbers in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from fairgate.experiments.results import Cell, Number, Row, Table
+
+
+@pytest.fixture
+def table() -> Table:
+    rows = [
+        Row(
+            ("compas", "ofs"),
+            {"reward": Cell(Number(0.5, 0.1, 0.4, 0.6, 10), Number(0.7, 0.2)), "rule": Cell("a_b", "c")},
+        ),
+        Row(("german", "ofs"), {"reward": Cell(Number(0.25), None, 2)}),
+    ]
+    return Table("table9", "Table IX", "A note.", ("task", "method"), {"reward": "Reward", "rule": "Rule"}, rows)
+
+
+def test_a_number_has_the_t_interval_of_its_mean() -> None:
+    values = np.array([1.0, 2.0, 4.0, 7.0])
+    number = Number.of(values)
+    low, high = t.interval(0.95, 3, loc=3.5, scale=values.std(ddof=1) / 2)
+    assert (number.mean, number.seeds) == (3.5, 4)
+    assert number.sd == pytest.approx(values.std(ddof=1))
+    assert number.low == pytest.approx(low)
+    assert number.high == pytest.approx(high)
+    assert Number.of(np.array([2.0])) == Number(2.0, seeds=1)
+
+
+def test_numbers_are_written_with_what_they_have() -> None:
+    assert Number(0.5, 0.1, 0.4, 0.6).text(2) == "0.50 ± 0.10"
+    assert Number(0.5, None, 0.4, 0.6).text(1) == "0.5 [0.4, 0.6]"
+    assert Number(0.5).text(3) == "0.500"
+
+
+def test_the_same_figures_stand_in_every_form(table: Table) -> None:
+    assert list(table.lines()) == [
+        ["compas", "ofs", "ours", "0.5000 ± 0.1000", "a_b"],
+        ["compas", "ofs", "paper", "0.7000 ± 0.2000", "c"],
+        ["german", "ofs", "ours", "0.25", ""],
+    ]
+    assert "| compas | ofs | paper | 0.7000 ± 0.2000 | c |" in table.markdown()
+    assert r"compas & ofs & ours & 0.5000 $\pm$ 0.1000 & a\_b \\" in table.latex()
+    sheet = list(csv.DictReader(io.StringIO(table.csv())))
+    assert len(sheet) == 5
+    assert sheet[0] == {
+        "task": "compas", "method": "ofs", "figure": "reward", "source": "ours", "mean": "0.5", "sd": "0.1",
+        "low": "0.4", "high": "0.6", "seeds": "10", "text": "",
+    }  # fmt: skip
+
+
+def test_every_figure_has_a_stable_name(table: Table) -> None:
+    figures = table.figures()
+    assert set(figures) == {"table9.compas.ofs.reward", "table9.compas.ofs.rule", "table9.german.ofs.reward"}
+    assert figures["table9.compas.ofs.reward"] == {
+        "ours": {"mean": 0.5, "sd": 0.1, "low": 0.4, "high": 0.6, "seeds": 10},
+        "paper": {"mean": 0.7, "sd": 0.2},
+    }
+    assert "paper" not in figures["table9.german.ofs.reward"]
