@@ -16,9 +16,8 @@ from rich.table import Table
 import fairgate as fg
 from fairgate.errors import InputError
 from fairgate.experiments.output import prepare_folder, write_text
-from fairgate.experiments.plan import ROOT_SEED, Plan
-from fairgate.experiments.results import VERDICTS
-from fairgate.experiments.results import Table as PaperTable
+from fairgate.experiments.plan import METHODS, ROOT_SEED, TASKS, Plan
+from fairgate.experiments.results import VERDICTS, Number
 from fairgate.learners import LEARNERS
 from fairgate.progress import progress
 from fairgate.run import TAIL, Estimate
@@ -187,27 +186,33 @@ def reproduce(
     plan = Plan(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail)
     errors = Console(stderr=True)
     say = lambda text: errors.print(text, highlight=False, soft_wrap=True)  # noqa: E731
-    results, changed = run_all(part or [], plan, out, workers, say)
+    summary, changed = run_all(part or [], plan, out, workers, say)
     console = Console()
-    for table in results.tables:
-        if table.key == "table1":
-            console.print(_beside(table))
-    if results.claims:
-        verdicts = Counter(claim.verdict for claim in results.claims)
+    if any(key.startswith("table1.") for key in summary["numbers"]):
+        console.print(_table1(summary["numbers"]))
+    if summary["claims"]:
+        verdicts = Counter(claim["verdict"] for claim in summary["claims"].values())
         counted = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS)
-        console.print(f"Claims of the paper: {counted} (of {len(results.claims)}).", highlight=False)
+        console.print(f"Of {len(summary['claims'])} claims of the paper: {counted}.", highlight=False)
     done = "Written to" if changed else "Nothing has changed since the last run; all is in"
     console.print(f"{done} {out}: open report.html", highlight=False, soft_wrap=True)
 
 
-def _beside(table: PaperTable) -> Table:
-    """The first three figures of a table, ours and the paper's, as wide as a terminal."""
-    figures = len(table.heads) + 1 + 3
-    shown = Table(title=table.title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for number, heading in enumerate(table.header[:figures]):
-        shown.add_column(heading, justify="left" if number <= len(table.heads) else "right", no_wrap=True)
-    for line in table.lines():
-        shown.add_row(*line[:figures], style="dim" if "paper" in line else "")
+def _table1(numbers: dict[str, Any]) -> Table:
+    """Table I as wide as a terminal, the paper's figures below ours."""
+    figures = {"reward": ("reward", 4), "gap": ("DP gap (batch)", 4), "violation": ("violation (batch)", 2)}
+    shown = Table("task", "method", title="Table I, the paper's figures below ours", box=box.SIMPLE_HEAD)
+    for heading, _ in figures.values():
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for task in TASKS:
+        for method in METHODS:
+            for source in ("ours", "paper"):
+                cells = [
+                    Number(**numbers[f"table1.{task}.{method}.{figure}"][source]).text(digits)
+                    for figure, (_, digits) in figures.items()
+                ]
+                head = (task, method) if source == "ours" else ("", "  paper")
+                shown.add_row(*head, *cells, style="" if source == "ours" else "dim")
     return shown
 
 

@@ -175,7 +175,7 @@ def strict_infeasible(view: View) -> Judged:
     for task, point in best.items():
         word = f"feasible, reward {point.reward:.4f}" if point.feasible else "infeasible"
         written.append(
-            f"{TITLES[task]}: best threshold {point.threshold:.3f} is {word}, worst residual {max(point.residuals):+.4f}"
+            f"{TITLES[task]}: threshold {point.threshold:.3f} is {word}, worst residual {max(point.residuals):+.4f}"
         )
     return graded(full, full), "; ".join(written)
 

@@ -53,10 +53,11 @@ LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "matplotlib", "pyarro
 
 def reproduce(
     parts: Sequence[str], plan: Plan, out: Path, workers: int, say: Callable[[str], None]
-) -> tuple[Results, bool]:
+) -> tuple[dict[str, Any], bool]:
     """Run `parts` (all if none is named) and write everything under `out`.
 
-    Returns the results and whether anything had to be done: a second call with nothing changed only checks the files.
+    Returns what ``summary.json`` holds, and whether anything had to be done: a second call with nothing changed only
+    checks the files.
     """
     for part in parts:
         if part not in PARTS:
@@ -64,26 +65,23 @@ def reproduce(
     prepare_folder(out)
     chosen = {name: PARTS[name] for name in PARTS if not parts or name in parts}
     settings = describe(plan, chosen)
-    store, manifest = Store(out / "runs", plan.tail), out / "manifest.json"
-    unchanged = is_unchanged(manifest, settings)
-    if not unchanged:
-        jobs = {job.name: job for module in chosen.values() for job in module.jobs(plan)}
-        store.complete(jobs.values(), workers, say)
-    context = Context(plan, store)
+    if is_unchanged(out / "manifest.json", settings):
+        found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+        return found, False
 
+    store = Store(out / "runs", plan.tail)
+    store.complete({job.name: job for module in chosen.values() for job in module.jobs(plan)}.values(), workers, say)
+    context = Context(plan, store)
     say("Tables")
     tables: list[Table] = [table for name in chosen if name in TABLES for table in chosen[name].compute(context)]
     judged: list[Claim] = claims.compute(context) if "claims" in chosen else []
-    results = Results(tables, [], judged, [], settings)
-    if unchanged:
-        return results, False
     say("Figures")
     drawn: list[tuple[Drawing, Figure]] = [chosen[name].draw(context) for name in chosen if name in FIGURES]
-    found: list[tuple[Finding, Figure]] = findings.compute(context) if "findings" in chosen else []
-    results = Results(tables, [drawing for drawing, _ in drawn], judged, [finding for finding, _ in found], settings)
-    pictures = {drawing.key: figure for drawing, figure in drawn} | {f.drawing.key: figure for f, figure in found}
+    told: list[tuple[Finding, Figure]] = findings.compute(context) if "findings" in chosen else []
+    results = Results(tables, [drawing for drawing, _ in drawn], judged, [finding for finding, _ in told], settings)
+    pictures = {drawing.key: figure for drawing, figure in drawn} | {f.drawing.key: figure for f, figure in told}
     write(results, pictures, out)
-    return results, True
+    return summary(results), True
 
 
 def describe(plan: Plan, chosen: Mapping[str, ModuleType]) -> dict[str, Any]:

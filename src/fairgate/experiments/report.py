@@ -1,0 +1,184 @@
+"""The report: claims, tables, figures and findings of a reproduction as one HTML page that needs no other file."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from fairgate.experiments.plan import TITLES
+from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Number, Results, Row, Table
+
+VERDICTS = {HOLDS: "holds", DIRECTION: "direction", FAILS: "fails"}
+"""The style of each verdict's badge."""
+
+LABELS = {
+    "many": "seeds of the larger runs",
+    "seed": "seed of the random numbers",
+    "tail": "last rounds in a tail mean",
+    "versions": "version",
+    "data": "SHA-256",
+    "code": "SHA-256 of the code",
+}
+"""Settings whose short names would not tell a reader what they are."""
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def render(results: Results, images: Mapping[str, bytes]) -> str:
+    """Write the page; `images` holds the PNG of every drawing, those of the findings included, by its key.
+
+    The same results give the same bytes.
+    """
+    drawings = [*results.drawings, *(finding.drawing for finding in results.findings)]
+    missing = [drawing.key for drawing in drawings if drawing.key not in images]
+    if missing:
+        raise ValueError(f"images must hold the PNG of every drawing; there is none for {', '.join(missing)}")
+    page = Environment(
+        loader=PackageLoader("fairgate.experiments", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    page.filters.update(
+        anchor=anchor,
+        groups=groups,
+        heading=heading,
+        key_width=key_width,
+        other_views=other_views,
+        prose=prose,
+        titled=titled,
+        written=written,
+    )
+    page.tests.update(numeric=numeric, detail=detail)
+    return page.get_template("report.html.j2").render(
+        results=results,
+        pictures={drawing.key: Picture.of(drawing.key, images[drawing.key]) for drawing in drawings},
+        tally=tally(results.claims),
+        wavering=sum(bool(other_views(claim)) for claim in results.claims),
+        settings=results.settings,
+        lines=flat(results.settings),
+        verdicts=VERDICTS,
+    )
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG as a page holds it: inline, with its size so that nothing moves when it appears."""
+
+    source: str
+    width: int
+    height: int
+
+    @classmethod
+    def of(cls, key: str, png: bytes) -> Picture:
+        """Take up the bytes of a PNG file."""
+        if not png.startswith(PNG) or len(png) < 24:
+            raise ValueError(f"images[{key!r}] must be the bytes of a PNG file, but starts with {png[:8]!r}")
+        width, height = struct.unpack(">II", png[16:24])
+        return cls("data:image/png;base64," + base64.b64encode(png).decode(), width, height)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has panels side by side, which could not be read when shrunk to the width of a phone."""
+        return self.width > 1000 or self.width > 1.7 * self.height
+
+
+def tally(claims: Sequence[Claim]) -> dict[str, int]:
+    """Count the claims of each verdict."""
+    found = Counter(known(claim.verdict) for claim in claims)
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def other_views(claim: Claim) -> list[tuple[str, str, str]]:
+    """Return view, verdict and evidence where they differ; they are written as "verdict" or "verdict: evidence"."""
+    views = []
+    for view, text in claim.others.items():
+        verdict, _, evidence = text.partition(": ")
+        if known(verdict) != claim.verdict:
+            views.append((view, verdict, evidence))
+    return views
+
+
+def known(verdict: str) -> str:
+    """Return the verdict if it is one."""
+    if verdict not in VERDICTS:
+        raise ValueError(f"a claim's verdict must be one of {', '.join(VERDICTS)}; got {verdict}")
+    return verdict
+
+
+def groups(table: Table) -> list[tuple[str, list[Row]]]:
+    """Split rows where their first key changes, if that key is shared by neighbours; else one group without a name."""
+    if len(table.heads) > 1:
+        split = [(first, list(rows)) for first, rows in groupby(table.rows, key=lambda row: row.keys[0])]
+        if len(split) < len(table.rows):
+            return split
+    return [("", list(table.rows))]
+
+
+def numeric(column: str, table: Table) -> bool:
+    """Whether a column holds figures rather than words."""
+    cells = [row.cells[column] for row in table.rows if column in row.cells]
+    return any(isinstance(value, Number) for cell in cells for value in (cell.ours, cell.paper))
+
+
+def detail(table: Table) -> bool:
+    """Whether a table is long detail that is folded away at first."""
+    return "-grid" in table.key or "-settings" in table.key
+
+
+def written(cell: Cell, source: str) -> str:
+    """Write a figure with a true minus sign, words as they are."""
+    text = cell.written(source)
+    value = cell.ours if source == "ours" else cell.paper
+    return text.replace("-", "−") if isinstance(value, Number) else text
+
+
+def prose(text: str) -> Markup:
+    """Set the index of a symbol such as F_t or α_min below it."""
+    return Markup(re.sub(r"\b([^\W\d_])_(\w+)\b", r"\1<sub>\2</sub>", str(escape(text))))
+
+
+def key_width(table: Table) -> int:
+    """Width, in characters, that a narrow screen gives the first column that stays in place while others scroll."""
+    keys = [titled(row.keys[-1]) for row in table.rows]
+    return min(16, 2 + max((len(word) for word in [*keys, table.heads[-1]]), default=0))
+
+
+def titled(key: str) -> str:
+    """Write a task or method the way the paper does."""
+    return TITLES.get(key, key)
+
+
+def heading(text: str) -> str:
+    """Start a heading with a capital, but leave symbols such as η alone."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
+
+
+def anchor(key: str) -> str:
+    """Turn a key into a name that links can point to."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", key)
+
+
+def flat(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return settings as lines of name and text; a setting within a setting is named after both."""
+    lines: list[tuple[str, str]] = []
+    for key, value in settings.items():
+        name = LABELS.get(key, key)
+        if isinstance(value, Mapping):
+            lines += [(f"{name}: {inner}", text) for inner, text in flat(value)]
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            lines.append((name, ", ".join(map(str, value))))
+        else:
+            lines.append((name, str(value)))
+    return lines

@@ -1,0 +1,326 @@
+"""Plots: learning curves of runs, the trade-off of fixed thresholds, and acceptance against the threshold.
+
+Every function draws on the axes it is given and leaves their legend to the caller; without axes it makes a figure of
+one column's width (3.5 in) with a legend. It returns the axes, whose ``figure.savefig(...)`` writes a file. Nothing
+global is touched: neither pyplot nor rcParams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairgate.counts import Counts
+from fairgate.errors import InputError, unknown_name
+from fairgate.oracle import Oracle, Sweep, exact_sweep
+from fairgate.problem import is_feasible, violation
+from fairgate.run import Run
+from fairgate.settings import Array, whole_number
+from fairgate.tasks import Task
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure, SubFigure
+
+COLUMN = 3.5
+"""Width in inches of a single panel."""
+
+FONT = 8.0
+"""Size in points of all text, so that a figure can be printed as it is."""
+
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours, told apart with every kind of colour vision; yellow is left out, too light for a line."""
+
+LINES = ("--", "-.", "-", (0, (5, 1, 1, 1, 1, 1)))
+"""Line styles, a second way to tell the curves apart."""
+
+MARKERS = ("s", "^", "D", "v", "P")
+
+SHADE = "#DDEBDD"
+"""What is allowed."""
+
+QUANTITIES = {"reward": "reward per person", "gap": "DP gap", "violation": "cumulative violation"}
+
+
+def plot_learning(
+    runs: Mapping[str, Run],
+    figure: str = "reward",
+    ax: Axes | None = None,
+    smooth: int = 50,
+    exact: bool = False,
+    band: bool = True,
+    **style: Any,
+) -> Axes:
+    r"""Draw how runs went: the mean over replicates, round by round, in a band of ± one standard deviation.
+
+    Parameters
+    ----------
+    runs
+        Runs by the name they have in the legend.
+    figure
+        ``"reward"``, ``"gap"`` (demographic parity) or ``"violation"`` (all constraints, summed up to the round).
+    ax
+        Axes to draw on; by default those of a new figure.
+    smooth
+        Reward and gap are means of this many rounds, drawn at the last of them, so the curves begin at round `smooth`
+        and show every tenth of it; 1 shows every round as it was.
+    exact
+        Whether to show the population's figures instead of the batches'. A batch's gap is biased up by sampling noise.
+    band
+        Whether to draw the band. A run of one replicate has none.
+    **style
+        For :meth:`matplotlib.axes.Axes.plot`, such as ``linewidth``.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> run = fg.simulate(fg.load_task("mve-s"), fg.OFS(), rounds=100, seeds=3)
+    >>> axes = plot_learning({"OFS": run}, "gap", smooth=20)
+    >>> axes.get_ylabel()
+    'DP gap, batch\n(mean of 20 rounds)'
+    """
+    if not isinstance(runs, Mapping) or not runs:
+        raise InputError(f"runs must map at least one name to a run, got {runs!r}")
+    drawn = {name: _learning_curves(name, run, figure, smooth, exact) for name, run in runs.items()}
+    axes = _axes(ax)
+    for index, (name, (rounds, values)) in enumerate(drawn.items()):
+        mean = values.mean(axis=0)
+        look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
+        (line,) = axes.plot(rounds, mean, **{**look, "label": name, **style})
+        if band and len(values) > 1:
+            sd = values.std(axis=0, ddof=1)
+            axes.fill_between(rounds, mean - sd, mean + sd, color=line.get_color(), alpha=0.2, linewidth=0)
+    axes.set_xlim(0, max(run.rounds for run in runs.values()))
+    if figure != "reward":
+        axes.set_ylim(bottom=0, auto=True)  # what is drawn later may still raise the top
+    axes.set_xlabel("round", fontsize=FONT)
+    smoothed = f"\n(mean of {smooth} rounds)" if smooth > 1 and figure != "violation" else ""
+    axes.set_ylabel(f"{QUANTITIES[figure]}, {'exact' if exact else 'batch'}{smoothed}", fontsize=FONT)
+    if ax is None:
+        add_legend(axes.figure, [axes], columns=2)
+    return axes
+
+
+def _learning_curves(name: str, run: Run, figure: str, smooth: int, exact: bool) -> tuple[Array, Array]:
+    """Return the rounds drawn (N,) and each replicate's figure in them (R, N)."""
+    if figure not in QUANTITIES:
+        raise unknown_name("figure", figure, QUANTITIES)
+    smooth = whole_number("smooth", smooth, 1)
+    if smooth > run.rounds:
+        raise InputError(
+            f"smooth is the mean of {smooth} rounds, but run {name!r} has {run.rounds}: choose a smaller one"
+        )
+    signals = run.population if exact else run.batch
+    if figure == "violation":
+        values, first = violation(signals.residuals).cumsum(axis=1), 1
+    else:
+        gap = run.population_gap if exact else run.batch_gap
+        sums = np.pad((signals.reward if figure == "reward" else gap).cumsum(axis=1), ((0, 0), (1, 0)))
+        values, first = (sums[:, smooth:] - sums[:, :-smooth]) / smooth, smooth
+    shown = np.arange(values.shape[1] - 1, -1, -max(1, smooth // 10))[::-1]  # the last round is always drawn
+    return first + shown.astype(np.float64), np.asarray(values[:, shown])
+
+
+def plot_tradeoff(
+    found: Oracle | Sweep,
+    epsilon: float | None = None,
+    ends: Mapping[str, Sweep] | None = None,
+    ax: Axes | None = None,
+    zoom: bool = False,
+    **style: Any,
+) -> Axes:
+    """Draw reward against parity gap of fixed thresholds, and which one is best.
+
+    A point is a threshold of the sweep, joined in their order: filled if it meets every constraint, hollow if not, the
+    darker the more people it accepts. The star is the best feasible threshold (if there is none, the one that violates
+    least).
+
+    Parameters
+    ----------
+    found
+        What :func:`fairgate.oracle` found, or a sweep.
+    epsilon
+        Largest gap allowed; gaps up to it are shaded.
+    ends
+        Thresholds to mark besides, such as those learners settled on, by the name they have in the legend.
+    ax
+        Axes to draw on; by default those of a new figure.
+    zoom
+        Whether to show only what lies around the best threshold: gaps up to twice the larger of its own and `epsilon`.
+    **style
+        For the :meth:`matplotlib.axes.Axes.plot` of the line that joins the points.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> found = fg.oracle(fg.load_task("german"))
+    >>> axes = plot_tradeoff(found, epsilon=0.02)
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('DP gap', 'reward per person')
+    """
+    sweep = found.sweep if isinstance(found, Oracle) else found
+    if epsilon is not None and not 0 <= epsilon <= 1:
+        raise InputError(f"epsilon must be in [0, 1], got {epsilon}")
+    axes = _axes(ax)
+    ends = ends or {}
+    best, shown = found.best, (sweep, *ends.values())
+    gaps, rewards = (np.concatenate([getattr(each, name) for each in shown]) for name in ("gap", "reward"))
+    if zoom:
+        near = (gaps <= 2 * max(best.gap, epsilon or 0.0)) & (rewards >= best.reward - 0.1 * np.ptp(rewards))
+        gaps, rewards = gaps[near], rewards[near]
+    right = max(float(gaps.max()), epsilon or 0.0, 1e-3)
+    left, margin = -0.05 * right, 0.08 * max(float(np.ptp(rewards)), 1e-3)
+    axes.set_xlim(left, 1.05 * right)
+    axes.set_ylim(rewards.min() - margin, rewards.max() + margin)
+    if epsilon is not None:
+        axes.axvspan(left, epsilon, color=SHADE, linewidth=0, zorder=0, label="gap ≤ ε")
+
+    axes.plot(sweep.gap, sweep.reward, **{"color": "0.6", "linewidth": 0.8, "zorder": 1, **style})
+    feasible = is_feasible(sweep.residuals)
+    shades = acceptance_scale().to_rgba(sweep.acceptance)
+    for members, name in ((~feasible, "infeasible threshold"), (feasible, "feasible threshold")):
+        if not members.any():
+            continue
+        axes.scatter(
+            sweep.gap[members],
+            sweep.reward[members],
+            s=14,
+            facecolors=shades[members].tolist() if name.startswith("feasible") else "white",
+            edgecolors=shades[members].tolist(),
+            linewidths=0.8,
+            zorder=2,
+            label=name,
+        )
+    axes.plot(
+        [best.gap],
+        [best.reward],
+        linestyle="none",
+        marker="*",
+        markersize=12,
+        markerfacecolor="#F0E442",
+        markeredgecolor="black",
+        markeredgewidth=0.7,
+        zorder=3,
+        label="best feasible" if best.feasible else "least violation",
+    )
+    for index, (name, end) in enumerate(ends.items()):
+        axes.plot(
+            end.gap,
+            end.reward,
+            linestyle="none",
+            marker=MARKERS[index % len(MARKERS)],
+            markersize=5,
+            color=COLOURS[index % len(COLOURS)],
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            zorder=4,
+            label=name,
+        )
+    axes.set_xlabel("DP gap", fontsize=FONT)
+    axes.set_ylabel("reward per person", fontsize=FONT)
+    if ax is None:
+        add_acceptance_bar([axes])
+        add_legend(axes.figure, [axes], columns=2)
+    return axes
+
+
+def add_acceptance_bar(axes: Sequence[Axes]) -> None:
+    """Add the key to the shades of :func:`plot_tradeoff` beside some axes of a figure."""
+    bar = axes[0].figure.colorbar(acceptance_scale(), ax=axes, aspect=30, pad=0.02)
+    bar.set_label("share accepted", fontsize=FONT)
+    bar.ax.tick_params(labelsize=FONT)
+
+
+def acceptance_scale() -> ScalarMappable:
+    """Return the shades of :func:`plot_tradeoff`: light where few are accepted, black where all are."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+    shades = LinearSegmentedColormap.from_list("acceptance", ["0.75", "0.0"])
+    return ScalarMappable(Normalize(0.0, 1.0), shades)
+
+
+def plot_acceptance(task: Task, ax: Axes | None = None, points: int = 401, **style: Any) -> Axes:
+    """Draw what each fixed threshold leads to in the long run: every group's acceptance rate, the gap and the reward.
+
+    Thresholds that meet every constraint are shaded.
+
+    Parameters
+    ----------
+    task
+        Environment, problem and grid; the thresholds drawn lie between the ends of the grid.
+    ax
+        Axes to draw on; by default those of a new figure.
+    points
+        Number of thresholds.
+    **style
+        For :meth:`matplotlib.axes.Axes.plot`, such as ``linewidth``.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> axes = plot_acceptance(fg.load_task("compas"))
+    >>> [line.get_label() for line in axes.lines]
+    ['accepted, group 0', 'accepted, group 1', 'DP gap', 'reward per person']
+    """
+    thresholds = np.linspace(task.thresholds[0], task.thresholds[-1], whole_number("points", points, 2))
+    sweep = exact_sweep(task, thresholds)
+    shared = np.repeat(thresholds[:, None], task.environment.group_count, axis=1)
+    rates = Counts(task.environment.probabilities(task.environment.steady_state(shared), shared)).rates
+    curves = {f"accepted, group {group}": rate for group, rate in enumerate(rates.T)}
+    curves |= {"DP gap": sweep.gap, "reward per person": sweep.reward}
+    axes = _axes(ax)
+    for index, (name, values) in enumerate(curves.items()):
+        look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
+        axes.plot(thresholds, values, **{**look, "label": name, **style})
+    axes.fill_between(
+        thresholds,
+        0,
+        1,
+        where=is_feasible(sweep.residuals).tolist(),
+        transform=axes.get_xaxis_transform(),
+        color=SHADE,
+        linewidth=0,
+        zorder=0,
+        label="feasible",
+    )
+    axes.set_xlim(thresholds[0], thresholds[-1])
+    axes.set_xlabel("threshold (unit of the score)", fontsize=FONT)
+    axes.set_ylabel("share or reward per person", fontsize=FONT)
+    if ax is None:
+        add_legend(axes.figure, [axes], columns=2)
+    return axes
+
+
+def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """Make a figure of this size in inches with a grid of axes, row by row."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    figure = Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.05))
+    axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for each in axes:
+        each.tick_params(labelsize=FONT)
+        each.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def add_legend(figure: Figure | SubFigure, axes: Sequence[Axes], columns: int) -> None:
+    """Add one legend below the figure, of everything labelled in these axes, each name once."""
+    found = {name: handle for ax in axes for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(
+        list(found.values()),
+        list(found),
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=FONT,
+        frameon=False,
+        handlelength=2.6,
+    )
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return panels(1, 1, COLUMN, 3.0)[1][0] if ax is None else ax

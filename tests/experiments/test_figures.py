@@ -1,0 +1,147 @@
+"""Figures 1 to 3: they draw the plan's runs and the exact trade-offs, and the same each time."""
+
+from __future__ import annotations
+
+import io
+from types import ModuleType
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fairgate.experiments import figure1, figure2, figure3
+from fairgate.experiments.jobs import Store
+from fairgate.experiments.plan import METHODS, TASKS, TITLES, Context, Plan, epsilon, main_jobs
+from fairgate.oracle import exact_sweep
+from fairgate.problem import is_feasible
+from fairgate.tasks import load_task
+
+FIGURES = (figure1, figure2, figure3)
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    plan = Plan(rounds=80, seeds=3, tail=20)
+    store = Store(tmp_path_factory.mktemp("runs"), plan.tail)
+    store.complete(main_jobs(plan, TASKS), 1, lambda _: None)
+    return Context(plan, store)
+
+
+def line_of(ax: Axes, name: str, nth: int = 0) -> Line2D:
+    return [line for line in ax.lines if line.get_label() == name][nth]
+
+
+def panel(figure: Figure, title: str) -> Axes:
+    (found,) = (ax for ax in figure.axes if ax.get_title() == title)
+    return found
+
+
+@pytest.mark.parametrize("module", FIGURES)
+def test_every_run_drawn_is_among_the_jobs(module: ModuleType, context: Context) -> None:
+    asked: list[str] = []
+
+    class Watched(Store):
+        def run(self, job):  # type: ignore[no-untyped-def]
+            asked.append(job.name)
+            return super().run(job)
+
+    module.draw(Context(context.plan, Watched(context.store.folder, context.store.tail)))
+    assert sorted(set(asked)) == sorted(job.name for job in module.jobs(context.plan))
+
+
+@pytest.mark.parametrize("module", FIGURES)
+def test_a_figure_is_a_page_wide_has_one_legend_and_is_the_same_twice(module: ModuleType, context: Context) -> None:
+    files = []
+    for _ in range(2):
+        drawing, figure = module.draw(context)
+        assert drawing.key == module.__name__.rsplit(".", 1)[1]
+        assert figure.get_figwidth() <= 7.2
+        assert len(figure.legends) + sum(ax.get_legend() is not None for ax in figure.axes) == 1
+        pdf, png = io.BytesIO(), io.BytesIO()
+        figure.savefig(pdf, format="pdf", metadata={"CreationDate": None})
+        figure.savefig(png, format="png", dpi=100)
+        files.append((drawing, pdf.getvalue(), png.getvalue()))
+    assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("module", FIGURES)
+def test_nothing_leaves_the_figure_and_no_text_is_tiny(module: ModuleType, context: Context) -> None:
+    _, figure = module.draw(context)
+    figure.draw_without_rendering()
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    assert box.x0 >= 0
+    assert box.y0 >= 0
+    assert box.x1 <= width
+    assert box.y1 <= height
+    texts = [text for ax in figure.axes for text in (ax.xaxis.label, ax.yaxis.label, ax.title, *ax.get_xticklabels())]
+    assert min(text.get_fontsize() for text in (*texts, *figure.legends[0].get_texts())) >= 8
+
+
+@pytest.mark.parametrize("module", FIGURES)
+def test_the_caption_tells_the_plan(module: ModuleType, context: Context) -> None:
+    drawing, _ = module.draw(context)
+    assert "3 seeds" in drawing.caption
+    assert "80 rounds" in drawing.caption
+
+
+@pytest.mark.parametrize(
+    ("module", "task", "reward", "gap"),
+    [
+        (figure1, "mve-s", "(a) reward", "(b) DP gap"),
+        (figure2, "german", "(a) German: reward", "(b) German: DP gap"),
+        (figure2, "compas", "(c) COMPAS: reward", "(d) COMPAS: DP gap"),
+    ],
+)
+def test_learning_panels_end_at_the_last_rounds_means(
+    module: ModuleType, task: str, reward: str, gap: str, context: Context
+) -> None:
+    _, figure = module.draw(context)
+    for index, method in enumerate(METHODS):
+        run, last = context.run(task, method), slice(80 - figure1.SMOOTH, None)
+        name = TITLES[method]
+        ends = {
+            (reward, name, 0): run.batch.reward[:, last].mean(),
+            (gap, name, 0): run.batch_gap[:, last].mean(),
+            (gap, "_exact", index): run.population_gap[:, last].mean(),
+        }
+        for (title, label, nth), value in ends.items():
+            line = line_of(panel(figure, title), label, nth)
+            assert np.asarray(line.get_ydata())[-1] == pytest.approx(value, abs=1e-12)
+    marked = line_of(panel(figure, gap), "ε, the gap allowed")
+    assert np.asarray(marked.get_ydata()).tolist() == [epsilon(task)] * 2
+
+
+def test_figure_1_adds_up_the_violation(context: Context) -> None:
+    _, figure = figure1.draw(context)
+    for method in METHODS:
+        line = line_of(panel(figure, "(c) cumulative violation"), TITLES[method])
+        expected = context.figures(context.plan.main("mve-s", method))["violation"].mean()
+        assert np.asarray(line.get_ydata())[-1] == pytest.approx(expected)
+
+
+def test_epsilon_is_seen_even_far_above_the_curves(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figure1, "epsilon", lambda task: 0.95)
+    _, figure = figure1.draw(context)
+    bottom, top = panel(figure, "(b) DP gap").get_ylim()
+    assert bottom == 0
+    assert top > 0.95
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_figure_3_marks_oracle_settled_thresholds_and_what_is_feasible(task: str, context: Context) -> None:
+    _, figure = figure3.draw(context)
+    (ax,) = (ax for ax in figure.axes if f" {TITLES[task]} (ε = {epsilon(task):g})" in ax.get_title())
+    oracle = context.oracles[task]
+    assert line_of(ax, "best feasible").get_xydata().tolist() == [[oracle.best.gap, oracle.best.reward]]  # type: ignore[union-attr]
+    for method in METHODS:
+        settled = context.figures(context.plan.main(task, method))["settled"]
+        found = exact_sweep(load_task(task), settled)
+        points = line_of(ax, TITLES[method]).get_xydata()
+        np.testing.assert_array_equal(points, np.column_stack([found.gap, found.reward]))
+    (filled,) = (points for points in ax.collections if points.get_label() == "feasible threshold")
+    assert len(filled.get_offsets()) == is_feasible(oracle.sweep.residuals).sum()  # type: ignore[arg-type]
+    assert (np.asarray(filled.get_offsets())[:, 0] <= epsilon(task)).all()
+    (shade,) = ax.patches
+    assert shade.get_x() + shade.get_width() == pytest.approx(epsilon(task))  # type: ignore[attr-defined]
