@@ -1,6 +1,6 @@
 """Choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
 
-from fairgate import environments, learners
+from fairgate import environments, learners, plots
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.learners import OFS, BanditGradient, Fixed, PrimalDual, Random, load_learner
@@ -36,6 +36,7 @@ __all__ = [
     "load_learner",
     "load_task",
     "oracle",
+    "plots",
     "sampled_sweep",
     "simulate",
 ]

@@ -14,6 +14,7 @@ COLUMNS = {
     "violation": "Cum. violation",
     "population_gap": "DP gap, exact",
     "population_violation": "Cum. violation, exact",
+    "feasible": "Feasible rounds, exact",
 }
 
 

@@ -54,10 +54,9 @@ class OFS(Learner[OFSMemory]):
     Examples
     --------
     >>> import fairgate as fg
-    >>> task = fg.load_task("mve-s")
-    >>> run = fg.simulate(task, fg.OFS(), rounds=300, seeds=5)
-    >>> int((run.thresholds[:, -100:, 0] == task.thresholds[0]).mean() * 100)   # % of plays of the first threshold
-    97
+    >>> run = fg.simulate(fg.load_task("german"), fg.OFS(), rounds=300, seeds=5)
+    >>> float((run.traces["feasible"] == 0).mean())     # share of rounds in which F_t is empty
+    1.0
 
     References
     ----------
