@@ -215,7 +215,7 @@ def stall(context: Context) -> Drawn:
         centre = run.traces["centre"]
         rounds = np.arange(1, run.rounds + 1)
         for loop in centre:
-            ax.plot(rounds, loop, color=COLOURS[0], linewidth=0.6, alpha=0.7)
+            ax.plot(rounds[::10], loop[::10], color=COLOURS[0], linewidth=0.6, alpha=0.7)
         sweep = exact_sweep(
             load_task(task), np.linspace(load_task(task).thresholds[0], load_task(task).thresholds[-1], 401)
         )

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +60,19 @@ class Job:
         return folder / f"{self.name}.parquet"
 
 
+AROUND = ("__init__.py", "__main__.py", "cli.py", "plots.py", "progress.py", "experiments")
+"""What no simulation depends on."""
+
+
 @cache
-def code_digest() -> str:
-    """Fingerprint of the numerical libraries and of every file of the package a simulation depends on."""
-    around = ("cli.py", "__main__.py", "__init__.py", "progress.py", "plots.py", "report.py", "report.html.j2")
-    root = resources.files("fairgate")
-    seen = hashlib.sha256(f"{np.__version__} {metadata.version('scipy')} {metadata.version('scikit-learn')}".encode())
-
-    def visit(place: Any, path: str) -> None:
-        for item in sorted(place.iterdir(), key=lambda item: item.name):
-            if item.is_dir() and item.name not in ("__pycache__", "experiments"):
-                visit(item, f"{path}/{item.name}")
-            elif item.name.endswith((".py", ".toml", ".csv")) and not (path == "" and item.name in around):
-                seen.update(f"{path}/{item.name}".encode() + item.read_bytes())
-
-    visit(root, "")
+def code_digest(leave_out: tuple[str, ...] = AROUND) -> str:
+    """Fingerprint of the numerical libraries and of every file of the package but those in `leave_out`."""
+    root = Path(__file__).parents[1]
+    seen = hashlib.sha256(" ".join(metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")).encode())
+    for path in sorted(root.rglob("*")):
+        place = path.relative_to(root)
+        if path.suffix in (".py", ".toml", ".csv", ".j2") and place.parts[0] not in leave_out:
+            seen.update(place.as_posix().encode() + path.read_bytes())
     return seen.hexdigest()
 
 

@@ -140,6 +140,7 @@ class Context:
     plan: Plan
     store: Store
     _figures: dict[str, Mapping[str, Array]] = field(default_factory=dict, init=False)
+    _runs: dict[str, Run] = field(default_factory=dict, init=False)
 
     def figures(self, job: Job) -> Mapping[str, Array]:
         """One line a replicate of a job, read once."""
@@ -148,8 +149,11 @@ class Context:
         return self._figures[job.name]
 
     def run(self, task: str, method: str) -> Run:
-        """Every round of a method on a task."""
-        return self.store.run(self.plan.main(task, method))
+        """Every round of a method on a task, read once."""
+        job = self.plan.main(task, method)
+        if job.name not in self._runs:
+            self._runs[job.name] = self.store.run(job)
+        return self._runs[job.name]
 
     @cached_property
     def oracles(self) -> Mapping[str, Oracle]:

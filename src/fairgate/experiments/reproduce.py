@@ -28,7 +28,7 @@ from fairgate.experiments import (
     table5,
     table6,
 )
-from fairgate.experiments.jobs import Store, file_hash
+from fairgate.experiments.jobs import Store, code_digest, file_hash
 from fairgate.experiments.output import prepare_folder, write_bytes, write_text
 from fairgate.experiments.plan import Context, Plan
 from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
@@ -86,27 +86,15 @@ def reproduce(
 
 def describe(plan: Plan, chosen: Mapping[str, ModuleType]) -> dict[str, Any]:
     """Everything the outcome depends on: size, parts, versions, data and code."""
-    root = resources.files("fairgate")
-    code = hashlib.sha256()
-
-    def visit(place: Any) -> None:
-        for item in sorted(place.iterdir(), key=lambda item: item.name):
-            if item.is_dir() and item.name != "__pycache__":
-                visit(item)
-            elif item.name.endswith((".py", ".toml", ".csv", ".j2")):
-                code.update(item.name.encode() + item.read_bytes())
-
-    visit(root)
-    data = {
-        name: hashlib.sha256((root / "data" / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")
-    }
+    tables = resources.files("fairgate.data")
+    data = {name: hashlib.sha256((tables / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
     versions = {name: metadata.version(name) for name in LIBRARIES}
     return {
         **asdict(plan),
         "parts": list(chosen),
         "versions": {"python": platform.python_version(), **versions},
         "data": data,
-        "code": code.hexdigest(),
+        "code": code_digest(leave_out=()),
     }
 
 
