@@ -66,6 +66,12 @@ def check_shares(name: str, shares: Array) -> None:
         raise InputError(f"{name} must be positive and sum to 1, got {shares.tolist()}")
 
 
+def slowest_approach(rate: Array, feedback: float) -> float:
+    """Largest factor by which x ← x + rate · (f(x) − x) keeps two states apart, if f's slope is within ± `feedback`."""
+    slow, fast = float(np.min(rate)), float(np.max(rate))
+    return max(1.0 - slow * (1.0 - feedback), abs(1.0 - fast * (1.0 + feedback)))
+
+
 def joint(shares: Array, accepted: Array, positives: Array, accepted_positives: Array) -> Array:
     """Assemble P(group, label, decision) from shares and, within each group, P(d=1), P(y=1) and P(y=1, d=1)."""
     cells = np.empty((*accepted.shape, 2, 2))

@@ -12,7 +12,7 @@ from scipy.ndimage import map_coordinates, spline_filter
 from scipy.special import expit, ndtr
 
 from fairgate.counts import Counts
-from fairgate.environments.base import Environment, State, check_shares, joint
+from fairgate.environments.base import Environment, State, check_shares, joint, slowest_approach
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
 
@@ -146,8 +146,7 @@ class GaussianScores(Environment):
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""
-        slowest, fastest = float(np.min(self._rate)), float(np.max(self._rate))
-        return max(1.0 - slowest * (1.0 - self._feedback()), abs(1.0 - fastest * (1.0 + self._feedback())))
+        return slowest_approach(self._rate, self._feedback())
 
     def start(self, replicates: int = 1) -> State:
         """Return `means` in every replicate."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairgate.counts import Counts
-from fairgate.environments.base import Environment, State
+from fairgate.environments.base import Environment, State, slowest_approach
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
 
@@ -134,8 +134,7 @@ class ScorePools(Environment):
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""
-        slowest, fastest = float(np.min(self._rate)), float(np.max(self._rate))
-        return max(1.0 - slowest * (1.0 - self._feedback()), abs(1.0 - fastest * (1.0 + self._feedback())))
+        return slowest_approach(self._rate, self._feedback())
 
     def start(self, replicates: int = 1) -> State:
         """Return ``1 − split``, the table's own composition, in every replicate."""

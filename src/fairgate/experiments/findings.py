@@ -14,15 +14,17 @@ from fairgate.experiments.plan import STRICT, TASKS, TITLES, Context, Plan, epsi
 from fairgate.experiments.results import Cell, Drawing, Finding, Number, Row, Table
 from fairgate.learners import OFS, load_learner
 from fairgate.oracle import exact_sweep
-from fairgate.plots import COLOURS
+from fairgate.plots import COLOURS, FONT, add_legend, panels
 from fairgate.settings import Array
 from fairgate.tasks import load_task
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Drawn = tuple[Finding, "Figure"]
+
+WIDTH, HEIGHT = 7.16, 2.4
+"""Size of every figure, in inches: the width of a page."""
 
 
 def jobs(plan: Plan) -> list[Job]:
@@ -33,7 +35,12 @@ def jobs(plan: Plan) -> list[Job]:
 
 def compute(context: Context) -> list[Drawn]:
     """Return every finding with its figure."""
-    return [empty_set(context), lock_in(context), same_plays(context), noise_floor(context), stall(context)]
+    drawn = [empty_set(context), lock_in(context), same_plays(context), noise_floor(context), stall(context)]
+    for _, figure in drawn:
+        for ax in figure.axes:
+            for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+                text.set_fontsize(FONT)
+    return drawn
 
 
 def worded(key: str, columns: Mapping[str, str], rows: Sequence[Row]) -> Finding:
@@ -50,17 +57,9 @@ def worded(key: str, columns: Mapping[str, str], rows: Sequence[Row]) -> Finding
     )
 
 
-def panels(count: int, width: float = 7.2, height: float = 2.6) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, list(np.atleast_1d(figure.subplots(1, count)))
-
-
 def empty_set(context: Context) -> Drawn:
     """F_t stays empty while the radius exceeds ε minus the mean gap."""
-    figure, axes = panels(len(TASKS))
+    figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
     rows = []
     for ax, task in zip(axes, TASKS, strict=True):
         run = context.run(task, "ofs")
@@ -89,7 +88,7 @@ def empty_set(context: Context) -> Drawn:
             )
         )
     axes[0].set_ylabel("confidence radius b")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    add_legend(figure, axes, 2)
     columns = {
         "empty": "Rounds with F_t empty, %",
         "first": "First round with F_t not empty",
@@ -102,7 +101,7 @@ def empty_set(context: Context) -> Drawn:
 
 def lock_in(context: Context) -> Drawn:
     """One threshold gets nearly all plays."""
-    figure, axes = panels(len(TASKS))
+    figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
     rows = []
     for ax, task in zip(axes, TASKS, strict=True):
         run, grid = context.run(task, "ofs"), load_task(task).thresholds
@@ -126,7 +125,7 @@ def lock_in(context: Context) -> Drawn:
             )
         )
     axes[0].set_ylabel("share of plays, %")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    add_legend(figure, axes, 2)
     columns = {
         "share": "Plays of a seed's most played threshold, %",
         "lowest": f"Seeds of {context.plan.many} settled on the lowest threshold, %",
@@ -138,7 +137,7 @@ def lock_in(context: Context) -> Drawn:
 
 def same_plays(context: Context) -> Drawn:
     """Main and strict tasks are played identically."""
-    figure, axes = panels(len(STRICT))
+    figure, axes = panels(1, len(STRICT), WIDTH, HEIGHT)
     rows = []
     for ax, strict in zip(axes, STRICT, strict=True):
         main = strict.removesuffix("-strict")
@@ -162,7 +161,7 @@ def same_plays(context: Context) -> Drawn:
             )
         )
     axes[0].set_ylabel("acceptance rate")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    add_legend(figure, axes, 3)
     columns = {"same": "Identical plays, %", "main": "Violation, main", "strict": "Violation, strict"}
     return worded("finding3", columns, rows), figure
 
@@ -175,7 +174,7 @@ def floor(acceptance: Array, shares: Array, people: int = 256) -> Array:
 
 def noise_floor(context: Context) -> Drawn:
     """Batch gaps are mostly sampling noise near the ends of the grid."""
-    figure, axes = panels(len(TASKS))
+    figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
     rows = []
     for ax, task in zip(axes, TASKS, strict=True):
         exact, sampled = context.oracles[task].sweep, context.sweeps[task]
@@ -201,14 +200,14 @@ def noise_floor(context: Context) -> Drawn:
             )
         )
     axes[0].set_ylabel("parity gap")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    add_legend(figure, axes, 4)
     columns = {"batch": "Batch gap", "exact": "Exact gap", "floor": "Noise floor (formula)"}
     return worded("finding4", columns, rows), figure
 
 
 def stall(context: Context) -> Drawn:
     """The one-point baselines rest where reward is near 0."""
-    figure, axes = panels(len(TASKS))
+    figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
     rows = []
     for ax, task in zip(axes, TASKS, strict=True):
         run = context.run(task, "unconstrained")
@@ -238,7 +237,7 @@ def stall(context: Context) -> Drawn:
             )
         )
     axes[0].set_ylabel("centre of the search")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    add_legend(figure, axes, 2)
     columns = {
         "first": "Median step, first rounds",
         "last": "Median step, last rounds",
