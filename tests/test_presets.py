@@ -1,4 +1,4 @@
-"""The presets are near the paper: what calibration set out to reach, and what it cannot."""
+"""The presets are near the paper: what calibration set out to reach, and how near the baselines come."""
 
 from importlib import resources
 
@@ -20,6 +20,14 @@ OFS = {  # Tables I and VI: tail reward, tail batch gap, violation
     "german-strict": (0.4546, 0.0131, 445.69),
     "compas-strict": (0.7556, 0.0101, 440.62),
 }
+BASELINES = {  # Tables I and VI: violation of the unconstrained learner and of primal-dual
+    "mve-s": (93.88, 33.14),
+    "german": (622.10, 179.10),
+    "compas": (921.37, 161.49),
+    "german-strict": (797.41, 383.10),
+    "compas-strict": (1130.38, 476.69),
+}
+SEED = 0  # neither the calibration nor a table uses it
 
 
 @pytest.mark.parametrize("name", ORACLE)
@@ -27,9 +35,8 @@ def test_exact_oracle_is_near_the_papers(name: str) -> None:
     best = fg.oracle(fg.load_task(name)).best
     reward, _, acceptance = ORACLE[name]
     assert best.feasible
+    assert best.reward == pytest.approx(reward, abs=0.02)
     assert best.acceptance == pytest.approx(acceptance, abs=0.005)
-    if name != "compas":  # see below
-        assert best.reward == pytest.approx(reward, abs=0.02)
 
 
 @pytest.mark.parametrize("name", ORACLE)
@@ -40,22 +47,32 @@ def test_batch_gap_at_the_exact_oracle_is_near_the_papers(name: str) -> None:
     assert fg.sampled_sweep(task).gap[place] == pytest.approx(ORACLE[name][1], abs=0.005)
 
 
-def test_reward_of_compas_stays_out_of_reach_at_these_pools_even_without_a_cost() -> None:
-    task = fg.load_task("compas")
-    free = fg.Task(task.environment, fg.Problem(fg.Utility(0.0), task.problem.constraints), task.grid)
-    assert fg.oracle(free).best.reward < 0.6 < ORACLE["compas"][0]
-
-
 @pytest.mark.parametrize("name", OFS)
 def test_ofs_is_near_the_papers(name: str) -> None:
-    # Medians: about 3 loops in 100 explore in their first rounds and stay with what they met there. At this seed, which
-    # the calibration did not see, one of German's and one of COMPAS's ten loops does, and the means are far off.
-    loops = fg.simulate(fg.load_task(name), fg.load_learner("ofs", task=name), 3000, 10, seed=0).per_replicate()
+    # Medians: about 3 loops in 100 explore in their first rounds and stay with what they met there.
+    loops = fg.simulate(fg.load_task(name), fg.load_learner("ofs", task=name), 3000, 10, seed=SEED).per_replicate()
     reward, gap, violation = OFS[name]
+    assert np.median(loops["reward"]) == pytest.approx(reward, abs=0.02)
     assert np.median(loops["gap"]) == pytest.approx(gap, abs=0.005)
     assert 0.5 < np.median(loops["violation"]) / violation < 2.0
-    if not name.startswith("compas"):
-        assert np.median(loops["reward"]) == pytest.approx(reward, abs=0.02)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_violations_of_the_baselines_are_within_a_factor_of_two_and_a_half(name: str) -> None:
+    # The furthest is primal-dual on COMPAS, 0.41 times the paper's at the seed of the calibration's report.
+    for who, violation in zip(("unconstrained", "primal-dual"), BASELINES[name], strict=True):
+        learner = fg.load_learner(who, task=name)
+        loops = fg.simulate(fg.load_task(name), learner, 3000, 20, seed=SEED).per_replicate()
+        assert 0.4 < loops["violation"].mean() / violation < 2.5, who
+
+
+def test_no_cost_would_let_german_s_pools_earn_what_compas_earns_in_the_paper() -> None:
+    compas, german = fg.load_task("compas"), presets()["german"]["environment"]
+    environment = compas.environment
+    assert isinstance(environment, fg.environments.ScorePools)
+    shared = fg.environments.ScorePools(environment.scores, environment.labels, environment.groups, **german)
+    free = fg.Task(shared, fg.Problem(fg.Utility(0.0), compas.problem.constraints), compas.grid)
+    assert fg.oracle(free).best.reward < 0.6 < ORACLE["compas"][0]
 
 
 def test_what_the_paper_prints_is_as_printed() -> None:
@@ -85,11 +102,15 @@ def test_strict_tasks_change_the_constraints_and_nothing_else(name: str) -> None
         assert strict[key] == main[key]
 
 
-def test_german_and_compas_share_one_set_of_pool_numbers_and_one_cost() -> None:
+def test_what_is_one_for_all_tasks_is_one_for_all_tasks() -> None:
     german, compas = presets()["german"], presets()["compas"]
-    assert german["environment"] == compas["environment"]
-    assert german["problem"]["false_positive_cost"] == compas["problem"]["false_positive_cost"]
-    assert german["learners"]["unconstrained"] == compas["learners"]["unconstrained"]
+    for key in ("floor", "rate"):
+        assert german["environment"][key] == compas["environment"][key]
+    learners = [preset["learners"] for preset in presets().values()]
+    for key in ("step", "radius", "start_at"):
+        assert len({each["unconstrained"][key] for each in learners}) == 1
+    for key in ("radius", "start_at"):
+        assert len({each["primal-dual"][key] for each in learners}) == 1
 
 
 def test_every_number_carries_its_reason() -> None:

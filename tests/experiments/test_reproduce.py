@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import fairgate as fg
-from fairgate.experiments.plan import STRICT, TASKS, Plan, paper, words
+from fairgate.experiments.plan import METHODS, STRICT, TASKS, Plan, paper, words
 from fairgate.experiments.reproduce import FIGURES, TABLES, reproduce
 from fairgate.experiments.results import VERDICTS
 
@@ -112,10 +112,10 @@ FALSE_ALARM = 1e-4
 
 @pytest.fixture(scope="module")
 def full() -> Full:
-    """Full size, with seeds that no table uses: 30 loops of 3,000 rounds of OFS and PD on every task."""
+    """Full size, with seeds that no table uses: 30 loops of 3,000 rounds of every method."""
     found = {}
     for task in (*TASKS, *STRICT):
-        for method in ("ofs", "primal-dual"):
+        for method in METHODS if task in TASKS else ("ofs",):
             run = fg.simulate(fg.load_task(task), fg.load_learner(method, task), 3000, 30, seed=77)
             found[task, method] = run.per_replicate()
     return found
@@ -131,15 +131,16 @@ def test_the_main_verdicts_hold_at_full_size(
 ) -> None:
     """Seed by seed, so that a loop locked in elsewhere counts once.
 
-    OFS earns more than PD on MVE-S and German, violates less on all three tasks, keeps its batch gap below ε, and on
-    the strict tasks wins COMPAS and loses German.
+    OFS earns more than the baselines (but for PD on German, which earns as much), violates less than both on all three
+    tasks, and keeps its batch gap below ε. Its plays are the same under the strict constraints.
     """
     for task, epsilon in (("mve-s", 0.06), ("german", 0.02), ("compas", 0.03)):
-        ofs, dual = full[task, "ofs"], full[task, "primal-dual"]
-        assert most(ofs["violation"] < dual["violation"]), task
+        ofs = full[task, "ofs"]
+        for rival in ("unconstrained", "primal-dual"):
+            assert most(ofs["violation"] < full[task, rival]["violation"]), (task, rival)
+            if (task, rival) != ("german", "primal-dual"):  # which earns as much wherever it does not get stuck
+                assert most(ofs["reward"] > full[task, rival]["reward"]), (task, rival)
         assert most(ofs["gap"] < epsilon), task
-        if task != "compas":
-            assert most(ofs["reward"] > dual["reward"]), task
-    german, compas = (full[task, "ofs"]["violation"] - full[task, "primal-dual"]["violation"] for task in STRICT)
-    assert most(german > 0)
-    assert most(compas < 0)
+    for task in STRICT:
+        np.testing.assert_array_equal(full[task, "ofs"]["reward"], full[task.removesuffix("-strict"), "ofs"]["reward"])
+        assert not fg.oracle(fg.load_task(task)).refined.feasible
