@@ -131,14 +131,14 @@ def test_the_main_verdicts_hold_at_full_size(
 ) -> None:
     """Seed by seed, so that a loop locked in elsewhere counts once.
 
-    OFS earns more than the baselines (but for PD on German, which earns as much), violates less than both on all three
-    tasks, and keeps its batch gap below ε. Its plays are the same under the strict constraints.
+    OFS earns more than U, and on MVE-S more than PD; violates less than both on all three tasks; and keeps its batch gap
+    below ε. Its plays are the same under the strict constraints.
     """
     for task, epsilon in (("mve-s", 0.06), ("german", 0.02), ("compas", 0.03)):
         ofs = full[task, "ofs"]
         for rival in ("unconstrained", "primal-dual"):
             assert most(ofs["violation"] < full[task, rival]["violation"]), (task, rival)
-            if (task, rival) != ("german", "primal-dual"):  # which earns as much wherever it does not get stuck
+            if rival == "unconstrained" or task == "mve-s":  # elsewhere PD earns as much, unless it gets stuck
                 assert most(ofs["reward"] > full[task, rival]["reward"]), (task, rival)
         assert most(ofs["gap"] < epsilon), task
     for task in STRICT:
