@@ -131,8 +131,8 @@ def test_the_main_verdicts_hold_at_full_size(
 ) -> None:
     """Seed by seed, so that a loop locked in elsewhere counts once.
 
-    OFS earns more than U, and on MVE-S more than PD; violates less than both on all three tasks; and keeps its batch gap
-    below ε. Its plays are the same under the strict constraints.
+    OFS earns more than U, and on MVE-S more than PD; it violates less than both on all three tasks and keeps its batch
+    gap below ε. Its plays are the same under the strict constraints.
     """
     for task, epsilon in (("mve-s", 0.06), ("german", 0.02), ("compas", 0.03)):
         ofs = full[task, "ofs"]
