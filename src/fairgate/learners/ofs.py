@@ -88,7 +88,7 @@ class OFS(Learner[OFSMemory]):
         excess = np.maximum(upper, np.zeros_like(upper), out=upper).sum(axis=0)  # twice as fast as against a plain 0
         chosen = excess.argmin(axis=1)
         memory.feasible = np.zeros(memory.replicates, dtype=np.int64)
-        if excess[np.arange(memory.replicates), chosen].min() <= 0.0:  # somewhere F_t is not empty
+        if excess.min() <= 0.0:  # somewhere F_t is not empty
             feasible = excess <= 0.0  # exactly where ĝ + b ≤ 0 for all j
             memory.feasible = np.count_nonzero(feasible, axis=1)
             optimistic = np.where(feasible, memory.rewards + radius, -np.inf)
