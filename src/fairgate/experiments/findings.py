@@ -60,6 +60,7 @@ def worded(key: str, columns: Mapping[str, str], rows: Sequence[Row]) -> Finding
 def empty_set(context: Context) -> Drawn:
     """F_t stays empty while the radius exceeds ε minus the mean gap."""
     figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
+    twins = []
     rows = []
     for ax, task in zip(axes, TASKS, strict=True):
         run = context.run(task, "ofs")
@@ -74,6 +75,13 @@ def empty_set(context: Context) -> Drawn:
         ax.plot(t, radius.mean(axis=0), color=COLOURS[0], label="radius b of the most played threshold")
         ax.axhline(epsilon(task), color=COLOURS[1], linestyle="--", label="ε")
         ax.set(xscale="log", yscale="log", xlabel="round", title=TITLES[task])
+        other = ax.twinx()
+        other.plot(t, size.mean(axis=0), color=COLOURS[2], linestyle="-.", label="size of the feasible set (right)")
+        other.set(ylim=(-0.05, max(2.0, 1.1 * float(size.max()))))
+        other.locator_params(axis="y", integer=True)
+        other.tick_params(labelsize=FONT)
+        other.spines[["top"]].set_visible(False)
+        twins.append(other)
         filled = np.flatnonzero((size > 0).any(axis=0))
         rows.append(
             Row(
@@ -88,7 +96,8 @@ def empty_set(context: Context) -> Drawn:
             )
         )
     axes[0].set_ylabel("confidence radius b")
-    add_legend(figure, axes, 2)
+    twins[-1].set_ylabel("thresholds in the feasible set")
+    add_legend(figure, [axes[0], twins[0]], 3)
     columns = {
         "empty": "Rounds with F_t empty, %",
         "first": "First round with F_t not empty",
