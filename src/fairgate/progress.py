@@ -18,14 +18,20 @@ def progress(total: int, *, quiet: bool = False) -> Iterator[Start]:
     Yields a function that names the part now begun and returns the function to call with the steps just done.
     """
     console = Console(stderr=True, quiet=quiet)
+
+    def say(part: str) -> Callable[[int], None]:
+        console.print(part, highlight=False, soft_wrap=True)
+        return lambda steps: None
+
+    if not console.is_terminal:
+        yield say
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
         task = bar.add_task("", total=total)
 
         def start(part: str) -> Callable[[int], None]:
             bar.update(task, description=part)
-            if not console.is_terminal:
-                console.print(part, highlight=False, soft_wrap=True)
             return lambda steps: bar.advance(task, steps)
 
         yield start
