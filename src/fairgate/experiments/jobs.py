@@ -153,12 +153,13 @@ class Store:
             return
         missing.sort(key=lambda job: -job.cost)
         with progress(int(sum(job.cost for job in missing))) as start:
-            advance = start(f"{len(missing)} simulations")
+            start(f"{len(missing)} simulations on {workers} process{'es' if workers > 1 else ''}")
             work = (delayed(perform)(job, self.folder, self.tail) for job in missing)
-            for job, sha256 in Parallel(n_jobs=workers, return_as="generator_unordered")(work):
+            finished = Parallel(n_jobs=workers, return_as="generator_unordered")(work)
+            for count, (job, sha256) in enumerate(finished, 1):
                 index[job.name] = {"digest": job.digest(), "sha256": sha256}
                 write_text(self._index, json.dumps(index, indent=1, sort_keys=True) + "\n")
-                advance(int(job.cost))
+                start(f"{count} of {len(missing)} simulations done: {job.name}")(int(job.cost))
 
     def run(self, job: Job) -> Run:
         """Read every round of a raw job."""
