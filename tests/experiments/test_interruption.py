@@ -13,7 +13,13 @@ from pathlib import Path
 def test_an_interrupted_reproduction_goes_on_where_it_stopped(tmp_path: Path) -> None:
     size = ["--rounds", "3000", "--seeds", "3", "--many", "3", "--workers", "1", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "fairgate", "reproduce", "table1", *size]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as first:
+
+    def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as first:
         index = tmp_path / "runs" / "index.json"
         for _ in range(600):
             if index.is_file() and len(json.loads(index.read_text())) >= 2:
