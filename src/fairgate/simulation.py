@@ -112,7 +112,7 @@ def _block(
     memory = learner.start(task, replicates, np.random.default_rng(own))
     state = environment.start(replicates)
     for t in range(rounds):
-        thresholds = learner.propose(memory)
+        thresholds = np.asarray(learner.propose(memory), dtype=np.float64)
         _check_thresholds(learner, thresholds, shape[1:])
         probabilities = environment.probabilities(state, thresholds)
         counts = Counts(draw(probabilities, batch, rng))

@@ -30,7 +30,7 @@ def test_quadrature_agrees_with_ten_times_as_many_nodes(slope: float, sd: float)
     assert np.abs(coarse - fine).max() <= 1e-8
 
 
-@pytest.mark.parametrize("slope", [0.5, 2.5, -3.0, 8.0])
+@pytest.mark.parametrize("slope", [0.5, 2.5, -3.0, 8.0, 40.0])
 def test_the_tables_agree_with_the_quadrature(slope: float) -> None:
     environment = world(slope=slope, gain=0.9)
     rng = np.random.default_rng(0)
@@ -129,6 +129,8 @@ def test_gain_may_differ_by_replicate() -> None:
         ({"means": [0.0, float("nan")]}, "means must be finite, got nan at position 1"),
         ({"rate": 0.0}, r"rate must be in \(0, 1\], got 0.0"),
         ({"slope": float("inf")}, "slope must be finite"),
+        ({"slope": -300.0}, r"slope must be within ±200 \(200 / sd\), got -300.0"),
+        ({"shares": [1.0]}, r"shares must have one value a group, 2, got \[1.0\]"),
     ],
 )
 def test_bad_numbers_get_one_sentence(changes: dict[str, object], sentence: str) -> None:

@@ -67,6 +67,15 @@ def test_other_settings_or_other_code_are_run_again(
     assert len(performed) == 3
 
 
+def test_another_tail_makes_summaries_anew_but_not_raw_runs(job: Job, store: Store, performed: list[str]) -> None:
+    jobs = [job, replace(job, name="summary", raw=False)]
+    store.complete(jobs, 1, print)
+    longer = Store(store.folder, tail=40)
+    longer.complete(jobs, 1, print)
+    assert sorted(performed) == ["small-ofs", "summary", "summary"]
+    np.testing.assert_allclose(longer.figures(jobs[1])["reward"], longer.figures(job)["reward"])
+
+
 def test_a_file_cut_short_is_made_anew_and_said(job: Job, store: Store, performed: list[str]) -> None:
     said: list[str] = []
     store.complete([job], 1, said.append)

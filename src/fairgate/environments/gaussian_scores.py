@@ -22,6 +22,9 @@ REACH = 8.5
 SPACING = 0.03
 """Spacing of the tables, in units of the finest scale: what keeps their error below 1e-8."""
 
+STEEPEST = 200.0
+"""Largest slope of the label model, per standard deviation, that the tables can resolve."""
+
 PADDING = 16
 """Rows added to the tables at either end of μ, where a spline knows too little of its surroundings."""
 
@@ -101,14 +104,18 @@ class GaussianScores(Environment):
         super().__post_init__()
         for name in ("means", "shares", "sd"):
             if len(as_floats(f"GaussianScores: {name}", getattr(self, name), ndim=1)) != self.group_count:
-                raise InputError(
-                    f"GaussianScores: {name} must have one value a group, {self.group_count}, got {self.sd}"
-                )
+                got = getattr(self, name)
+                raise InputError(f"GaussianScores: {name} must have one value a group, {self.group_count}, got {got}")
         for name in ("slope", "midpoint"):
             as_floats(f"GaussianScores: {name}", getattr(self, name), ndim=0)
         check_shares("GaussianScores: shares", self._shares)
         if (self._sd <= 0).any():
             raise InputError(f"GaussianScores: sd must be positive, got {self.sd}")
+        steepest = STEEPEST / float(self._sd.max())
+        if abs(self.slope) > steepest:
+            raise InputError(
+                f"GaussianScores: slope must be within ±{steepest:g} ({STEEPEST:g} / sd), got {self.slope}"
+            )
         if self._feedback() >= 1.0:
             largest = float(self._sd.min() / PEAK)
             raise InputError(
@@ -188,30 +195,33 @@ class GaussianScores(Environment):
             everybody = np.full_like(thresholds, -np.inf)
             label = (self._sd, self.slope, self.midpoint)
             return positive_mass(state, everybody, *label), positive_mass(state, thresholds, *label)
-        low, spacing, coefficients = self._table
+        low, across, along, coefficients = self._table
         height = coefficients.shape[0] // self.group_count
-        row = (state - self._means + self._reach) / spacing + PADDING + height * np.arange(self.group_count)
-        column = np.clip((thresholds - low) / spacing, 0.0, coefficients.shape[1] - 1.0)
+        row = (state - self._means + self._reach) / across + PADDING + height * np.arange(self.group_count)
+        column = np.clip((thresholds - low) / along, 0.0, coefficients.shape[1] - 1.0)
         places = np.array([[row, row], [np.zeros_like(column), column]])  # the lowest threshold has everybody above it
         found = map_coordinates(coefficients, places, order=3, prefilter=False, mode="mirror")
         return found[0], found[1]
 
     @cached_property
-    def _table(self) -> tuple[float, float, Array]:
-        """Lowest threshold, spacing, and cubic spline coefficients of P(y=1, s ≥ θ) over (μ, θ), group below group.
+    def _table(self) -> tuple[float, float, float, Array]:
+        """Lowest θ, spacing in μ and θ, and cubic spline coefficients of P(y=1, s ≥ θ) over (μ, θ), group below group.
 
-        μ is tabulated a little beyond where the loop can lead, so that the spline is as good at the ends.
+        A steep label model needs a fine spacing in θ, but not in μ, over which it is smoothed. μ is tabulated a little
+        beyond where the loop can lead, so that the spline is as good at the ends.
         """
-        spacing = SPACING * min(float(self._sd.min()), 2.0 / max(abs(self.slope), 1e-9))
+        sd = float(self._sd.min())
+        along = SPACING * min(sd, 2.0 / max(abs(self.slope), 1e-9))
+        across = max(along, 0.5 * SPACING * sd)
         edge = REACH * self._sd + self._reach
         low, high = float((self._means - edge).min()), float((self._means + edge).max())
-        theta = np.arange(low, high + spacing, spacing)
-        steps = np.arange(math.ceil(2 * self._reach / spacing) + 1 + 2 * PADDING) - PADDING
+        theta = np.arange(low, high + along, along)
+        steps = np.arange(math.ceil(2 * self._reach / across) + 1 + 2 * PADDING) - PADDING
         blocks = []
         for mean, sd in zip(self._means, self._sd, strict=True):
-            exact = self._masses(mean - self._reach + spacing * steps, theta, sd)
+            exact = self._masses(mean - self._reach + across * steps, theta, sd)
             blocks.append(spline_filter(exact, order=3, mode="mirror"))
-        return low, spacing, np.concatenate(blocks)
+        return low, across, along, np.concatenate(blocks)
 
     def _masses(self, mu: Array, theta: Array, sd: float) -> Array:
         """P(y=1, s ≥ θ) for all pairs of `mu` and increasing `theta`: sums of integrals between neighbours."""
@@ -219,10 +229,12 @@ class GaussianScores(Environment):
         width = np.diff(theta)[:, None]
         scores = theta[:-1, None] + 0.5 * width * (1.0 + nodes)
         labelled = 0.5 * width * weights * expit(self.slope * (scores - self.midpoint))
-        density = PEAK / sd * np.exp(-0.5 * ((scores - mu[:, None, None]) / sd) ** 2)
-        between = (density * labelled).sum(axis=2)
-        above = between[:, ::-1].cumsum(axis=1)[:, ::-1]
-        return np.pad(above, ((0, 0), (0, 1)))
+        above = np.zeros((len(mu), len(theta)))
+        for row, mean in zip(above, mu, strict=True):
+            density = PEAK / sd * np.exp(-0.5 * ((scores - mean) / sd) ** 2)
+            between = (density * labelled).sum(axis=1)
+            row[:-1] = between[::-1].cumsum()[::-1]
+        return above
 
 
 def positive_mass(mu: Array, theta: Array, sd: Array | float, slope: float, midpoint: float, refine: int = 1) -> Array:

@@ -131,6 +131,10 @@ class Store:
             return {}
         return index
 
+    def _digest(self, job: Job) -> str:
+        """Fingerprint of what the file holds: lines a replicate depend on the tail, raw runs do not."""
+        return job.digest() if job.raw else f"{job.digest()}-{self.tail}"
+
     def complete(self, jobs: Iterable[Job], workers: int, say: Say) -> None:
         """Run every job that is not done yet, the longest first, and say which files had to be made anew."""
         from joblib import Parallel, delayed
@@ -142,7 +146,7 @@ class Store:
         for job in jobs:
             known = index.get(job.name, {})
             found = file_hash(job.file(self.folder))
-            if known.get("digest") == job.digest() and known.get("sha256") == found:
+            if known.get("digest") == self._digest(job) and known.get("sha256") == found:
                 continue
             if found and known.get("sha256") != found:
                 say(f"{job.file(self.folder)} is not what was written there: it is made anew")
@@ -157,7 +161,7 @@ class Store:
             work = (delayed(perform)(job, self.folder, self.tail) for job in missing)
             finished = Parallel(n_jobs=workers, return_as="generator_unordered")(work)
             for count, (job, sha256) in enumerate(finished, 1):
-                index[job.name] = {"digest": job.digest(), "sha256": sha256}
+                index[job.name] = {"digest": self._digest(job), "sha256": sha256}
                 write_text(self._index, json.dumps(index, indent=1, sort_keys=True) + "\n")
                 start(f"{count} of {len(missing)} simulations done: {job.name}")(int(job.cost))
 
