@@ -185,7 +185,10 @@ def reproduce(
     check_size(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail, workers=workers)
     plan = Plan(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail)
     errors = Console(stderr=True)
-    say = lambda text: errors.print(text, highlight=False, soft_wrap=True)  # noqa: E731
+
+    def say(text: str) -> None:
+        errors.print(text, highlight=False, soft_wrap=True)
+
     summary, changed = run_all(part or [], plan, out, workers, say)
     console = Console()
     if any(key.startswith("table1.") for key in summary["numbers"]):
@@ -223,7 +226,3 @@ def main() -> None:
     except InputError as error:
         typer.echo(f"fairgate: {error}", err=True)
         sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,18 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairgate.experiments.jobs import Job
-from fairgate.experiments.plan import METHODS, STRICT, TASKS, TITLES, Context, Plan, epsilon, main_jobs, paper, words
+from fairgate.experiments.plan import (
+    METHODS,
+    SEMI_SYNTHETIC,
+    STRICT,
+    TASKS,
+    TITLES,
+    Context,
+    Plan,
+    epsilon,
+    main_jobs,
+    paper,
+    words,
+)
 from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Claim
 from fairgate.experiments.table2 import reward_gaps
 from fairgate.experiments.table3 import differences, interval
-from fairgate.experiments.table4 import TUNED, select
+from fairgate.experiments.table4 import select
 from fairgate.experiments.table5 import win_rate
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import load_task
-
-SEMI = ("german", "compas")
 
 
 @dataclass(frozen=True)
@@ -38,8 +48,7 @@ class View:
 
     def values(self, task: str, method: str, figure: str) -> Array:
         """One value a seed of ``reward``, ``gap`` or ``violation``."""
-        plan = self.context.plan
-        job = (plan.more if self.many else plan.main)(task, method)
+        job = self.context.plan.job(task, method, self.many)
         return self.context.figures(job)[f"population_{figure}" if self.exact else figure]
 
     def mean(self, task: str, method: str, figure: str) -> float:
@@ -97,25 +106,25 @@ def dramatic_reduction(view: View) -> Judged:
 def violation_order(view: View) -> Judged:
     """Violation falls from U over PD to OFS."""
     ordered = []
-    for task in SEMI:
+    for task in SEMI_SYNTHETIC:
         u, dual, ofs = (view.mean(task, method, "violation") for method in METHODS)
         ordered.append(u > dual > ofs)
-    return graded(ordered, ordered), by_task(view, "violation", SEMI, 2)
+    return graded(ordered, ordered), by_task(view, "violation", SEMI_SYNTHETIC, 2)
 
 
 def baseline_window(view: View) -> Judged:
     """PD's violation is at least twice OFS's on the semi-synthetic tasks."""
-    ratio = {t: view.mean(t, "primal-dual", "violation") / view.mean(t, "ofs", "violation") for t in SEMI}
+    ratio = {t: view.mean(t, "primal-dual", "violation") / view.mean(t, "ofs", "violation") for t in SEMI_SYNTHETIC}
     full = [value >= 2.0 for value in ratio.values()]
     weak = [value > 1.0 for value in ratio.values()]
-    return graded(full, weak), "; ".join(f"{TITLES[t]}: PD's is {ratio[t]:.1f} times OFS's" for t in SEMI)
+    return graded(full, weak), "; ".join(f"{TITLES[t]}: PD's is {ratio[t]:.1f} times OFS's" for t in SEMI_SYNTHETIC)
 
 
 def near_oracle(view: View) -> Judged:
     """The reward gap of OFS's settled thresholds is below 0.003, or at least below 0.01."""
-    plan, gaps, written = view.context.plan, {}, []
+    gaps, written = {}, []
     for task in TASKS:
-        settled = view.context.figures((plan.more if view.many else plan.main)(task, "ofs"))["settled"]
+        settled = view.context.figures(view.context.plan.job(task, "ofs", view.many))["settled"]
         gaps[task] = float(reward_gaps(view.context, task, "ofs", view.many).mean())
         feasible = is_feasible(exact_sweep(load_task(task), settled).residuals).mean()
         written.append(f"{TITLES[task]}: {gaps[task]:.4f} (settled threshold feasible in {feasible:.0%} of seeds)")
@@ -142,7 +151,7 @@ def better_than_tuned(view: View) -> Judged:
     """OFS has more reward and less violation than the tuned PD, or at least less violation."""
     full, weak, written = [], [], []
     plan = view.context.plan
-    for task in TUNED:
+    for task in SEMI_SYNTHETIC:
         index, _ = select(view.context, task)
         part = slice(index * plan.seeds, (index + 1) * plan.seeds)
         figures = view.context.figures(plan.tuning(task))
@@ -204,9 +213,7 @@ def sublinear(view: View) -> Judged:
     full = [value <= 0.6 for value in ratio.values()]
     weak = [value <= 0.9 for value in ratio.values()]
     written = "; ".join(f"{TITLES[t]}: {ratio[t]:.2f}" for t in TASKS)
-    return graded(
-        full, weak
-    ), f"violation of the second half of the rounds over that of the first (√T gives 0.41): {written}"
+    return graded(full, weak), f"violation of the second half over that of the first (√T gives 0.41): {written}"
 
 
 def screens_by_feasibility(view: View) -> Judged:
@@ -260,7 +267,7 @@ def jobs(plan: Plan) -> list[Job]:
     """Everything the tables rest on, and the same with many seeds."""
     more = [plan.more(task, method) for task in (*TASKS, *STRICT) for method in METHODS]
     stress = [plan.stress(task, method) for task in TASKS for method in METHODS]
-    return [*main_jobs(plan, (*TASKS, *STRICT)), *more, *stress, *(plan.tuning(task) for task in TUNED)]
+    return [*main_jobs(plan, (*TASKS, *STRICT)), *more, *stress, *(plan.tuning(task) for task in SEMI_SYNTHETIC)]
 
 
 def compute(context: Context) -> list[Claim]:
@@ -273,7 +280,7 @@ def compute(context: Context) -> list[Claim]:
         for view in (views[look] for look in looks.split()):
             other, proof = judge(view)
             if other != verdict:
-                others[view.name] = f"{other}: {proof}"
+                others[view.name] = (other, proof)
         text = words()["claims"][key]
         reason = text["reason"] if verdict == HOLDS else text.get("otherwise", text["reason"])
         claims.append(Claim(key, text["sentence"], evidence, verdict, reason, others))

@@ -175,7 +175,7 @@ def same_plays(context: Context) -> Drawn:
     return worded("finding3", columns, rows), figure
 
 
-def floor(acceptance: Array, shares: Array, people: int = 256) -> Array:
+def floor(acceptance: Array, shares: Array, people: int) -> Array:
     """Expected batch gap of a fair threshold: sqrt(2/π) · sqrt(p (1 − p) (1/n0 + 1/n1))."""
     spread = float((1.0 / (people * shares)).sum())
     return np.asarray(math.sqrt(2.0 / math.pi) * np.sqrt(acceptance * (1.0 - acceptance) * spread))
@@ -188,11 +188,11 @@ def noise_floor(context: Context) -> Drawn:
     for ax, task in zip(axes, TASKS, strict=True):
         exact, sampled = context.oracles[task].sweep, context.sweeps[task]
         run = context.run(task, "ofs")
-        shares = Counts(run.probabilities[0, 0]).people
+        shares, people = Counts(run.probabilities[0, 0]).people, run.settings["batch"]
         ax.plot(exact.acceptance, sampled.gap, "o", markersize=3, color=COLOURS[0], label="batch gap")
         ax.plot(exact.acceptance, exact.gap, color=COLOURS[2], label="exact gap")
         p = np.linspace(0.0, 1.0, 201)
-        ax.plot(p, floor(p, shares), color=COLOURS[1], linestyle="--", label="noise floor (formula)")
+        ax.plot(p, floor(p, shares, people), color=COLOURS[1], linestyle="--", label="noise floor (formula)")
         ax.axhline(epsilon(task), color="black", linestyle=":", label="ε")
         ax.set(xlabel="acceptance rate", title=TITLES[task])
         tail = slice(run.rounds - context.plan.tail, None)
@@ -204,7 +204,7 @@ def noise_floor(context: Context) -> Drawn:
                 {
                     "batch": Cell(Number(float(run.batch_gap[:, tail][settled].mean()))),
                     "exact": Cell(Number(float(run.population_gap[:, tail][settled].mean()))),
-                    "floor": Cell(Number(float(floor(acceptance, shares).mean()))),
+                    "floor": Cell(Number(float(floor(acceptance, shares, people).mean()))),
                 },
             )
         )

@@ -21,6 +21,7 @@ from fairgate.settings import Array
 from fairgate.tasks import Task, load_task
 
 TASKS = ("mve-s", "german", "compas")
+SEMI_SYNTHETIC = ("german", "compas")
 STRICT = ("german-strict", "compas-strict")
 METHODS = ("unconstrained", "primal-dual", "ofs")
 TITLES = {
@@ -85,6 +86,10 @@ class Plan:
         """The same with many seeds, to see what 10 seeds cannot show."""
         name = f"{task}-{method}-{self.many}-seeds"
         return self._job(name, load_task(task), load_learner(method, task), self.many)
+
+    def job(self, task: str, method: str, many: bool) -> Job:
+        """A method on a task with many seeds, or as the paper ran it."""
+        return self.more(task, method) if many else self.main(task, method)
 
     def tuning(self, task: str) -> Job:
         """PrimalDual on the whole tuning grid, (η, μ) outer and seeds inner."""

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from fairgate.experiments.plan import TITLES
 from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Number, Results, Row, Table
 
-VERDICTS = {HOLDS: "holds", DIRECTION: "direction", FAILS: "fails"}
+BADGES = {HOLDS: "holds", DIRECTION: "direction", FAILS: "fails"}
 """The style of each verdict's badge."""
 
 LABELS = {
@@ -55,7 +55,6 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
         groups=groups,
         heading=heading,
         key_width=key_width,
-        other_views=other_views,
         prose=prose,
         titled=titled,
         written=written,
@@ -65,10 +64,10 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
         results=results,
         pictures={drawing.key: Picture.of(drawing.key, images[drawing.key]) for drawing in drawings},
         tally=tally(results.claims),
-        wavering=sum(bool(other_views(claim)) for claim in results.claims),
+        wavering=sum(bool(claim.others) for claim in results.claims),
         settings=results.settings,
         lines=flat(results.settings),
-        verdicts=VERDICTS,
+        badges=BADGES,
     )
 
 
@@ -97,23 +96,13 @@ class Picture:
 def tally(claims: Sequence[Claim]) -> dict[str, int]:
     """Count the claims of each verdict."""
     found = Counter(known(claim.verdict) for claim in claims)
-    return {verdict: found[verdict] for verdict in VERDICTS}
-
-
-def other_views(claim: Claim) -> list[tuple[str, str, str]]:
-    """Return view, verdict and evidence where they differ; they are written as "verdict" or "verdict: evidence"."""
-    views = []
-    for view, text in claim.others.items():
-        verdict, _, evidence = text.partition(": ")
-        if known(verdict) != claim.verdict:
-            views.append((view, verdict, evidence))
-    return views
+    return {verdict: found[verdict] for verdict in BADGES}
 
 
 def known(verdict: str) -> str:
     """Return the verdict if it is one."""
-    if verdict not in VERDICTS:
-        raise ValueError(f"a claim's verdict must be one of {', '.join(VERDICTS)}; got {verdict}")
+    if verdict not in BADGES:
+        raise ValueError(f"a claim's verdict must be one of {', '.join(BADGES)}; got {verdict}")
     return verdict
 
 

@@ -152,7 +152,9 @@ def summary(results: Results) -> dict[str, Any]:
             "verdict": claim.verdict,
             "evidence": claim.evidence,
             "reason": claim.reason,
-            "others": dict(claim.others),
+            "others": {
+                view: {"verdict": verdict, "evidence": proof} for view, (verdict, proof) in claim.others.items()
+            },
         }
         for claim in results.claims
     }

@@ -175,7 +175,8 @@ HOLDS, DIRECTION, FAILS = VERDICTS = "holds", "holds in direction", "does not ho
 class Claim:
     """A checkable sentence of the paper, what our run shows, the verdict and the reason.
 
-    `others` are verdicts that differ under another view (100 seeds, population instead of batch), by view.
+    `others` are the verdict and evidence under another view (100 seeds, population instead of batch), by the view's
+    name, where the verdict differs.
     """
 
     key: str
@@ -183,7 +184,7 @@ class Claim:
     evidence: str
     verdict: str
     reason: str
-    others: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ def jobs(plan: Plan) -> list[Job]:
 
 def reward_gaps(context: Context, task: str, method: str, many: bool = False) -> Array:
     """Exact steady-state reward of the best feasible grid threshold minus that of each seed's settled threshold."""
-    job = context.plan.more(task, method) if many else context.plan.main(task, method)
-    settled = context.figures(job)["settled"]
+    settled = context.figures(context.plan.job(task, method, many))["settled"]
     return context.oracles[task].best.reward - exact_sweep(load_task(task), settled).reward
 
 

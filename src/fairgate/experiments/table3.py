@@ -40,8 +40,7 @@ def interval(differences: Array, seed: int = 0) -> Number:
 
 def differences(context: Context, task: str, column: str, many: bool = False) -> Array:
     """Differences by seed in the direction of the table: positive is in favour of OFS."""
-    choose = context.plan.more if many else context.plan.main
-    ofs, dual = (context.figures(choose(task, method))[column] for method in ("ofs", "primal-dual"))
+    ofs, dual = (context.figures(context.plan.job(task, m, many))[column] for m in ("ofs", "primal-dual"))
     return ofs - dual if column.endswith("reward") else dual - ofs
 
 

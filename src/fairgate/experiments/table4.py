@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from fairgate.experiments.jobs import Job
-from fairgate.experiments.plan import DUAL_STEPS, STEPS, Context, Plan, paper
+from fairgate.experiments.plan import DUAL_STEPS, SEMI_SYNTHETIC, STEPS, Context, Plan, paper
 from fairgate.experiments.results import Cell, Number, Row, Table
 from fairgate.settings import Array
 from fairgate.tasks import load_task
 
-TUNED = ("german", "compas")
 FEASIBLE, INFEASIBLE = "feasible-max-reward", "infeasible-min-violation"
 
 
 def jobs(plan: Plan) -> list[Job]:
     """One run a task holds its whole grid."""
-    return [plan.tuning(task) for task in TUNED]
+    return [plan.tuning(task) for task in SEMI_SYNTHETIC]
 
 
 def by_setting(values: Array, settings: int) -> Array:
@@ -46,7 +45,7 @@ def compute(context: Context) -> list[Table]:
     """Lay out the selected settings and the whole grid."""
     grid = [(step, dual) for step in STEPS for dual in DUAL_STEPS]
     chosen, everything = [], []
-    for task in TUNED:
+    for task in SEMI_SYNTHETIC:
         best, rule = select(context, task)
         printed = paper()["table4"][task]
         cells = {
@@ -67,7 +66,7 @@ def compute(context: Context) -> list[Table]:
                 "selected": Cell("selected" if index == best else ""),
             }
             everything.append(Row((task, f"{step:g}", f"{dual:g}"), cells))
-    epsilon = ", ".join(f"{task}: {load_task(task).problem.constraints}" for task in TUNED)
+    epsilon = ", ".join(f"{task}: {load_task(task).problem.constraints}" for task in SEMI_SYNTHETIC)
     rule = "Selection: the highest tail reward among settings whose tail residuals are met, else the least violation."
     columns = {"step": "η", "dual_step": "μ", "rule": "Selection rule"}
     details = {"reward": "Reward", "gap": "DP gap (batch)", "violation": "Cum. violation", "feasible": "Feasible tail"}

@@ -40,7 +40,7 @@ class OFS(Learner[OFSMemory]):
     Estimates start at 0; ties go to the lowest index.
 
     Adding the radius to a residual makes the test of feasibility a pessimistic one, whatever the rule's
-    name: see ``docs/architecture.md`` and the tests for what follows from that.
+    name: the findings of ``fairgate reproduce`` show what follows from that.
 
     Parameters
     ----------
