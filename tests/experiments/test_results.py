@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,8 @@ def test_the_same_figures_stand_in_every_form(table: Table) -> None:
         ["german", "ofs", "ours", "0.25", ""],
     ]
     assert "| compas | ofs | paper | 0.7000 ± 0.2000 | c |" in table.markdown()
+    barred = replace(table, columns={"reward": "|reward|", "rule": "Rule"}).markdown().splitlines()
+    assert barred[2] == r"| task | method | source | \|reward\| | Rule |"
     assert r"compas & ofs & ours & 0.5000 $\pm$ 0.1000 & a\_b \\" in table.latex()
     sheet = list(csv.DictReader(io.StringIO(table.csv())))
     assert len(sheet) == 5

@@ -76,14 +76,17 @@ def by_task(view: View, figure: str, tasks: Iterable[str], digits: int, methods:
 
 
 def highest_reward(view: View) -> Judged:
-    """OFS has the highest mean tail reward."""
-    best, most = [], []
+    """OFS has the highest mean tail reward, and ("consistently") the highest reward in most seeds."""
+    best, often, written = [], [], []
     for task in TASKS:
         rewards = np.array([view.values(task, method, "reward") for method in METHODS])
         best.append(METHODS[int(rewards.mean(axis=1).argmax())] == "ofs")
         ahead = (rewards.argmax(axis=0) == METHODS.index("ofs")).mean()
-        most.append(f"{TITLES[task]} {ahead:.0%}")
-    return graded(best, best), f"{by_task(view, 'reward', TASKS, 4)}. Seeds in which OFS earns most: {', '.join(most)}"
+        often.append(best[-1] and ahead > 0.5)
+        written.append(f"{TITLES[task]} {ahead:.0%}")
+    return graded(
+        often, best
+    ), f"{by_task(view, 'reward', TASKS, 4)}. Seeds in which OFS earns most: {', '.join(written)}"
 
 
 def small_gaps(view: View) -> Judged:

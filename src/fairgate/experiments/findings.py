@@ -233,13 +233,14 @@ def stall(context: Context) -> Drawn:
         ax.axhline(context.oracles[task].best.threshold, color="black", linestyle=":", label="oracle")
         ax.set(xlabel="round", title=TITLES[task])
         steps = np.abs(np.diff(centre, axis=1))
-        part = min(200, run.rounds // 3)
+        small = np.abs(run.batch.reward[:, :-1]) < 0.1
         rows.append(
             Row(
                 (task,),
                 {
-                    "first": Cell(Number(float(np.median(steps[:, :part])))),
-                    "last": Cell(Number(float(np.median(steps[:, -part:])))),
+                    "near": Cell(Number(float(np.median(steps[small])))),
+                    "far": Cell(Number(float(np.median(steps[~small])))),
+                    "share": Cell(Number(100.0 * float(small.mean())), digits=0),
                     "reward": Cell(Number.of(run.per_replicate(context.plan.tail)["reward"])),
                     "acceptance": Cell(Number.of(run.per_replicate(context.plan.tail)["acceptance"])),
                 },
@@ -248,8 +249,9 @@ def stall(context: Context) -> Drawn:
     axes[0].set_ylabel("centre of the search")
     add_legend(figure, axes, 2)
     columns = {
-        "first": "Median step, first rounds",
-        "last": "Median step, last rounds",
+        "near": "Median step where |reward| < 0.1",
+        "far": "Median step elsewhere",
+        "share": "Rounds with |reward| < 0.1, %",
         "reward": "Tail reward",
         "acceptance": "Tail acceptance",
     }

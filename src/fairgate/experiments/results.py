@@ -108,7 +108,8 @@ class Table:
     def markdown(self) -> str:
         """Write the table for Markdown."""
         rule = ["---"] * len(self.header)
-        body = "\n".join("| " + " | ".join(line) + " |" for line in [self.header, rule, *self.lines()])
+        lines = ([text.replace("|", r"\|") for text in line] for line in [self.header, rule, *self.lines()])
+        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
         return f"**{self.title}.** {self.note}\n\n{body}\n"
 
     def latex(self) -> str:
