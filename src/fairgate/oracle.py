@@ -81,8 +81,8 @@ def exact_sweep(task: Task, thresholds: Array) -> Sweep:
     shared = np.repeat(np.asarray(thresholds, dtype=np.float64)[:, None], task.environment.group_count, axis=1)
     state = task.environment.steady_state(shared)
     counts = Counts(task.environment.probabilities(state, shared))
-    reward, residuals = task.problem.assess(counts)
-    return Sweep(shared[:, 0], reward, counts.gap, counts.overall, residuals)
+    found = task.problem.assess(counts)
+    return Sweep(shared[:, 0], found.reward, counts.gap, counts.overall, found.residuals)
 
 
 def oracle(task: Task) -> Oracle:

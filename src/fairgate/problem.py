@@ -22,11 +22,39 @@ from fairgate.settings import (
 )
 
 
+class Seen(NamedTuple):
+    """What a learner sees of a batch besides its signals; how much depends on the learner's tier.
+
+    Attributes
+    ----------
+    people, accepted
+        People of each group who came, and who were accepted, (replicates, groups).
+    positives, negatives
+        Labels of the accepted, of this batch or of earlier ones, that arrived in this round, (replicates, groups).
+    scores
+        All people by score bin, (replicates, groups, bins); tiers B to D.
+    labels
+        Labels of the accepted that arrived in this round by score bin, (replicates, groups, bins, 2); tiers C and
+        D, where D sees the labels of the rejected as well.
+    """
+
+    people: Array
+    accepted: Array
+    positives: Array
+    negatives: Array
+    scores: Array | None = None
+    labels: Array | None = None
+
+
 class Signals(NamedTuple):
-    """What a round reveals: `reward` (…, replicates) and `residuals` (J, …, replicates); feasible is ≤ 0."""
+    """What a round reveals: `reward` (…, replicates) and `residuals` (J, …, replicates); feasible is ≤ 0.
+
+    In a loop, `seen` holds what else the learner's tier lets it see of the batch.
+    """
 
     reward: Array
     residuals: Array
+    seen: Seen | None = None
 
 
 ROUNDING = 1e-12
@@ -198,6 +226,37 @@ class Problem(Settings):
         reward = self.utility.reward(counts)
         residuals = [residual for constraint in self.constraints for residual in constraint.residuals(counts)]
         return Signals(reward, np.array(residuals, dtype=np.float64).reshape(-1, *reward.shape))
+
+    def reveal(self, cells: Any, tier: str = "A", arrived: Any = None) -> Signals:
+        """Return what a learner of `tier` gets to know of a batch.
+
+        Parameters
+        ----------
+        cells
+            Counts, (replicates, groups, 2, 2); with a bin axis, (replicates, groups, bins, 2, 2), above tier A.
+        tier
+            "A" to "D", see :class:`Seen`.
+        arrived
+            Labels that arrived in this round by group (and bin), (replicates, groups, 2) or (replicates, groups,
+            bins, 2), if they are not those of this batch. The reward is then theirs.
+        """
+        cells = np.asarray(cells)
+        binned = cells.ndim == 5
+        counts = Counts(cells.sum(axis=2) if binned else cells)
+        labels = cells[..., 1] if arrived is None else np.asarray(arrived)
+        known = labels.sum(axis=2) if binned else labels
+        signals = self.assess(counts)
+        if arrived is not None:
+            late = np.zeros_like(counts.cells)
+            late[..., 1] = known
+            late[..., 0, 0] = counts.people - known.sum(axis=-1)  # as many people as came
+            signals = signals._replace(reward=self.utility.reward(Counts(late)))
+        seen = Seen(counts.people, counts.accepted, known[..., 1], known[..., 0])
+        if tier != "A":
+            seen = seen._replace(scores=cells.sum(axis=(3, 4)))
+        if tier in ("C", "D"):
+            seen = seen._replace(labels=labels + cells[..., 0] if tier == "D" else labels)
+        return signals._replace(seen=seen)
 
     @property
     def replicates(self) -> int | None:

@@ -55,6 +55,8 @@ class Run:
         Names of the J residuals.
     settings
         Task, learner, rounds, seeds, seed and batch size, as plain data.
+    final
+        Thresholds the learner would keep for good, (R, G), if it says so.
     """
 
     thresholds: Array
@@ -65,6 +67,7 @@ class Run:
     traces: Mapping[str, Array]
     names: tuple[str, ...]
     settings: Mapping[str, Any]
+    final: Array | None = None
 
     def __repr__(self) -> str:
         replicates, rounds, groups = self.thresholds.shape
@@ -89,6 +92,15 @@ class Run:
     def population_gap(self) -> Array:
         """Exact gap between the groups' acceptance rates, (R, T)."""
         return Counts(self.probabilities).gap
+
+    def settled(self, tail: int = TAIL) -> Array:
+        """Return the thresholds each replicate settled on, (R, G): what the learner recommends, else its median play.
+
+        The median is over the last `tail` rounds, or as many as there are.
+        """
+        if self.final is not None:
+            return self.final
+        return np.asarray(np.median(self.thresholds[:, -tail:], axis=1))
 
     def per_replicate(self, tail: int = TAIL) -> dict[str, Array]:
         """Return each summary figure for every replicate, (R,).
@@ -151,6 +163,8 @@ class Run:
 
         path = Path(path)
         header = {"format": FORMAT, "names": self.names, "shape": self.thresholds.shape, "settings": self.settings}
+        if self.final is not None:
+            header["final"] = self.final.tolist()
         table = pa.table(self.columns()).replace_schema_metadata({"fairgate": json.dumps(header)})
         unfinished = path.with_name(path.name + ".part")
         try:
@@ -194,4 +208,5 @@ class Run:
             traces={name.removeprefix("trace_"): column[name] for name in column if name.startswith("trace_")},
             names=tuple(header["names"]),
             settings=header["settings"],
+            final=np.array(header["final"]) if "final" in header else None,
         )

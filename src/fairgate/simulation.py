@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.counts import Counts, draw
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
+from fairgate.policy import Lottery, published
 from fairgate.problem import Signals
 from fairgate.run import Run
 from fairgate.settings import Array, Settings, common_replicates, replicates_of, rows_of, whole_number
@@ -109,42 +111,86 @@ def _block(
         "probabilities": np.empty((*shape, 2, 2)),
         **{name: np.empty(shape[:2]) for name in traces},
     }
+    tier: str = getattr(learner, "tier", "A")
+    edges = None if tier == "A" else task.thresholds
+    awaited = None if environment.label_arrival == 1.0 else Awaited(environment.label_arrival, rng)
     memory = learner.start(task, replicates, np.random.default_rng(own))
     state = environment.start(replicates)
     for t in range(rounds):
-        thresholds = np.asarray(learner.propose(memory), dtype=np.float64)
-        _check_thresholds(learner, thresholds, shape[1:])
-        probabilities = environment.probabilities(state, thresholds)
-        counts = Counts(draw(probabilities, batch, rng))
+        policy = _checked(learner, learner.propose(memory), shape[1:], edges)
+        probabilities = environment.cells(state, policy, edges)
+        cells = draw(probabilities, batch, rng)
+        thresholds = policy.thresholds[0] if isinstance(policy, Lottery) else policy
         kept["thresholds"][t] = thresholds
-        kept["counts"][t] = counts.cells
-        kept["probabilities"][t] = probabilities
+        kept["counts"][t] = cells if edges is None else cells.sum(axis=2)
+        kept["probabilities"][t] = probabilities if edges is None else probabilities.sum(axis=2)
         for name in traces:
             kept[name][t] = getattr(memory, name)
-        learner.observe(memory, thresholds, problem.assess(counts))
-        state = environment.update(state, counts)
+        arrived = None if awaited is None else awaited.arrive(cells[..., 1])
+        learner.observe(memory, thresholds, problem.reveal(cells, tier, arrived))
+        state = environment.update(state, Counts(kept["counts"][t]), published(policy))
         if progress is not None and (t + 1) % 100 == 0:
             progress(100 * replicates)
     if progress is not None:
         progress(rounds % 100 * replicates)
-    return {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in kept.items()}
+    joined = {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in kept.items()}
+    if hasattr(learner, "recommend"):
+        joined["final"] = np.asarray(learner.recommend(memory), dtype=np.float64)
+    return joined
 
 
-def _check_thresholds(learner: AnyLearner, thresholds: Array, shape: tuple[int, ...]) -> None:
-    if np.shape(thresholds) != shape:
-        raise InputError(f"{learner!r} must propose thresholds of shape {shape}, got {np.shape(thresholds)}")
-    if not np.isfinite(thresholds).all():
-        raise InputError(f"{learner!r} must propose finite thresholds, got {thresholds[~np.isfinite(thresholds)][0]}")
+class Awaited:
+    """Labels of the accepted that have not arrived yet: each comes in any round with the same probability."""
+
+    def __init__(self, arrival: float, rng: np.random.Generator) -> None:
+        self.arrival, self.rng = arrival, rng
+        self.waiting: NDArray[np.int64] | None = None
+
+    def arrive(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add the labels of a new batch, (replicates, groups, …, 2), and return those that arrive now."""
+        waiting = labels if self.waiting is None else self.waiting + labels
+        arrived = self.rng.binomial(waiting, self.arrival)
+        self.waiting = waiting - arrived
+        return arrived
+
+
+def _checked(
+    learner: AnyLearner, proposed: Array | Lottery, shape: tuple[int, ...], edges: Array | None
+) -> Array | Lottery:
+    """Return what a learner proposes if it is of the right shape and kind, else say what is wrong."""
+    if isinstance(proposed, Lottery):
+        wanted = (len(proposed.weights), *shape)
+        if np.shape(proposed.thresholds) != wanted or np.shape(proposed.weights) != wanted[:2]:
+            raise InputError(
+                f"{learner!r} must propose a lottery of thresholds {wanted} and weights {wanted[:2]}, "
+                f"got {np.shape(proposed.thresholds)} and {np.shape(proposed.weights)}"
+            )
+        if not (proposed.weights >= 0).all() or (abs(proposed.weights.sum(axis=0) - 1.0) > 1e-9).any():
+            raise InputError(f"{learner!r} must propose weights of at least 0 that sum to 1")
+        thresholds = proposed.thresholds[np.isfinite(proposed.thresholds)]
+        if np.isnan(proposed.thresholds).any():
+            raise InputError(f"{learner!r} must propose thresholds that are numbers or ±inf, got nan")
+    else:
+        thresholds = proposed = np.asarray(proposed, dtype=np.float64)
+        if np.shape(thresholds) != shape:
+            raise InputError(f"{learner!r} must propose thresholds of shape {shape}, got {np.shape(thresholds)}")
+        if not np.isfinite(thresholds).all():
+            wrong = thresholds[~np.isfinite(thresholds)][0]
+            raise InputError(f"{learner!r} must propose finite thresholds, got {wrong}")
+    if edges is not None and not np.isin(thresholds, edges).all():
+        wrong = thresholds[~np.isin(thresholds, edges)][0]
+        raise InputError(f"{learner!r} sees scores in bins and must propose thresholds of the grid, got {wrong:g}")
+    return proposed
 
 
 def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dict[str, Any]) -> Run:
     """Read batch and population signals off everything kept."""
 
     def signals(cells: Array) -> Signals:
-        reward, residuals = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
-        return Signals(np.ascontiguousarray(reward.T), np.ascontiguousarray(residuals.swapaxes(1, 2)))
+        found = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
+        return Signals(np.ascontiguousarray(found.reward.T), np.ascontiguousarray(found.residuals.swapaxes(1, 2)))
 
-    basic = ("thresholds", "counts", "probabilities")
+    basic = ("thresholds", "counts", "probabilities", "final")
     described = learner.describe() if isinstance(learner, Settings) else repr(learner)
     return Run(
         thresholds=kept["thresholds"],
@@ -154,5 +200,6 @@ def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dic
         population=signals(kept["probabilities"]),
         traces={name: kept[name] for name in kept if name not in basic},
         names=task.problem.names,
+        final=kept.get("final"),
         settings={"task": task.describe(), "learner": described, **settings},
     )

@@ -52,7 +52,7 @@ class Task(Settings):
             raise InputError("Task: grid must be strictly increasing, got a threshold that is not above the one before")
         replicates = self.replicates or 1
         start = self.environment.start(replicates)
-        middle = np.full_like(start, thresholds[len(thresholds) // 2])
+        middle = np.full((replicates, self.environment.group_count), thresholds[len(thresholds) // 2])
         self.problem.assess(self.environment.probabilities(start, middle))  # problem and environment must fit
 
     def __repr__(self) -> str:

@@ -73,10 +73,10 @@ def test_the_steady_state_stands_still_and_a_long_loop_arrives_there(gain: float
     thresholds = np.array([[-1.0, -1.0], [0.0, 0.5], [1.5, 0.3]])
     state = environment.steady_state(thresholds)
     expected = Counts(environment.probabilities(state, thresholds))
-    np.testing.assert_allclose(environment.update(state, expected), state, atol=1e-12)
+    np.testing.assert_allclose(environment.update(state, expected, thresholds), state, atol=1e-12)
     wandering = environment.start(3)
     for _ in range(2000):
-        wandering = environment.update(wandering, Counts(environment.probabilities(wandering, thresholds)))
+        wandering = environment.update(wandering, Counts(environment.probabilities(wandering, thresholds)), thresholds)
     np.testing.assert_allclose(wandering, state, atol=1e-9)
 
 
@@ -98,7 +98,7 @@ def test_two_states_come_closer_at_least_as_fast_as_the_contraction_says() -> No
     rng = np.random.default_rng(1)
     one, other = (environment.start(200) + rng.uniform(-0.7, 0.7, (200, 2)) for _ in range(2))
     thresholds = rng.uniform(-1, 1, (200, 2))
-    moved = [environment.update(s, Counts(environment.probabilities(s, thresholds))) for s in (one, other)]
+    moved = [environment.update(s, Counts(environment.probabilities(s, thresholds)), thresholds) for s in (one, other)]
     ratio = np.abs(moved[0] - moved[1]) / np.abs(one - other)
     assert ratio.max() <= environment.contraction() < 1
 
@@ -106,7 +106,7 @@ def test_two_states_come_closer_at_least_as_fast_as_the_contraction_says() -> No
 def test_a_group_absent_from_a_batch_does_not_move() -> None:
     environment = world()
     state = environment.start(1)
-    moved = environment.update(state, Counts([[[[1, 2], [3, 4]], [[0, 0], [0, 0]]]]))
+    moved = environment.update(state, Counts([[[[1, 2], [3, 4]], [[0, 0], [0, 0]]]]), np.zeros((1, 2)))
     assert moved[0, 1] == state[0, 1]
     assert moved[0, 0] != state[0, 0]
 

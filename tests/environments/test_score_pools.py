@@ -48,10 +48,11 @@ def test_a_score_equal_to_the_threshold_is_accepted() -> None:
 def test_the_steady_state_stands_still_and_a_long_loop_arrives_there(pools: ScorePools) -> None:
     thresholds = np.array([[-1.0, -1.0], [0.0, 0.5], [9.0, -9.0]])
     state = pools.steady_state(thresholds)
-    np.testing.assert_allclose(pools.update(state, Counts(pools.probabilities(state, thresholds))), state, atol=1e-12)
+    expected = Counts(pools.probabilities(state, thresholds))
+    np.testing.assert_allclose(pools.update(state, expected, thresholds), state, atol=1e-12)
     wandering = pools.start(3)
     for _ in range(2000):
-        wandering = pools.update(wandering, Counts(pools.probabilities(wandering, thresholds)))
+        wandering = pools.update(wandering, Counts(pools.probabilities(wandering, thresholds)), thresholds)
     np.testing.assert_allclose(wandering, state, atol=1e-9)
 
 
@@ -61,7 +62,7 @@ def test_targets_beyond_0_and_1_are_clipped_in_the_loop_and_in_the_steady_state(
     assert environment.steady_state(thresholds).tolist() == [[1.0, 1.0]]
     state = environment.start(1)
     for _ in range(500):
-        state = environment.update(state, Counts(environment.probabilities(state, thresholds)))
+        state = environment.update(state, Counts(environment.probabilities(state, thresholds)), thresholds)
     np.testing.assert_allclose(state, 1.0)
 
 
@@ -78,14 +79,14 @@ def test_two_states_come_closer_at_least_as_fast_as_the_contraction_says(pools: 
     rng = np.random.default_rng(1)
     one, other = rng.random((200, 2)), rng.random((200, 2))
     thresholds = rng.uniform(-1, 1, (200, 2))
-    moved = [pools.update(s, Counts(pools.probabilities(s, thresholds))) for s in (one, other)]
+    moved = [pools.update(s, Counts(pools.probabilities(s, thresholds)), thresholds) for s in (one, other)]
     ratio = np.abs(moved[0] - moved[1]) / np.abs(one - other)
     assert ratio.max() <= pools.contraction() + 1e-9 < 1
 
 
 def test_a_group_absent_from_a_batch_does_not_move(pools: ScorePools) -> None:
     state = pools.start(1)
-    moved = pools.update(state, Counts([[[[0, 0], [0, 0]], [[1, 2], [3, 4]]]]))
+    moved = pools.update(state, Counts([[[[0, 0], [0, 0]], [[1, 2], [3, 4]]]]), np.zeros((1, 2)))
     assert moved[0, 0] == state[0, 0]
     assert moved[0, 1] != state[0, 1]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts, draw
 from fairgate.errors import InputError
+from fairgate.policy import Lottery, accepted_share, published
 from fairgate.settings import Array, Settings
 
 State = NDArray[np.float64]
@@ -19,9 +21,17 @@ State = NDArray[np.float64]
 class Environment(Settings, ABC):
     """Immutable parameters and pure functions of an explicit state.
 
-    The state is an array (replicates, groups). A subclass says where it starts, how likely each
-    cell group × label × decision is, and how it moves; drawing people and stepping follow from that.
+    The state is an array (replicates, …), what follows being the environment's own affair. A subclass says
+    where it starts, how likely each cell group × label × decision is, and how it moves; drawing people,
+    histograms of scores and stepping follow from that.
+
+    Attributes
+    ----------
+    label_arrival
+        Probability that a label still awaited arrives in a round; 1 if labels are known at once.
     """
+
+    label_arrival: ClassVar[float] = 1.0
 
     @property
     @abstractmethod
@@ -30,15 +40,15 @@ class Environment(Settings, ABC):
 
     @abstractmethod
     def start(self, replicates: int = 1) -> State:
-        """Return the state before anybody has been decided on, (replicates, groups)."""
+        """Return the state before anybody has been decided on, (replicates, …)."""
 
     @abstractmethod
     def probabilities(self, state: State, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2); sums to 1 in every replicate."""
 
     @abstractmethod
-    def update(self, state: State, counts: Counts) -> State:
-        """Return the state after a batch; a group with nobody in the batch does not move."""
+    def update(self, state: State, counts: Counts, thresholds: Array) -> State:
+        """Return the state after a batch decided by `thresholds`; a group with nobody in the batch does not move."""
 
     @abstractmethod
     def steady_state(self, thresholds: Array) -> State:
@@ -49,11 +59,44 @@ class Environment(Settings, ABC):
         """Return the largest factor by which one round can keep two states apart; always below 1."""
 
     def step(
-        self, state: State, thresholds: Array, people: int, rng: np.random.Generator
+        self,
+        state: State,
+        policy: Array | Lottery,
+        people: int,
+        rng: np.random.Generator,
+        edges: Array | None = None,
     ) -> tuple[State, NDArray[np.int64]]:
-        """Draw a batch, decide on it, and return the next state and the batch's counts."""
-        cells = draw(self.probabilities(state, thresholds), people, rng)
-        return self.update(state, Counts(cells)), cells
+        """Draw a batch, decide on it, and return the next state and the batch's counts (see :meth:`cells`)."""
+        cells = draw(self.cells(state, policy, edges), people, rng)
+        counts = Counts(cells if edges is None else cells.sum(axis=-3))
+        return self.update(state, counts, published(policy)), cells
+
+    def histogram(self, state: State, edges: Array) -> Array:
+        """Return P(group, bin, label), (replicates, groups, bins, 2), of the scores that increasing `edges` (K,) part.
+
+        Bin 0 lies below the first edge, bin k holds edge k − 1 and what is below edge k, bin K has no upper end.
+        """
+        at_edges = [self.probabilities(state, np.full((len(state), self.group_count), edge)) for edge in edges]
+        above = np.stack([cells[..., 1] for cells in at_edges], axis=-2)
+        return bins_between(above, at_edges[0].sum(axis=-1))
+
+    def cells(self, state: State, policy: Array | Lottery, edges: Array | None = None) -> Array:
+        """Return P(group, label, decision) under thresholds or a lottery, with a score-bin axis if `edges` are given.
+
+        Shape (replicates, groups, 2, 2), or (replicates, groups, bins, 2, 2) with the bins of :meth:`histogram`.
+        """
+        if edges is not None:
+            labelled = self.histogram(state, edges)[..., None]
+            accepted = accepted_share(policy, edges)[..., None, None]
+            return np.concatenate((labelled * (1.0 - accepted), labelled * accepted), axis=-1)
+        if not isinstance(policy, Lottery):
+            return self.probabilities(state, policy)
+        parts = zip(policy.weights, policy.thresholds, strict=True)
+        return np.asarray(sum(weight[:, None, None, None] * self.probabilities(state, each) for weight, each in parts))
+
+    def at(self, round_number: int) -> Environment:
+        """Return the environment as it stands in a round, for ever: itself, unless it changes of its own accord."""
+        return self
 
     def candidates(self, low: float, high: float) -> Array:
         """Return thresholds between `low` and `high` fine enough to look for the best one."""
@@ -70,6 +113,12 @@ def slowest_approach(rate: Array, feedback: float) -> float:
     """Largest factor by which x ← x + rate · (f(x) − x) keeps two states apart, if f's slope is within ± `feedback`."""
     slow, fast = float(np.min(rate)), float(np.max(rate))
     return max(1.0 - slow * (1.0 - feedback), abs(1.0 - fast * (1.0 + feedback)))
+
+
+def bins_between(above: Array, everybody: Array) -> Array:
+    """Turn P(group, label, s ≥ edge), (…, groups, edges, 2), into P(group, bin, label), (…, groups, edges + 1, 2)."""
+    ends = np.concatenate((everybody[..., None, :], above, np.zeros_like(everybody)[..., None, :]), axis=-2)
+    return np.maximum(ends[..., :-1, :] - ends[..., 1:, :], 0.0)  # differences of rounded numbers
 
 
 def joint(shares: Array, accepted: Array, positives: Array, accepted_positives: Array) -> Array:

@@ -164,7 +164,7 @@ class GaussianScores(Environment):
         accepted = ndtr((state - thresholds) / self._sd)
         return joint(self._shares, accepted, *self._positives(state, thresholds))
 
-    def update(self, state: State, counts: Counts) -> State:
+    def update(self, state: State, counts: Counts, thresholds: Array) -> State:
         """Return the means after a batch."""
         moved = state + self._rate * (self._means + self._gain * (counts.rates - 0.5) - state)
         return np.where(np.isnan(moved), state, moved)

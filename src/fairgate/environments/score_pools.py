@@ -152,7 +152,7 @@ class ScorePools(Environment):
         low += lift
         return low.reshape(*place.shape, 2, 2)
 
-    def update(self, state: State, counts: Counts) -> State:
+    def update(self, state: State, counts: Counts, thresholds: Array) -> State:
         """Return the weights after a batch."""
         moved = state + self._rate * (self._floor + self._span * counts.rates - state)
         return np.where(np.isnan(moved), state, np.minimum(np.maximum(moved, 0.0), 1.0))

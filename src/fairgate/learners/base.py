@@ -11,6 +11,7 @@ import numpy as np
 
 from fairgate.errors import InputError
 from fairgate.learners.memory import VERSION, Memory, decode, encode
+from fairgate.policy import Lottery
 from fairgate.problem import Signals
 from fairgate.settings import Array, Settings
 from fairgate.tasks import Task
@@ -24,11 +25,11 @@ class AnyLearner(Protocol):
     def start(self, task: Task, replicates: int, rng: np.random.Generator) -> Any:
         """Return a fresh memory."""
 
-    def propose(self, memory: Any) -> Array:
-        """Return the thresholds to play, (replicates, groups)."""
+    def propose(self, memory: Any) -> Array | Lottery:
+        """Return the thresholds to play, (replicates, groups), or a lottery of them."""
 
     def observe(self, memory: Any, thresholds: Array, signals: Signals) -> None:
-        """Take in what playing `thresholds` revealed."""
+        """Take in what playing `thresholds` (of a lottery: its first ones) revealed."""
 
 
 @dataclass(frozen=True)

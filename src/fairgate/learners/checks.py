@@ -9,6 +9,7 @@ import numpy as np
 
 from fairgate.environments import GaussianScores
 from fairgate.learners.base import Learner
+from fairgate.policy import Lottery
 from fairgate.problem import Constraint, DemographicParity, Problem, ServiceRate, Utility
 from fairgate.settings import Array
 from fairgate.tasks import Task
@@ -68,17 +69,20 @@ def _play(learner: Learner[Any], task: Task, seed: int, save_at: int = -1, half:
     for t in range(30):
         if t == save_at and not half:
             memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)))
-        thresholds = np.array(learner.propose(memory), dtype=np.float64)
+        policy = learner.propose(memory)
         if t == save_at and half:
             memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)))
+        thresholds = np.array(policy.thresholds if isinstance(policy, Lottery) else policy, dtype=np.float64)
         low, high = task.thresholds[0], task.thresholds[-1]
-        shape = (3, task.environment.group_count)
+        shape = (*thresholds.shape[:-2], 3, task.environment.group_count)
         _require(thresholds.shape == shape, learner, f"thresholds have shape {thresholds.shape}, not {shape}", "")
-        inside = np.isfinite(thresholds) & (thresholds >= low - 1e-12) & (thresholds <= high + 1e-12)
+        inside = (thresholds >= low - 1e-12) & (thresholds <= high + 1e-12)
+        inside |= isinstance(policy, Lottery) & np.isinf(thresholds)
         _require(bool(inside.all()), learner, f"a threshold lies outside the grid's interval [{low}, {high}]", "")
-        state, cells = task.environment.step(state, thresholds, 40, nature)
-        learner.observe(memory, thresholds, task.problem.assess(cells))
-        played.append(thresholds)
+        edges = None if learner.tier == "A" else task.thresholds
+        state, cells = task.environment.step(state, policy, 40, nature, edges)
+        played.append(thresholds[0] if isinstance(policy, Lottery) else thresholds)
+        learner.observe(memory, played[-1], task.problem.reveal(cells, learner.tier))
     return np.array(played)
 
 
