@@ -91,11 +91,13 @@ def test_a_state_of_another_version_or_learner_is_refused(small_task: fg.Task) -
     learner = fg.OFS()
     saved = json.loads(json.dumps(learner.save(learner.start(small_task, 2, np.random.default_rng(0)))))
     with pytest.raises(fg.InputError, match="has version 7, but this fairgate reads version 1"):
-        learner.load(saved | {"version": 7})
+        learner.load(saved | {"version": 7}, small_task)
     with pytest.raises(fg.InputError, match=r"belongs to .*'c': 0.5.* but is loaded into .*'c': 0.1"):
-        fg.OFS(c=0.1).load(saved)
+        fg.OFS(c=0.1).load(saved, small_task)
     with pytest.raises(fg.InputError, match="no saved learner state"):
-        learner.load({"version": 1})
+        learner.load({"version": 1}, small_task)
+    with pytest.raises(fg.InputError, match="a task with another grid than 'compas'"):
+        learner.load(saved, fg.load_task("compas"))
 
 
 def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task) -> None:

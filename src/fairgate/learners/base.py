@@ -57,6 +57,7 @@ class Learner(Settings, ABC, Generic[M]):
         """Return a fresh memory for `replicates` independent loops."""
         common: dict[str, Any] = {
             "rng": rng if rng is not None else np.random.default_rng(),
+            "problem": task.problem,
             "grid": task.thresholds,
             "replicates": replicates,
             "groups": task.environment.group_count,
@@ -87,10 +88,11 @@ class Learner(Settings, ABC, Generic[M]):
 
     def save(self, memory: M) -> dict[str, Any]:
         """Return the memory as plain data for JSON, with a version number; see :meth:`load`."""
-        return {"version": VERSION, "learner": self.describe(), "memory": encode(vars(memory))}
+        fields = {name: value for name, value in vars(memory).items() if name != "problem"}
+        return {"version": VERSION, "learner": self.describe(), "memory": encode(fields)}
 
-    def load(self, saved: Mapping[str, Any]) -> M:
-        """Return the memory that :meth:`save` gave; it goes on exactly as the saved one would have."""
+    def load(self, saved: Mapping[str, Any], task: Task) -> M:
+        """Return the memory that :meth:`save` gave; on the same task it goes on exactly as the saved one would have."""
         if not saved.keys() >= {"version", "learner", "memory"}:
             raise InputError(f"this is no saved learner state: it has {sorted(saved)}, not version, learner and memory")
         if saved["version"] != VERSION:
@@ -102,7 +104,10 @@ class Learner(Settings, ABC, Generic[M]):
             raise InputError(
                 f"the saved learner state belongs to {saved['learner']}, but is loaded into {self.describe()}"
             )
-        return self.recall(decode(saved["memory"]))
+        fields = decode(saved["memory"])
+        if not np.array_equal(fields["grid"], task.thresholds):
+            raise InputError(f"the saved learner state belongs to a task with another grid than {task.name!r}")
+        return self.recall({**fields, "problem": task.problem})
 
     def recall(self, fields: dict[str, Any]) -> M:
         """Rebuild a memory from its fields."""

@@ -68,10 +68,10 @@ def _play(learner: Learner[Any], task: Task, seed: int, save_at: int = -1, half:
     played = []
     for t in range(30):
         if t == save_at and not half:
-            memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)))
+            memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)), task)
         policy = learner.propose(memory)
         if t == save_at and half:
-            memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)))
+            memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)), task)
         thresholds = np.array(policy.thresholds if isinstance(policy, Lottery) else policy, dtype=np.float64)
         low, high = task.thresholds[0], task.thresholds[-1]
         shape = (*thresholds.shape[:-2], 3, task.environment.group_count)

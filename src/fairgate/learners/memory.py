@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairgate.errors import InputError
+from fairgate.problem import Problem
 from fairgate.settings import Array
 
 VERSION = 1
@@ -23,6 +24,8 @@ class Memory:
     ----------
     rng
         The learner's own random numbers.
+    problem
+        What is wanted and required: reads signals off counts. Not saved; it comes with the task.
     grid
         Thresholds to choose from, (K,).
     replicates, groups
@@ -32,6 +35,7 @@ class Memory:
     """
 
     rng: np.random.Generator
+    problem: Problem
     grid: Array
     replicates: int
     groups: int
