@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.constraints import Constraint
 from fairgate.counts import Counts, across_groups
-from fairgate.errors import InputError
 from fairgate.settings import (
     Array,
+    Index,
     NonNegative,
     Settings,
-    Share,
     common_replicates,
     replicates_of,
     rows_of,
@@ -78,20 +78,6 @@ class Reward(Protocol):
         """Return the reward per person, (…, replicates)."""
 
 
-class Constraint(Protocol):
-    """Anything with `names` and `residuals`: a built-in constraint or a user's own.
-
-    `residuals(counts)` returns one array (…, replicates) a name, each ≤ 0 exactly when met.
-    """
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Return a short name for each residual."""
-
-    def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return one array (…, replicates) a name."""
-
-
 @dataclass(frozen=True)
 class Utility(Settings):
     r"""Reward of accepting: 1 for a positive label, minus a cost for a negative one, per person of the batch.
@@ -120,77 +106,6 @@ class Utility(Settings):
 
 
 @dataclass(frozen=True)
-class DemographicParity(Settings):
-    r"""Groups are accepted at nearly the same rate.
-
-    .. math:: g = \max_g acc_g - \min_g acc_g - \varepsilon \le 0
-
-    For two groups this is the paper's :math:`|acc_0 - acc_1| - \varepsilon`. A group with nobody in
-    the batch has no rate and is left out; with one group left the gap is 0.
-
-    Parameters
-    ----------
-    epsilon
-        Largest gap allowed.
-
-    Examples
-    --------
-    >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 60% and 90% accepted
-    >>> DemographicParity(epsilon=0.1).residuals(Counts(cells))[0].round(3)
-    array([0.2])
-    """
-
-    epsilon: Share
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Name of the residual."""
-        return ("parity",)
-
-    def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return the gap minus `epsilon`."""
-        if counts.group_count < 2:
-            raise InputError("DemographicParity compares groups and needs at least 2, got 1 group")
-        return (counts.gap - np.asarray(self.epsilon),)
-
-
-@dataclass(frozen=True)
-class ServiceRate(Settings):
-    r"""The overall acceptance rate lies in a window.
-
-    .. math:: g_{low} = \alpha_{min} - acc \le 0, \quad g_{high} = acc - \alpha_{max} \le 0
-
-    Parameters
-    ----------
-    low, high
-        Ends of the window; `low` must be below `high`.
-
-    Examples
-    --------
-    >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 75% accepted
-    >>> [residual.round(2) for residual in ServiceRate(low=0.3, high=0.7).residuals(Counts(cells))]
-    [array([-0.45]), array([0.05])]
-    """
-
-    low: Share
-    high: Share
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not np.all(np.asarray(self.low) < np.asarray(self.high)):
-            raise InputError(f"ServiceRate: the window is empty, low must be below high, got {self.low}:{self.high}")
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Names of the two residuals."""
-        return ("service-low", "service-high")
-
-    def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return how far the acceptance rate is below and above the window."""
-        return (np.asarray(self.low) - counts.overall, counts.overall - np.asarray(self.high))
-
-
-@dataclass(frozen=True)
 class Problem(Settings):
     """A utility to maximise and constraints to keep.
 
@@ -199,11 +114,11 @@ class Problem(Settings):
     utility
         :class:`Utility`, or any object with ``reward(counts)``.
     constraints
-        :class:`DemographicParity`, :class:`ServiceRate`, or any objects with ``names`` and
-        ``residuals(counts)``.
+        From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``.
 
     Examples
     --------
+    >>> from fairgate.constraints import DemographicParity, ServiceRate
     >>> problem = Problem(Utility(1.0), [DemographicParity(0.1), ServiceRate(0.3, 0.7)])
     >>> problem.names
     ('parity', 'service-low', 'service-high')
@@ -235,7 +150,7 @@ class Problem(Settings):
         cells
             Counts, (replicates, groups, 2, 2); with a bin axis, (replicates, groups, bins, 2, 2), above tier A.
         tier
-            "A" to "D", see :class:`Seen`.
+            "A" to "D", see :class:`Seen`. Residuals that depend on labels of the rejected are NaN below "D".
         arrived
             Labels that arrived in this round by group (and bin), (replicates, groups, 2) or (replicates, groups,
             bins, 2), if they are not those of this batch. The reward is then theirs.
@@ -251,6 +166,9 @@ class Problem(Settings):
             late[..., 1] = known
             late[..., 0, 0] = counts.people - known.sum(axis=-1)  # as many people as came
             signals = signals._replace(reward=self.utility.reward(Counts(late)))
+        hidden = [getattr(each, "labels", False) for each in self.constraints for _ in each.names]
+        if tier != "D" and any(hidden):  # what depends on labels of the rejected is for nobody else to see
+            signals = signals._replace(residuals=np.where(np.array(hidden)[:, None], np.nan, signals.residuals))
         seen = Seen(counts.people, counts.accepted, known[..., 1], known[..., 0])
         if tier != "A":
             seen = seen._replace(scores=cells.sum(axis=(3, 4)))
@@ -263,7 +181,7 @@ class Problem(Settings):
         """How many replicates the parts are for, or None if they fit any number."""
         return common_replicates({repr(part): replicates_of(part) for part in (self.utility, *self.constraints)})
 
-    def rows(self, index: slice) -> Self:
+    def rows(self, index: Index) -> Self:
         """Return the same problem for these replicates only."""
         cut = [rows_of(constraint, index) for constraint in self.constraints]
         return replace(self, utility=rows_of(self.utility, index), constraints=cut)

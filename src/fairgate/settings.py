@@ -22,6 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from fairgate.errors import InputError
 
 Array = NDArray[np.float64]
+
+Index = slice | NDArray[np.int64]
+"""Replicates to cut settings to."""
 Number = float | Sequence[float] | Array
 
 T = TypeVar("T")
@@ -94,7 +97,7 @@ def _ranges(cls: Any) -> dict[str, Between]:
 class Settings:
     """Base of everything configurable: checks its numbers, varies by replicate, describes itself.
 
-    >>> from fairgate.problem import DemographicParity
+    >>> from fairgate.constraints import DemographicParity
     >>> DemographicParity(epsilon=-0.1)
     Traceback (most recent call last):
         ...
@@ -130,7 +133,7 @@ class Settings:
         """How many replicates these settings are for, or None if they fit any number."""
         return common_replicates({f"{type(self).__name__}.{name}": len(value) for name, value in self._varying()})
 
-    def rows(self, index: slice) -> Self:
+    def rows(self, index: Index) -> Self:
         """Return the same settings for these replicates only."""
         cut: dict[str, Any] = {name: value[index].tolist() for name, value in self._varying()}
         return dataclasses.replace(self, **cut) if cut else self
@@ -174,6 +177,6 @@ def replicates_of(thing: object) -> int | None:
     return thing.replicates if isinstance(thing, Settings) else None
 
 
-def rows_of(thing: T, index: slice) -> T:
+def rows_of(thing: T, index: Index) -> T:
     """Cut `thing` to these replicates; anything that is no Settings is the same for all."""
     return thing.rows(index) if isinstance(thing, Settings) else thing

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from fairgate.constraints import DemographicParity
 from fairgate.environments import GaussianScores, ScorePools
 from fairgate.experiments.jobs import Job, Store
 from fairgate.learners import PrimalDual, load_learner
 from fairgate.oracle import Oracle, Sweep, oracle, sampled_sweep
-from fairgate.problem import DemographicParity, Problem, Utility
+from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.tasks import Task, load_task

@@ -1,0 +1,70 @@
+"""Disparate impact: the smallest acceptance rate is at least four fifths of the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fairgate.confidence import Box, largest_difference
+from fairgate.constraints.base import compare_groups
+from fairgate.counts import Counts, across_groups
+from fairgate.settings import Array, PositiveShare, Settings
+
+
+@dataclass(frozen=True)
+class DisparateImpact(Settings):
+    r"""No group's acceptance rate is below a fraction of another's: the four-fifths rule [1]_ [2]_.
+
+    .. math:: g = ratio \cdot \max_g acc_g - \min_g acc_g \le 0
+
+    which is :math:`\min_g acc_g / \max_g acc_g \ge ratio` without the division, so that it is defined, and met, when
+    nobody is accepted. A group with nobody in the batch has no rate and is left out.
+
+    Parameters
+    ----------
+    ratio
+        Smallest ratio of two groups' acceptance rates allowed, above 0.
+
+    References
+    ----------
+    .. [1] Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D. 1978.
+    .. [2] M. Feldman, S. Friedler, J. Moeller, C. Scheidegger, S. Venkatasubramanian. Certifying and removing
+       disparate impact. KDD, 2015.
+
+    Examples
+    --------
+    >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 60% and 90% accepted: two thirds
+    >>> DisparateImpact(ratio=0.8).residuals(Counts(cells))[0].round(3)
+    array([0.12])
+    """
+
+    labels: ClassVar[bool] = False
+
+    ratio: PositiveShare = 0.8
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Name of the residual."""
+        return ("disparate-impact",)
+
+    def residuals(self, counts: Counts) -> Sequence[Array]:
+        """Return `ratio` times the largest rate minus the smallest."""
+        compare_groups(self, counts.group_count)
+        largest, smallest = across_groups(np.fmax, counts.rates), across_groups(np.fmin, counts.rates)
+        return (np.asarray(self.ratio) * largest - smallest,)
+
+    def lowest(self, box: Box) -> Sequence[Array]:
+        """Return the smallest residual in the box, where all rates are as near the smallest U as they can be."""
+        compare_groups(self, box.rates_low.shape[-1])
+        smallest = across_groups(np.minimum, box.rates_high)
+        largest = np.maximum(across_groups(np.maximum, box.rates_low), smallest)
+        return (np.asarray(self.ratio) * largest - smallest,)
+
+    def highest(self, box: Box) -> Sequence[Array]:
+        """Return the largest residual in the box, `ratio` times a group's U minus another's L."""
+        compare_groups(self, box.rates_low.shape[-1])
+        ratio = np.asarray(self.ratio)[..., None]
+        return (largest_difference(ratio * box.rates_high, box.rates_low),)

@@ -1,0 +1,66 @@
+"""Group service: every group's acceptance rate lies in a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fairgate.confidence import Box
+from fairgate.constraints.base import check_window
+from fairgate.counts import Counts, across_groups
+from fairgate.settings import Array, Settings, Share
+
+
+@dataclass(frozen=True)
+class GroupService(Settings):
+    r"""Every group is accepted at a rate in one window: a floor under the worst-off group, a ceiling over the best-off.
+
+    .. math:: g_{low} = \alpha_{min} - \min_g acc_g \le 0, \quad g_{high} = \max_g acc_g - \alpha_{max} \le 0
+
+    Unlike :class:`DemographicParity` it cannot be met by accepting nobody. A group with nobody in the batch has no
+    rate and is left out.
+
+    Parameters
+    ----------
+    low, high
+        Ends of the window; `low` must be below `high`.
+
+    Examples
+    --------
+    >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 60% and 90% accepted
+    >>> [residual.round(2) for residual in GroupService(low=0.7, high=0.95).residuals(Counts(cells))]
+    [array([0.1]), array([-0.05])]
+    """
+
+    labels: ClassVar[bool] = False
+
+    low: Share
+    high: Share
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_window(self, self.low, self.high)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the two residuals."""
+        return ("group-low", "group-high")
+
+    def residuals(self, counts: Counts) -> Sequence[Array]:
+        """Return how far the worst-off group is below the window and the best-off above."""
+        return self._beyond(counts.rates, counts.rates)
+
+    def lowest(self, box: Box) -> Sequence[Array]:
+        """Return the smallest residuals in the box."""
+        return self._beyond(box.rates_high, box.rates_low)
+
+    def highest(self, box: Box) -> Sequence[Array]:
+        """Return the largest residuals in the box."""
+        return self._beyond(box.rates_low, box.rates_high)
+
+    def _beyond(self, for_low: Array, for_high: Array) -> Sequence[Array]:
+        smallest, largest = across_groups(np.fmin, for_low), across_groups(np.fmax, for_high)
+        return (np.asarray(self.low) - smallest, largest - np.asarray(self.high))
