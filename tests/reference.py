@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.environments import Environment, GaussianScores, ScorePools
+from fairgate.environments import Drift, Environment, NormalScores, Performative, ScorePools, Strategic
 
 Array = NDArray[np.float64]
 
@@ -16,12 +16,18 @@ Array = NDArray[np.float64]
 def people(
     environment: Environment, state: Array, size: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
-    """Draw `size` people one by one, as a script would: group, score and label of each. `state` is (groups,)."""
-    if isinstance(environment, GaussianScores):
+    """Draw `size` people one by one, as a script would: group, score and label of each. `state` is of one replicate."""
+    if isinstance(environment, NormalScores):
         groups = rng.choice(environment.group_count, size=size, p=np.asarray(environment.shares))
-        scores = rng.normal(state[groups], np.asarray(environment.sd)[groups])
+        scores = rng.normal(mean_scores(environment, state)[groups], np.asarray(environment.sd)[groups])
         chance = 1.0 / (1.0 + np.exp(-environment.slope * (scores - environment.midpoint)))
-        return groups, scores, (rng.random(size) < chance).astype(np.int64)
+        labels = (rng.random(size) < chance).astype(np.int64)
+        if isinstance(environment, Strategic):
+            for person, group in enumerate(groups):
+                believed = state[group]
+                if believed - environment.budgets[group] <= scores[person] < believed:
+                    scores[person] = believed
+        return groups, scores, labels
     assert isinstance(environment, ScorePools)
     all_scores = np.asarray(environment.scores, dtype=float)
     all_labels, all_groups = np.asarray(environment.labels), np.asarray(environment.groups)
@@ -38,6 +44,20 @@ def people(
         drawn.append(pool[rng.integers(len(pool))])
     chosen = np.array(drawn)
     return all_groups[chosen], all_scores[chosen], all_labels[chosen]
+
+
+def mean_scores(environment: NormalScores, state: Array) -> Array:
+    """Mean score of each group in a state of one replicate, as the docstrings give it."""
+    means = []
+    for group, mean in enumerate(environment.means):
+        if isinstance(environment, Drift):
+            swing = environment.swing[group] * math.sin(2 * math.pi * state[-1] / environment.period)
+            means.append(state[group] + swing + (environment.jump[group] if state[-1] >= environment.jump_round else 0))
+        elif isinstance(environment, Performative):
+            means.append(mean + environment.response[group] * state[group])
+        else:
+            means.append(mean if isinstance(environment, Strategic) else state[group])
+    return np.array(means)
 
 
 def tabulate(

@@ -9,12 +9,23 @@ import fairgate as fg
 from fairgate.tasks import presets
 
 
-@pytest.mark.parametrize("name", ["mve-s", "german", "compas", "german-strict", "compas-strict"])
-def test_every_preset_loads(name: str) -> None:
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_loads_and_a_learner_plays_it(name: str) -> None:
     task = fg.load_task(name)
     assert task.name == name
-    assert task.environment.group_count == 2
+    assert type(task.environment).__name__ == presets()[name]["kind"]
     assert task.environment.contraction() < 1
+    run = fg.simulate(task, fg.OFS(), rounds=5, seeds=2)
+    np.testing.assert_allclose(run.probabilities.sum(axis=(2, 3, 4)), 1.0)
+
+
+def test_a_task_frozen_at_a_round_has_an_oracle() -> None:
+    task = fg.load_task("shock")
+    with pytest.raises(fg.InputError, match="freeze it first"):
+        fg.oracle(task)
+    before, after = (fg.oracle(task.at(t)).best.threshold for t in (1499, 1500))
+    assert (round(before, 9), round(after, 9)) == (0.1, -0.2)
+    assert fg.load_task("interior").at(7).environment is fg.load_task("interior").environment
 
 
 def test_a_strict_task_differs_from_its_main_one_in_the_constraints_alone() -> None:

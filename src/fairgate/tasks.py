@@ -1,4 +1,7 @@
-"""Tasks: a named environment, problem and grid; the paper's five are read from ``presets.toml`` beside this file."""
+"""Tasks: a named environment, problem and grid.
+
+The paper's five are read from ``presets.toml`` beside this file, those that tell learners apart from ``suite.toml``.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairgate.constraints import Constraint, DemographicParity, ServiceRate
 from fairgate.data import load_dataset, scores
-from fairgate.environments import Environment, GaussianScores, ScorePools
+from fairgate.environments import ENVIRONMENTS, Environment
 from fairgate.errors import InputError, unknown_name
-from fairgate.problem import Constraint, DemographicParity, Problem, ServiceRate, Utility
-from fairgate.settings import Array, Settings, as_floats, common_replicates
+from fairgate.problem import Problem, Utility
+from fairgate.settings import Array, Index, Settings, as_floats, common_replicates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,16 +74,29 @@ class Task(Settings):
             {"the environment": self.environment.replicates, "the problem": self.problem.replicates}
         )
 
-    def rows(self, index: slice) -> Self:
+    def rows(self, index: Index) -> Self:
         """Return the same task for these replicates only."""
         return replace(self, environment=self.environment.rows(index), problem=self.problem.rows(index))
 
+    def at(self, round_number: int) -> Self:
+        """Return the task with its environment frozen as it stands in a round, so that it has an oracle."""
+        return replace(self, environment=self.environment.at(round_number))
+
+
+PRESETS = ("presets.toml", "suite.toml")
+"""Files of numbers: the paper's tasks, and those that tell learners apart."""
+
 
 @functools.cache
-def presets() -> dict[str, Any]:
-    """Read every number chosen for the paper's tasks, by task name, from ``presets.toml``."""
-    text = resources.files("fairgate").joinpath("presets.toml").read_text(encoding="utf-8")
-    tables = tomllib.loads(text)
+def presets(files: tuple[str, ...] = PRESETS) -> dict[str, Any]:
+    """Read every number chosen for the tasks, by task name, from these files of the package.
+
+    >>> list(presets(("presets.toml",)))
+    ['mve-s', 'german', 'compas', 'german-strict', 'compas-strict']
+    """
+    tables: dict[str, Any] = {}
+    for file in files:
+        tables |= tomllib.loads(resources.files("fairgate").joinpath(file).read_text(encoding="utf-8"))
     return {name: _inherit(tables, name) for name in tables}
 
 
@@ -96,7 +113,7 @@ def _inherit(tables: dict[str, Any], name: str) -> dict[str, Any]:
 
 @functools.cache
 def load_task(name: str) -> Task:
-    """Load one of the paper's tasks: ``mve-s``, ``german``, ``compas``, ``german-strict`` or ``compas-strict``.
+    """Load a task by its name: one of the paper's or of the suite's (``fairgate list`` prints them all).
 
     >>> load_task("german").problem.constraints
     [DemographicParity(epsilon=0.02), ServiceRate(low=0.3, high=0.99)]
@@ -104,13 +121,11 @@ def load_task(name: str) -> Task:
     if name not in presets():
         raise unknown_name("task", name, presets())
     preset = presets()[name]
-    settings, grid = preset["environment"], preset["grid"]
-    environment: Environment
+    settings, grid = dict(preset["environment"]), preset["grid"]
     if "dataset" in preset:
         dataset = load_dataset(preset["dataset"])
-        environment = ScorePools(scores(dataset), dataset.labels, dataset.groups, **settings)
-    else:
-        environment = GaussianScores(**settings)
+        settings |= {"scores": scores(dataset), "labels": dataset.labels, "groups": dataset.groups}
+    environment = ENVIRONMENTS[preset["kind"]](**settings)
     return Task(environment, _problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name)
 
 

@@ -1,7 +1,29 @@
 """Environments: who arrives, and how decisions change who arrives next."""
 
 from fairgate.environments.base import Environment
+from fairgate.environments.believed_threshold import BelievedThreshold
+from fairgate.environments.delayed_impact import DelayedImpact
+from fairgate.environments.drift import Drift
 from fairgate.environments.gaussian_scores import GaussianScores
+from fairgate.environments.normal_scores import NormalScores
+from fairgate.environments.performative import Performative
 from fairgate.environments.score_pools import ScorePools
+from fairgate.environments.strategic import Strategic
 
-__all__ = ["Environment", "GaussianScores", "ScorePools"]
+ENVIRONMENTS: dict[str, type[Environment]] = {
+    kind.__name__: kind for kind in (DelayedImpact, Drift, GaussianScores, Performative, ScorePools, Strategic)
+}
+"""Environments by the name a preset gives as its `kind`."""
+
+__all__ = [
+    "ENVIRONMENTS",
+    "BelievedThreshold",
+    "DelayedImpact",
+    "Drift",
+    "Environment",
+    "GaussianScores",
+    "NormalScores",
+    "Performative",
+    "ScorePools",
+    "Strategic",
+]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts, draw
 from fairgate.errors import InputError
 from fairgate.policy import Lottery, accepted_share, published
-from fairgate.settings import Array, Settings
+from fairgate.settings import Array, Settings, as_floats
 
 State = NDArray[np.float64]
 
@@ -25,13 +24,20 @@ class Environment(Settings, ABC):
     where it starts, how likely each cell group × label × decision is, and how it moves; drawing people,
     histograms of scores and stepping follow from that.
 
-    Attributes
+    Parameters
     ----------
     label_arrival
-        Probability that a label still awaited arrives in a round; 1 if labels are known at once.
+        Probability that a label still awaited arrives in a round, so that labels are 1 / `label_arrival` − 1 rounds
+        late on average; 1, the default of every environment, if they are known at once.
     """
 
-    label_arrival: ClassVar[float] = 1.0
+    label_arrival: float = field(default=1.0, kw_only=True, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        arrival = as_floats(f"{type(self).__name__}: label_arrival", self.label_arrival, ndim=0)
+        if not 0.0 < arrival <= 1.0:
+            raise InputError(f"{type(self).__name__}: label_arrival must be in (0, 1], got {self.label_arrival}")
 
     @property
     @abstractmethod

@@ -152,6 +152,27 @@ class ScorePools(Environment):
         low += lift
         return low.reshape(*place.shape, 2, 2)
 
+    def histogram(self, state: State, edges: Array) -> Array:
+        """Return P(group, bin, label), (replicates, groups, bins, 2), of the scores that `edges` (K,) part."""
+        low, lift = self._bins(np.asarray(edges, dtype=np.float64))
+        found = lift * state[..., None, None]
+        found += low
+        return np.maximum(found, 0.0, out=found)  # sums of rounded numbers
+
+    @cached_property
+    def _kept(self) -> dict[bytes, tuple[Array, Array]]:
+        """Tables of :meth:`_bins`, by their edges."""
+        return {}
+
+    def _bins(self, edges: Array) -> tuple[Array, Array]:
+        """P(group, bin, label) if all came from the low pools, and what the high pools add, (groups, bins, 2) each."""
+        key = edges.tobytes()
+        if key not in self._kept:
+            weights = np.repeat([[0.0], [1.0]], self.group_count, axis=1)
+            low, high = super().histogram(weights, edges)
+            self._kept[key] = low, high - low
+        return self._kept[key]
+
     def update(self, state: State, counts: Counts, thresholds: Array) -> State:
         """Return the weights after a batch."""
         moved = state + self._rate * (self._floor + self._span * counts.rates - state)

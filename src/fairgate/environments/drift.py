@@ -1,0 +1,135 @@
+"""Drift: GaussianScores whose means also swing or jump of their own accord."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairgate.counts import Counts
+from fairgate.environments.base import Environment, State
+from fairgate.environments.gaussian_scores import GaussianScores
+from fairgate.errors import InputError
+from fairgate.settings import Array, as_floats, whole_number
+
+
+@dataclass(frozen=True)
+class Drift(GaussianScores):
+    r"""Normal scores that answer to acceptance, in a world that changes besides.
+
+    Description
+    -----------
+    As :class:`GaussianScores`, but the scores of round t have mean :math:`\mu_g + shift_g(t)` with
+
+    .. math:: shift_g(t) = swing_g \cdot \sin(2 \pi t / period) + jump_g \cdot 1[t \ge jump\_round],
+
+    while :math:`\mu` moves as ever: :math:`\mu_g \leftarrow \mu_g + rate \cdot (means_g + gain \cdot (acc_g - 1/2)
+    - \mu_g)`. The label model stays. Frozen in round t it is the :class:`GaussianScores` of mean
+    :math:`means + shift(t)`, whose steady states and best threshold are exact.
+
+    Action
+    ------
+    Thresholds, one a replicate and group: accept if :math:`s \ge \theta_g`.
+
+    Observation
+    -----------
+    Counts of the batch by group × label × decision.
+
+    Reward
+    ------
+    None of its own: a :class:`~fairgate.Problem` reads reward and residuals off the counts.
+
+    State, start and end
+    --------------------
+    :math:`\mu` and, in a last column, the round t: (replicates, groups + 1), started at `means` and 0. The loop never
+    ends by itself. A group with nobody in the batch keeps its :math:`\mu`; the round moves on for all.
+
+    Parameters
+    ----------
+    means, shares, sd, slope, midpoint, gain, rate
+        See :class:`GaussianScores`.
+    swing, period
+        How far each group's mean swings up and down, and in how many rounds.
+    jump, jump_round
+        How far each group's mean jumps, and in which round.
+
+    Examples
+    --------
+    >>> env = Drift(means=[0.0, 0.5], shares=[0.5, 0.5], sd=[1.0, 1.0], slope=2.0, midpoint=0.0, gain=0.5, rate=0.1,
+    ...             swing=[0.2, 0.2], period=1000, jump=[-1.0, 0.0], jump_round=500)
+    >>> env.shift([0, 250, 500]).round(3)
+    array([[ 0. ,  0. ],
+           [ 0.2,  0.2],
+           [-1. ,  0. ]])
+    >>> env.at(250).means
+    [0.2, 0.7]
+
+    Version history
+    ---------------
+    v0: first version.
+    """
+
+    swing: Sequence[float] | Array
+    period: float
+    jump: Sequence[float] | Array
+    jump_round: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._by_group("swing")
+        self._by_group("jump")
+        if not as_floats("Drift: period", self.period, ndim=0) > 0:
+            raise InputError(f"Drift: period must be above 0, got {self.period}")
+        whole_number("Drift: jump_round", self.jump_round, 0)
+
+    @cached_property
+    def _swing(self) -> Array:
+        return np.asarray(self.swing, dtype=np.float64)
+
+    @cached_property
+    def _jump(self) -> Array:
+        return np.asarray(self.jump, dtype=np.float64)
+
+    @cached_property
+    def reach(self) -> float:
+        """How far feedback and shift together can take a mean."""
+        return super().reach + float((np.abs(self._swing) + np.abs(self._jump)).max())
+
+    def shift(self, rounds: ArrayLike) -> Array:
+        """Return how far the means are shifted in `rounds` (N,), (N, groups)."""
+        t = np.asarray(rounds, dtype=np.float64)[:, None]
+        return np.asarray(self._swing * np.sin(2.0 * np.pi / self.period * t) + self._jump * (t >= self.jump_round))
+
+    def start(self, replicates: int = 1) -> State:
+        """Return `means` and round 0 in every replicate."""
+        return np.concatenate((super().start(replicates), np.zeros((replicates, 1))), axis=1)
+
+    def mean_scores(self, state: State) -> Array:
+        """Return the mean scores of the state's round, (replicates, groups)."""
+        return np.asarray(state[:, :-1] + self.shift(state[:, -1]))
+
+    def update(self, state: State, counts: Counts, thresholds: Array) -> State:
+        """Return the means after a batch, in the next round."""
+        moved = super().update(state[:, :-1], counts, thresholds)
+        return np.concatenate((moved, state[:, -1:] + 1.0), axis=1)
+
+    def steady_state(self, thresholds: Array) -> State:
+        """Refuse: what changes of its own accord has no steady state."""
+        raise InputError("Drift has no steady state while it drifts: freeze it first with at(round_number)")
+
+    def at(self, round_number: int) -> Environment:
+        """Return the :class:`GaussianScores` that the means of this round would stay with."""
+        shifted = self._means + self.shift([whole_number("round_number", round_number, 0)])[0]
+        return GaussianScores(
+            shifted.tolist(),
+            self.shares,
+            self.sd,
+            self.slope,
+            self.midpoint,
+            self.gain,
+            self.rate,
+            label_arrival=self.label_arrival,
+        )
