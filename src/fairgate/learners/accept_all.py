@@ -1,0 +1,48 @@
+"""AcceptAll: everybody, a control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairgate.learners.base import Learner
+from fairgate.learners.memory import Memory
+from fairgate.policy import Lottery
+from fairgate.problem import Signals
+from fairgate.settings import Array
+from fairgate.tasks import Task
+
+
+@dataclass(frozen=True)
+class AcceptAll(Learner[Memory]):
+    """Accept everybody, whatever the score: a threshold of −∞, below any that the grid has.
+
+    It is perfectly fair between groups, and a learner that cannot beat it has learnt nothing.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> run = fg.simulate(fg.load_task("german"), fg.learners.AcceptAll(), rounds=300, seeds=2)
+    >>> run.summary()["acceptance"].mean, run.summary()["population_gap"].mean
+    (1.0, 0.0)
+    """
+
+    lottery: ClassVar[bool] = True
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
+        """Remember nothing of its own."""
+        return Memory(**common)
+
+    def propose(self, memory: Memory) -> Lottery:  # type: ignore[override]
+        """Return the one threshold −∞."""
+        return Lottery(np.full((1, memory.replicates, memory.groups), -np.inf), np.ones((1, memory.replicates)))
+
+    def choose(self, memory: Memory) -> Array:
+        """Return −∞ for everybody."""
+        return np.full(memory.replicates, -np.inf)
+
+    def learn(self, memory: Memory, thresholds: Array, signals: Signals) -> None:
+        """Learn nothing."""

@@ -1,0 +1,163 @@
+"""Bayesian, SafeBayesian: constrained Bayesian optimisation over the grid (CONFIG and SafeOpt)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.dwelling import Arms, ArmsMemory, Rounds, best_arm
+from fairgate.learners.memory import Memory
+from fairgate.problem import is_feasible
+from fairgate.settings import Array, NonNegative, Number, Positive, Share
+from fairgate.tasks import Task
+
+
+@dataclass(frozen=True)
+class Bayesian(Arms[ArmsMemory]):
+    r"""Model reward and residuals as smooth functions of the threshold, and dwell where they may be best.
+
+    Reward and every residual get a Gaussian process over the grid's interval [0, 1] with mean 0 and covariance
+    :math:`k(x, x') = a^2 \exp(-(x - x')^2 / 2 \ell^2)`, seen with noise of standard deviation :math:`\sigma` in every
+    dwell. They share one posterior standard deviation :math:`s_i` and differ in their means :math:`\mu^r_i` and
+    :math:`\mu^g_{ij}`. Dwell next on
+
+    .. math:: \arg\max_i \; \mu^r_i + \beta s_i \quad \text{subject to} \quad \mu^g_{ij} - \beta s_i \le 0 \; \forall j,
+
+    or, if no threshold passes, on the one of least :math:`\sum_j \max(\mu^g_{ij} - \beta s_i, 0)`. This is CONFIG.
+
+    With `safe` it is SafeOpt: only thresholds with :math:`\mu^g_{ij} + \beta s_i \le 0` for all j may be played, and
+    the one at `start_at`, which is trusted until some :math:`\mu^g_{ij} - \beta s_i > 0` there. Among these, the least
+    known is played of those that may be best (:math:`\mu^r_i + \beta s_i \ge \max (\mu^r - \beta s)`) and those beside
+    an unsafe one. While none is safe, because the start was not, it searches as CONFIG does.
+
+    Parameters
+    ----------
+    length
+        Length scale :math:`\ell`, as a share of the grid's interval.
+    amplitude
+        Standard deviation :math:`a` of a signal over thresholds.
+    noise
+        Standard deviation :math:`\sigma` of what one dwell shows.
+    beta
+        Width :math:`\beta` of the confidence bounds.
+    start_at
+        Where in the grid the safe search starts.
+    safe
+        Whether to play only what is known to be safe.
+    dwell, burn_in
+        Rounds for which a threshold is kept, and how many of them are not learnt from.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> run = fg.simulate(fg.load_task("interior"), fg.learners.Bayesian(), rounds=1000, seeds=5)
+    >>> run.final[:, 0].round(2)                     # the oracle is at 0.1
+    array([0.1, 0.1, 0.1, 0.1, 0.1])
+
+    References
+    ----------
+    .. [1] Xu, Jiang, Svetozarevic, Jones, "Constrained efficient global optimization of expensive black-box functions",
+       ICML 2023.
+    .. [2] Sui, Gotovos, Burdick, Krause, "Safe exploration for optimization with Gaussian processes", ICML 2015.
+    .. [3] Rasmussen, Williams, "Gaussian processes for machine learning", section 3.4.3, MIT Press 2006.
+    """
+
+    dwell: Rounds = 20  # tuned: scripts/tune.py
+    burn_in: Rounds = 10  # tuned: scripts/tune.py
+    length: Positive = 0.2  # tuned: scripts/tune.py
+    amplitude: Positive = 0.5
+    noise: Positive = 0.02
+    beta: NonNegative = 1.0  # tuned: scripts/tune.py
+    start_at: Share = 0.5
+    safe: bool = False
+
+    memory_type: ClassVar[type[Memory]] = ArmsMemory
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsMemory:
+        """Start from the prior."""
+        return ArmsMemory(**self.arms(task, common))
+
+    def posterior(self, memory: ArmsMemory, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+        r"""Return means (1 + J, r, K) and standard deviations (r, K) of some replicates.
+
+        With :math:`S = \mathrm{diag}(\sqrt{n_i} / \sigma)` both come from solving with :math:`I + S k S`, which is well
+        conditioned, thresholds never played included: one batched call for all replicates.
+        """
+
+        def of(setting: Number) -> Array:
+            return np.broadcast_to(np.asarray(setting, dtype=np.float64), memory.replicates)[rows, None, None]
+
+        span = memory.grid[-1] - memory.grid[0]
+        apart = (memory.grid[:, None] - memory.grid) / (span if span > 0 else 1.0)
+        prior = of(self.amplitude) ** 2 * np.exp(-0.5 * (apart / of(self.length)) ** 2)
+        scale = np.sqrt(memory.plays[rows])[:, :, None] / of(self.noise)
+        seen = scale * prior
+        system = np.eye(len(memory.grid)) + seen * scale.swapaxes(1, 2)
+        values = scale * np.moveaxis(memory.means[:, rows], 0, -1)
+        solved = np.linalg.solve(system, np.concatenate((seen, values), axis=2))
+        inverted, weights = np.split(solved, [len(memory.grid)], axis=2)
+        means = np.moveaxis(seen.swapaxes(1, 2) @ weights, -1, 0)
+        variances = of(self.amplitude)[:, 0] ** 2 - (seen * inverted).sum(axis=1)
+        return means, np.sqrt(np.maximum(variances, 0.0))
+
+    def pick_arm(self, memory: ArmsMemory, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Pick by the posterior of the replicates that begin a dwell."""
+        rows = np.flatnonzero(fresh)
+        means, sd = self.posterior(memory, rows)
+        width = np.broadcast_to(np.asarray(self.beta), memory.replicates)[rows, None] * sd
+        optimistic = np.concatenate((means[:1] + width, means[1:] - width))
+        found = best_arm(optimistic, np.ones(sd.shape, dtype=np.bool_))
+        if self.safe:
+            safe = self._safe(memory, means, width, rows)
+            found = np.where(safe.any(axis=1), self._least_known(means, width, safe), found)
+        picked = memory.arm.copy()
+        picked[rows] = found
+        return picked
+
+    def _safe(self, memory: ArmsMemory, means: Array, width: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each threshold is known to be safe, or trusted to be, (r, K)."""
+        last = len(memory.grid) - 1
+        start = np.broadcast_to(np.rint(np.asarray(self.start_at) * last), memory.replicates)[rows]
+        trusted = (np.arange(last + 1) == start[:, None]) & is_feasible(means[1:] - width)
+        return np.asarray(trusted | is_feasible(means[1:] + width))
+
+    def _least_known(self, means: Array, width: Array, safe: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Pick the least known of the safe thresholds that may be best or lie beside an unsafe one."""
+        best = np.where(safe, means[0] - width, -np.inf).max(axis=1, keepdims=True)
+        walled = np.pad(safe, ((0, 0), (1, 1)), constant_values=True)  # beyond the grid there is nothing to find
+        edge = ~(walled[:, :-2] & walled[:, 2:])
+        worth = safe & ((means[0] + width >= best) | edge)
+        return np.asarray(np.where(worth, width, -np.inf).argmax(axis=1))
+
+    def recommend(self, memory: ArmsMemory) -> Array:
+        """Keep the threshold whose posterior means are best, among the safe ones if `safe`."""
+        everyone = np.arange(memory.replicates)
+        means, sd = self.posterior(memory, everyone)
+        known = np.ones(sd.shape, dtype=np.bool_)
+        if self.safe:
+            safe = self._safe(memory, means, np.asarray(self.beta)[..., None] * sd, everyone)
+            known = safe | ~safe.any(axis=1, keepdims=True)
+        return np.repeat(memory.grid[best_arm(means, known)][:, None], memory.groups, axis=1)
+
+
+@dataclass(frozen=True)
+class SafeBayesian(Bayesian):
+    """:class:`Bayesian` that plays only what is known to be safe (SafeOpt), with settings of its own.
+
+    Examples
+    --------
+    It starts in the middle of the grid, and cannot make sure of its neighbours to within the 0.05 that parity allows:
+
+    >>> import fairgate as fg
+    >>> run = fg.simulate(fg.load_task("interior"), fg.learners.SafeBayesian(), rounds=1000, seeds=5)
+    >>> set(run.thresholds[:, :, 0].ravel().round(2).tolist())
+    {0.0}
+    """
+
+    length: Positive = 0.4  # tuned: scripts/tune.py
+    beta: NonNegative = 2.0  # tuned: scripts/tune.py
+    safe: bool = True

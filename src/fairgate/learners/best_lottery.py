@@ -1,0 +1,81 @@
+"""BestLottery: everybody with the same probability, a control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from fairgate.constraints import ServiceRate
+from fairgate.learners.base import Learner
+from fairgate.learners.memory import Memory
+from fairgate.policy import Lottery
+from fairgate.problem import Signals
+from fairgate.settings import Array, Between, Number
+from fairgate.tasks import Task
+
+
+@dataclass
+class LotteryMemory(Memory):
+    """Ends (R,) of the service window, and the reward (R,) earned so far."""
+
+    low: Array
+    high: Array
+    earned: Array
+
+
+@dataclass(frozen=True)
+class BestLottery(Learner[LotteryMemory]):
+    r"""Accept everybody with the same probability p, as high or as low as the service window allows.
+
+    Scores and groups play no part, so the population's gap is 0 in every state, and every constraint on acceptance
+    can be met. The reward is :math:`p \cdot \mathbb{E}[y - c_{fp} (1 - y)]`: linear in p, so the best p is one end of
+    the window. The middle is played for `collect` rounds; after that, the high end while the rewards sum to more than
+    0, else the low one. Without a :class:`~fairgate.ServiceRate` the window is [0, 1].
+
+    Parameters
+    ----------
+    collect
+        Rounds before it chooses an end.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> run = fg.simulate(fg.load_task("german"), fg.learners.BestLottery(), rounds=300, seeds=2)
+    >>> run.summary()["acceptance"].mean, run.population_gap.max().round(6)
+    (0.99, np.float64(0.0))
+    """
+
+    collect: Annotated[Number, Between(low=1.0)] = 10
+
+    memory_type: ClassVar[type[Memory]] = LotteryMemory
+    lottery: ClassVar[bool] = True
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> LotteryMemory:
+        """Read the window off the task."""
+        low, high = np.zeros(common["replicates"]), np.ones(common["replicates"])
+        for constraint in task.problem.constraints:
+            if isinstance(constraint, ServiceRate):
+                low, high = np.maximum(low, constraint.low), np.minimum(high, constraint.high)
+        return LotteryMemory(**common, low=low, high=high, earned=np.zeros(common["replicates"]))
+
+    def probability(self, memory: LotteryMemory) -> Array:
+        """Return the probability of being accepted, (R,)."""
+        end = np.where(memory.earned > 0, memory.high, memory.low)
+        return np.where(memory.rounds < np.asarray(self.collect), 0.5 * (memory.low + memory.high), end)
+
+    def propose(self, memory: LotteryMemory) -> Lottery:  # type: ignore[override]
+        """Return a lottery between everybody and nobody."""
+        ends = np.array([-np.inf, np.inf])[:, None, None]
+        chance = self.probability(memory)
+        return Lottery(np.broadcast_to(ends, (2, memory.replicates, memory.groups)), np.stack((chance, 1.0 - chance)))
+
+    def choose(self, memory: LotteryMemory) -> Array:
+        """Return the lottery's first threshold."""
+        return np.full(memory.replicates, -np.inf)
+
+    def learn(self, memory: LotteryMemory, thresholds: Array, signals: Signals) -> None:
+        """Add up the rewards."""
+        memory.earned = memory.earned + signals.reward

@@ -1,0 +1,221 @@
+"""Dwelling and Arms: bases of learners that keep a threshold for a while and learn from that while as a whole."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.counts import Counts
+from fairgate.errors import InputError
+from fairgate.learners.base import Learner
+from fairgate.learners.memory import Memory
+from fairgate.problem import Problem, Signals, is_feasible, violation
+from fairgate.settings import Array, Between, Number
+from fairgate.tasks import Task
+
+Rounds = Annotated[Number, Between(low=0.0)]
+
+
+@dataclass
+class DwellMemory(Memory):
+    """What a dwell has shown so far.
+
+    Attributes
+    ----------
+    current, age
+        Threshold played and rounds it has been played, (R,).
+    dwells
+        Dwells finished, (R,).
+    sums
+        Reward and residuals summed over the rounds that count, (1 + J, R).
+    people, accepted
+        Counts of those rounds, (R, G).
+    """
+
+    current: Array
+    age: NDArray[np.int64]
+    dwells: NDArray[np.int64]
+    sums: Array
+    people: Array
+    accepted: Array
+
+
+D = TypeVar("D", bound=DwellMemory)
+
+
+@dataclass(frozen=True)
+class Dwelling(Learner[D]):
+    r"""Keep a threshold for `dwell` rounds, so that the state can settle, and learn from the last of them.
+
+    The first `burn_in` rounds of a dwell are not learnt from. The others are pooled: constraints on decisions alone are
+    read off the summed counts; reward, and constraints that need labels of the rejected, are means of the batches'. A
+    mean of batch gaps would not do: it is about :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true
+    gap is 0, which is 0.05 for 256 people, and hardly any threshold would seem fair.
+
+    A subclass picks thresholds in :meth:`pick` and takes in finished dwells in :meth:`digest`.
+
+    Parameters
+    ----------
+    dwell
+        Rounds for which a threshold is kept.
+    burn_in
+        Rounds at the start of a dwell that are not learnt from.
+    """
+
+    dwell: Rounds = 10
+    burn_in: Rounds = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        dwell, burn_in = np.asarray(self.dwell), np.asarray(self.burn_in)
+        if (dwell % 1).any() or (burn_in % 1).any() or not np.all(burn_in < dwell):
+            raise InputError(
+                f"{type(self).__name__}: dwell and burn_in must be whole numbers, burn_in below dwell, "
+                f"got {self.dwell} and {self.burn_in}"
+            )
+
+    def dwelling(self, task: Task, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields that :class:`DwellMemory` starts with."""
+        replicates = common["replicates"]
+        return {
+            **common,
+            "current": np.full(replicates, task.thresholds[0]),
+            "age": np.zeros(replicates, dtype=np.int64),
+            "dwells": np.zeros(replicates, dtype=np.int64),
+            "sums": np.zeros((1 + len(task.problem.names), replicates)),
+            "people": np.zeros((replicates, common["groups"])),
+            "accepted": np.zeros((replicates, common["groups"])),
+        }
+
+    @abstractmethod
+    def pick(self, memory: D, fresh: NDArray[np.bool_]) -> Array:
+        """Return thresholds (R,) to dwell on, for the replicates that are `fresh` to begin one; others are ignored."""
+
+    @abstractmethod
+    def digest(self, memory: D, over: NDArray[np.bool_], table: Array) -> None:
+        """Take in the reward and residuals (1 + J, R) of the dwells that are `over`."""
+
+    def choose(self, memory: D) -> Array:
+        """Go on with a dwell, or begin the next."""
+        fresh = memory.age == 0
+        if fresh.any():
+            memory.current = np.where(fresh, self.pick(memory, fresh), memory.current)
+        return memory.current
+
+    def learn(self, memory: D, thresholds: Array, signals: Signals) -> None:
+        """Add the round to its dwell, and digest the dwells that it ends."""
+        if signals.seen is None:
+            raise InputError(f"{type(self).__name__} pools counts: give it signals of Problem.reveal, not of assess")
+        counted = memory.age >= np.asarray(self.burn_in)
+        memory.sums += np.where(counted, np.concatenate((signals.reward[None], signals.residuals)), 0.0)
+        memory.people += counted[:, None] * signals.seen.people
+        memory.accepted += counted[:, None] * signals.seen.accepted
+        memory.age += 1
+        over = memory.age >= np.asarray(self.dwell)
+        if over.any():
+            table = memory.sums / (np.asarray(self.dwell) - np.asarray(self.burn_in))
+            self.digest(memory, over, with_pooled_residuals(table, memory.problem, memory.people, memory.accepted))
+            memory.dwells += over
+            for field in (memory.age, memory.sums, memory.people.T, memory.accepted.T):
+                field[..., over] = 0
+
+
+def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepted: Array) -> Array:
+    """Return reward and residuals (1 + J, R) with those on decisions alone read off counts (R, G)."""
+    somebody = np.where(people.sum(axis=1, keepdims=True) > 0, people, 1.0)  # replicates yet to count are ignored
+    rejected_accepted = np.stack((somebody - accepted, accepted), axis=-1)
+    counts = Counts(np.stack((rejected_accepted, np.zeros_like(rejected_accepted)), axis=-2))  # as if all labels were 0
+    rows = [table[:1]]
+    for constraint in problem.constraints:
+        taken = sum(map(len, rows))
+        means = table[taken : taken + len(constraint.names)]
+        rows.append(means if getattr(constraint, "labels", True) else np.asarray(constraint.residuals(counts)))
+    return np.concatenate(rows)
+
+
+@dataclass
+class ArmsMemory(DwellMemory):
+    """What is known of each threshold of the grid, an arm.
+
+    Attributes
+    ----------
+    arm
+        Arm played, (R,).
+    plays
+        Finished dwells on each arm, (R, K).
+    means
+        Reward and residuals of each arm, (1 + J, R, K), pooled over its dwells.
+    arm_people, arm_accepted
+        Those counts, (R, K, G).
+    """
+
+    arm: NDArray[np.int64]
+    plays: Array
+    means: Array
+    arm_people: Array
+    arm_accepted: Array
+
+
+A = TypeVar("A", bound=ArmsMemory)
+
+
+@dataclass(frozen=True)
+class Arms(Dwelling[A]):
+    """Dwell on thresholds of the grid, and keep the pooled reward and residuals of each.
+
+    A subclass picks an arm in :meth:`pick_arm`.
+    """
+
+    def arms(self, task: Task, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields that :class:`ArmsMemory` starts with."""
+        fields = self.dwelling(task, common)
+        shape = (common["replicates"], len(task.thresholds))
+        return {
+            **fields,
+            "arm": np.zeros(shape[0], dtype=np.int64),
+            "plays": np.zeros(shape),
+            "means": np.zeros((len(fields["sums"]), *shape)),
+            "arm_people": np.zeros((*shape, common["groups"])),
+            "arm_accepted": np.zeros((*shape, common["groups"])),
+        }
+
+    @abstractmethod
+    def pick_arm(self, memory: A, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return arms (R,) to dwell on, for the replicates that are `fresh`; others are ignored."""
+
+    def pick(self, memory: A, fresh: NDArray[np.bool_]) -> Array:
+        """Return the thresholds of the arms picked."""
+        memory.arm = np.where(fresh, self.pick_arm(memory, fresh), memory.arm)
+        return memory.grid[memory.arm]
+
+    def digest(self, memory: A, over: NDArray[np.bool_], table: Array) -> None:
+        """Add finished dwells to what is known of their arms."""
+        rows, everyone = np.flatnonzero(over), np.arange(memory.replicates)
+        place = (rows, memory.arm[rows])
+        memory.plays[place] += 1.0
+        memory.arm_people[place] += memory.people[rows]
+        memory.arm_accepted[place] += memory.accepted[rows]
+        known = memory.means[:, everyone, memory.arm]
+        known += (table - known) / np.maximum(1.0, memory.plays[everyone, memory.arm])
+        counts = memory.arm_people[everyone, memory.arm], memory.arm_accepted[everyone, memory.arm]
+        memory.means[:, *place] = with_pooled_residuals(known, memory.problem, *counts)[:, rows]
+
+
+def best_arm(means: Array, known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the arm of highest reward among those whose residuals are all at most 0, else the least violating one.
+
+    `means` is (1 + J, R, K), reward first; only arms `known` (R, K) are looked at. Ties go to the lowest arm.
+
+    >>> means = np.array([[[0.1, 0.3, 0.9]], [[-0.2, -0.1, 0.2]]])     # reward and one residual of 3 arms
+    >>> best_arm(means, np.array([[True, True, True]])), best_arm(means, np.array([[False, False, True]]))
+    (array([1]), array([2]))
+    """
+    feasible = known & is_feasible(means[1:])
+    best = np.where(feasible, means[0], -np.inf).argmax(axis=1)
+    least = np.where(known, violation(means[1:]), np.inf).argmin(axis=1)
+    return np.asarray(np.where(feasible.any(axis=1), best, least))
