@@ -11,6 +11,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.experiments.reproduce import PARTS
+from fairgate.tasks import presets
 
 
 def fairgate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -29,8 +30,8 @@ def test_help_tells_the_commands_and_an_example() -> None:
 
 def test_list_names_every_task_and_learner() -> None:
     names = json.loads(fairgate("list", "--json").stdout)
-    assert set(names["tasks"]) == {"mve-s", "german", "compas", "german-strict", "compas-strict"}
-    assert set(names["learners"]) == {"ofs", "unconstrained", "primal-dual", "fixed", "random"}
+    assert set(names["tasks"]) == set(presets())
+    assert set(names["learners"]) == set(fg.learners.LEARNERS)
     table = fairgate("list").stdout
     assert all(name in table for name in [*names["tasks"], *names["learners"]])
 

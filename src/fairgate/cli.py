@@ -1,4 +1,4 @@
-"""The command line: ``fairgate run``, ``fairgate reproduce``, ``fairgate list``."""
+"""The command line: ``fairgate run``, ``fairgate bench``, ``fairgate reproduce``, ``fairgate list``."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def run(
             summaries[name] = result.summary(tail)
             if out is not None:
                 result.save(out / f"{task}-{name.replace(':', '-')}.parquet")
-    truth = fg.oracle(chosen)
+    truth = fg.oracle(chosen.at(rounds - 1))  # of what drifts, as it stands in the end
     settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": tail}
     document = {
         "task": chosen.describe(),
@@ -199,6 +199,55 @@ def reproduce(
         console.print(f"Of {len(summary['claims'])} claims of the paper: {counted}.", highlight=False)
     done = "Written to" if changed else "Nothing has changed since the last run; all is in"
     console.print(f"{done} {out}: open report.html", highlight=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: fairgate bench --learners ofs,random --environments mve-s,german --learner mine:Mine")
+def bench(
+    learners: Annotated[list[str] | None, typer.Option(help="Learners, such as ofs,random; all if not given.")] = None,
+    environments: Annotated[
+        list[str] | None, typer.Option(help="Tasks, such as mve-s,german; all if not given.")
+    ] = None,
+    seeds: Seeds = 100,
+    rounds: Rounds = 3000,
+    batch: Batch = 256,
+    seed: Seed = 0,
+    learner: Annotated[
+        list[str] | None, typer.Option(help="Your own learner, package.module:Class or package.module:Class:key=value.")
+    ] = None,
+    tier: Annotated[list[str] | None, typer.Option(help="Only learners of this tier, and ofs.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
+    as_json: AsJson = False,
+) -> None:
+    """Run every learner on every task and rank them: a leaderboard, a page and all numbers."""
+    from joblib import cpu_count
+
+    from fairgate.bench.benchmark import run_bench
+    from fairgate.bench.entrants import split_names
+    from fairgate.bench.matrix import Size
+    from fairgate.bench.terminal import show
+
+    workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
+    errors = Console(stderr=True)
+    found = run_bench(
+        out,
+        split_names(learners) if learners else None,
+        split_names(environments) if environments else None,
+        Size(rounds=rounds, seeds=seeds, seed=seed, batch=batch),
+        own=learner or [],
+        tiers=[each.upper() for each in split_names(tier or [])],
+        workers=workers,
+        say=lambda text: errors.print(text, highlight=False, soft_wrap=True),
+    )
+    if as_json:
+        typer.echo(json.dumps(found.document, indent=1, ensure_ascii=False))
+    else:
+        show(found.matrix, found.board, Console())
+        Console().print(f"Written to {out}: open bench.html", highlight=False, soft_wrap=True)
+    for failure in found.matrix.failures:
+        typer.echo(f"fairgate: {failure}", err=True)
+    if found.matrix.failures:
+        raise typer.Exit(1)
 
 
 def _table1(numbers: dict[str, Any]) -> Table:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ class Job:
         return folder / f"{self.name}.parquet"
 
 
-AROUND = ("__init__.py", "__main__.py", "cli.py", "plots.py", "progress.py", "experiments")
+AROUND = ("__init__.py", "__main__.py", "cli.py", "plots.py", "progress.py", "statistics.py", "bench", "experiments")
 """What no simulation depends on."""
 
 
@@ -113,6 +113,65 @@ def file_hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
+@dataclass(frozen=True)
+class Work:
+    """A piece of work whose outcome is one file: `do` writes it and returns its hash, or nothing if that failed."""
+
+    name: str
+    digest: str
+    file: Path
+    cost: float
+    do: Callable[[], str]
+
+    def done(self) -> tuple[Work, str]:
+        """Do it, and say what it was."""
+        return self, self.do()
+
+
+def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None:
+    """Do all work whose file is not in `folder` yet, the longest first, and say which files had to be made anew.
+
+    What is done is noted in ``index.json``; work that failed is not, and is tried again the next time.
+    """
+    from joblib import Parallel, delayed
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "index.json"
+    index = _read_index(path)
+    missing: list[Work] = []
+    work = list(work)
+    for each in work:
+        known = index.get(each.name, {})
+        found = file_hash(each.file)
+        if found and known.get("digest") == each.digest and known.get("sha256") == found:
+            continue
+        if found and known.get("sha256") != found:
+            say(f"{each.file} is not what was written there: it is made anew")
+        missing.append(each)
+    if len(missing) < len(work):
+        say(f"{len(work) - len(missing)} of {len(work)} simulations are done already")
+    if not missing:
+        return
+    missing.sort(key=lambda each: -each.cost)
+    with progress(int(sum(each.cost for each in missing))) as start:
+        start(f"{len(missing)} simulations on {workers} process{'es' if workers > 1 else ''}")
+        calls = (delayed(each.done)() for each in missing)
+        finished = Parallel(n_jobs=workers, return_as="generator_unordered")(calls)
+        for count, (each, sha256) in enumerate(finished, 1):
+            if sha256:
+                index[each.name] = {"digest": each.digest, "sha256": sha256}
+                write_text(path, json.dumps(index, indent=1, sort_keys=True) + "\n")
+            start(f"{count} of {len(missing)} simulations done: {each.name}")(int(each.cost))
+
+
+def _read_index(path: Path) -> dict[str, dict[str, str]]:
+    try:
+        index: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return index
+
+
 @dataclass
 class Store:
     """The folder of outcomes, and what is read from it."""
@@ -120,50 +179,20 @@ class Store:
     folder: Path
     tail: int
 
-    @property
-    def _index(self) -> Path:
-        return self.folder / "index.json"
-
-    def _read_index(self) -> dict[str, dict[str, str]]:
-        try:
-            index: dict[str, dict[str, str]] = json.loads(self._index.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return index
-
     def _digest(self, job: Job) -> str:
         """Fingerprint of what the file holds: lines a replicate depend on the tail, raw runs do not."""
         return job.digest() if job.raw else f"{job.digest()}-{self.tail}"
 
     def complete(self, jobs: Iterable[Job], workers: int, say: Say) -> None:
         """Run every job that is not done yet, the longest first, and say which files had to be made anew."""
-        from joblib import Parallel, delayed
+        work = (
+            Work(job.name, self._digest(job), job.file(self.folder), job.cost, partial(self._perform, job))
+            for job in jobs
+        )
+        complete(self.folder, work, workers, say)
 
-        self.folder.mkdir(parents=True, exist_ok=True)
-        index = self._read_index()
-        missing: list[Job] = []
-        jobs = list(jobs)
-        for job in jobs:
-            known = index.get(job.name, {})
-            found = file_hash(job.file(self.folder))
-            if known.get("digest") == self._digest(job) and known.get("sha256") == found:
-                continue
-            if found and known.get("sha256") != found:
-                say(f"{job.file(self.folder)} is not what was written there: it is made anew")
-            missing.append(job)
-        if len(missing) < len(jobs):
-            say(f"{len(jobs) - len(missing)} of {len(jobs)} simulations are done already")
-        if not missing:
-            return
-        missing.sort(key=lambda job: -job.cost)
-        with progress(int(sum(job.cost for job in missing))) as start:
-            start(f"{len(missing)} simulations on {workers} process{'es' if workers > 1 else ''}")
-            work = (delayed(perform)(job, self.folder, self.tail) for job in missing)
-            finished = Parallel(n_jobs=workers, return_as="generator_unordered")(work)
-            for count, (job, sha256) in enumerate(finished, 1):
-                index[job.name] = {"digest": self._digest(job), "sha256": sha256}
-                write_text(self._index, json.dumps(index, indent=1, sort_keys=True) + "\n")
-                start(f"{count} of {len(missing)} simulations done: {job.name}")(int(job.cost))
+    def _perform(self, job: Job) -> str:
+        return perform(job, self.folder, self.tail)[1]
 
     def run(self, job: Job) -> Run:
         """Read every round of a raw job."""

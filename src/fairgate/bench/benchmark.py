@@ -1,0 +1,234 @@
+"""run_bench: every learner on every task, the leaderboard, and the files that tell of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.bench.entrants import built_in, check_own, load_own, tier_of
+from fairgate.bench.leaderboard import ALPHA, REFERENCE, TARGET, Leaderboard, rank
+from fairgate.bench.matrix import Matrix, Pair, Size, fill
+from fairgate.bench.measures import TARGETS, tail_of
+from fairgate.errors import InputError, unknown_name
+from fairgate.experiments.jobs import Say, code_digest
+from fairgate.experiments.output import prepare_folder, write_text
+from fairgate.learners import LEARNERS, AnyLearner
+from fairgate.statistics import RESAMPLES, iqm
+from fairgate.tasks import Task, load_task, presets
+
+FORMAT = 1
+"""Version of ``bench.json``."""
+
+LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "pyarrow", "joblib")
+
+
+@dataclass(frozen=True, repr=False)
+class Bench:
+    """What a benchmark found: all outcomes, the leaderboard, and the document that ``bench.json`` holds."""
+
+    matrix: Matrix
+    board: Leaderboard
+    document: Mapping[str, Any]
+
+
+def run_bench(
+    out: str | Path,
+    learners: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+    size: Size | None = None,
+    *,
+    own: Mapping[str, AnyLearner] | Sequence[str] = (),
+    tiers: Sequence[str] = (),
+    workers: int = 1,
+    say: Say = lambda text: None,
+) -> Bench:
+    """Run learners on tasks, rank them, and write ``bench.json``, two Parquet files and ``bench.html`` under `out`.
+
+    Parameters
+    ----------
+    out
+        Folder to write to. What is already done there is kept, so an interrupted benchmark goes on where it stopped.
+    learners, tasks
+        Names, as ``fairgate list`` tells them; all if not given. An empty list of learners leaves only `own`.
+    size
+        Rounds, seeds, seed and batch size of each pair.
+    own
+        Your own learners: by name, or as places such as ``"package.module:Class"``.
+    tiers
+        Only learners of these tiers, "A" to "D"; all if not given. OFS is kept, as all are compared with it.
+    workers
+        Processes; the results do not depend on it.
+    say
+        Called with what a user may want to know on the way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> size = Size(rounds=60, seeds=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = run_bench(folder, ["ofs", "random"], ["mve-s"], size)
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['bench.html', 'bench.json', 'bench.parquet', 'curves.parquet', 'runs']
+    >>> [row.learner for row in found.board.tiers["A"]]
+    ['ofs', 'random']
+    """
+    size = Size() if size is None else size
+    folder = Path(out)
+    pairs = pair_up(learners, tasks, size, own, tiers)
+    prepare_folder(folder)
+    matrix = fill(pairs, folder / "runs", workers, say)
+    if not matrix.outcomes:
+        raise InputError(f"no learner got through any task: {matrix.failures[0]}")
+    say("Leaderboard")
+    board = rank(matrix, size.seed)
+    document = describe(matrix, board, size)
+    write(Bench(matrix, board, document), folder)
+    return Bench(matrix, board, document)
+
+
+def pair_up(
+    learners: Sequence[str] | None,
+    tasks: Sequence[str] | None,
+    size: Size,
+    own: Mapping[str, AnyLearner] | Sequence[str] = (),
+    tiers: Sequence[str] = (),
+) -> list[Pair]:
+    """Return every learner with every task, or say which name is none."""
+    for name in tasks or ():
+        if name not in presets():
+            raise unknown_name("environment", name, presets())
+    for tier in tiers:
+        if tier not in TARGET:
+            raise unknown_name("tier", tier, TARGET)
+    for name in learners or ():
+        if name.partition(":")[0] not in LEARNERS:
+            raise unknown_name("learner", name, LEARNERS)
+    loaded: dict[str, Task] = {name: load_task(name) for name in (tasks or presets())}
+    made = built_in(learners, list(loaded))
+    mine = own if isinstance(own, Mapping) else {place: load_own(place) for place in own}
+    for name, learner in mine.items():
+        check_own(name, learner, next(iter(loaded.values())))
+        made |= {(name, task): learner for task in loaded}
+    wanted = {
+        key: learner for key, learner in made.items() if not tiers or tier_of(learner) in tiers or key[0] == REFERENCE
+    }
+    if not wanted:
+        raise InputError(f"no learner is left of {', '.join(sorted({name for name, _ in made})) or 'none'}: name some")
+    return [Pair(name, learner, loaded[task], size) for (name, task), learner in wanted.items()]
+
+
+def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
+    """Return all numbers and settings as plain data for JSON."""
+    titles = {name: preset["title"] for name, preset in presets().items()}
+    tasks = {task: outcome.truth for (_, task), outcome in matrix.outcomes.items()}
+    learners = {name: outcome for (name, _), outcome in matrix.outcomes.items()}
+    document: dict[str, Any] = plain(
+        {
+            "format": FORMAT,
+            "settings": {
+                **asdict(size),
+                "tail": tail_of(size.rounds),
+                "reference": REFERENCE,
+                "targets": {name: {"regret": most[0], "residual": most[1]} for name, most in TARGETS.items()},
+                "tiers": TARGET,
+                "resamples": RESAMPLES,
+                "alpha": ALPHA,
+                "code": code_digest(),
+                "versions": {
+                    "python": platform.python_version(),
+                    **{name: metadata.version(name) for name in LIBRARIES},
+                },
+            },
+            "tasks": {task: {"title": titles.get(task, task), **truth} for task, truth in tasks.items()},
+            "learners": {
+                name: {
+                    "tier": outcome.tier,
+                    "recommended": bool(getattr(LEARNERS.get(name), "recommended", False)),
+                    "settings": {
+                        task: matrix.outcomes[name, task].settings
+                        for task in matrix.tasks
+                        if (name, task) in matrix.outcomes
+                    },
+                }
+                for name, outcome in learners.items()
+            },
+            "leaderboard": {tier: [_row(vars(row)) for row in rows] for tier, rows in board.tiers.items()},
+            "best": board.best,
+            "against_reference": board.against,
+            "probability_of_improvement": board.comparison,
+            "results": {
+                learner: {
+                    task: {name: _spread(values) for name, values in matrix.outcomes[learner, task].figures.items()}
+                    for task in matrix.tasks
+                    if (learner, task) in matrix.outcomes
+                }
+                for learner in matrix.learners
+            },
+            "failures": [asdict(failure) for failure in matrix.failures],
+        }
+    )
+    return document
+
+
+def _row(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in fields.items()}
+
+
+def _spread(values: NDArray[Any]) -> dict[str, float]:
+    """Summarise a measure over seeds."""
+    return {
+        "mean": float(values.mean()),
+        "iqm": float(iqm(values)),
+        "sd": float(values.std(ddof=1)) if len(values) > 1 else math.nan,
+        "min": float(values.min()),
+        "max": float(values.max()),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return data that JSON can hold: what is no number becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def write(bench: Bench, folder: Path) -> None:
+    """Write every file of a benchmark, the page last."""
+    from fairgate.bench.page import render
+
+    write_text(folder / "bench.json", json.dumps(bench.document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    _write_table(folder / "bench.parquet", bench.matrix, curves=False)
+    _write_table(folder / "curves.parquet", bench.matrix, curves=True)
+    write_text(folder / "bench.html", render(bench.matrix, bench.board, bench.document))
+
+
+def _write_table(path: Path, matrix: Matrix, curves: bool) -> None:
+    """Write one row a learner, task and seed; or, for curves, a learner, task and round."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parts = []
+    for (learner, task), outcome in matrix.outcomes.items():
+        columns = dict(outcome.curve if curves else outcome.figures)
+        count = len(next(iter(columns.values())))
+        if not curves:
+            columns = {"seed": np.arange(count, dtype=np.int32), **columns}
+        parts.append(
+            pa.table({"learner": [learner] * count, "tier": [outcome.tier] * count, "task": [task] * count, **columns})
+        )
+    unfinished = path.with_name(path.name + ".part")
+    pq.write_table(pa.concat_tables(parts), unfinished)
+    unfinished.replace(path)

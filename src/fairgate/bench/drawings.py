@@ -1,0 +1,173 @@
+"""Figures of the benchmark: regret against violation, and how learners come along, task by task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairgate.bench.leaderboard import REFERENCE, TARGET, Leaderboard, tasks_of
+from fairgate.bench.matrix import Matrix
+from fairgate.bench.measures import TARGETS
+from fairgate.plots import COLOURS, FONT, LINES, MARKERS, SHADE, add_legend, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = 3
+"""Panels side by side."""
+
+SHOWN = 6
+"""Learners of a tier that are drawn in colour; the others are grey."""
+
+GREY = "0.75"
+
+
+def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
+    """Draw every learner by its regret and violation a round, means over the tasks that have a feasible threshold."""
+    figure, (axes,) = panels(1, 1, 7.2, 5.4)
+    feasible = _feasible(matrix)
+    for learner, look in _looks(board).items():
+        tasks = [task for task in tasks_of(matrix, learner) if task in feasible]
+        if tasks:
+            x = float(np.mean([matrix.outcomes[learner, task].figures["regret"].mean() for task in tasks])) / rounds
+            y = float(np.mean([matrix.outcomes[learner, task].figures["violation"].mean() for task in tasks])) / rounds
+            axes.plot(x, y, label=learner, **_point(look, size=8))
+    _finish_plane(axes)
+    axes.set_xlabel("regret a round (long-run reward per person)", fontsize=FONT + 1)
+    axes.set_ylabel("violation a round", fontsize=FONT + 1)
+    add_legend(figure, [axes], columns=4)
+    return figure
+
+
+def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
+    """Draw the same for each task that has a feasible threshold: medians over seeds, and lines between quartiles."""
+    tasks = _feasible(matrix)
+    figure, axes = _multiples(len(tasks))
+    for task, ax in zip(tasks, axes, strict=True):
+        for learner, look in _looks(board).items():
+            if (learner, task) not in matrix.outcomes:
+                continue
+            figures = matrix.outcomes[learner, task].figures
+            left, x, right = np.quantile(figures["regret"] / rounds, [0.25, 0.5, 0.75])
+            down, y, up = np.quantile(figures["violation"] / rounds, [0.25, 0.5, 0.75])
+            ax.plot([left, right], [y, y], color=look["color"], linewidth=0.8, zorder=2)
+            ax.plot([x, x], [down, up], color=look["color"], linewidth=0.8, zorder=2)
+            ax.plot(x, y, label=learner, **_point(look, size=5))
+        ax.set_title(task, fontsize=FONT + 1)
+        _finish_plane(ax)
+    _label(figure, axes, "regret a round", "violation a round")
+    add_legend(figure, axes, columns=4)
+    return figure
+
+
+def curves(matrix: Matrix, board: Leaderboard, tier: str, quantity: str) -> Figure:
+    """Draw how a tier's learners come along on each task: the interquartile mean over seeds in a band of quartiles.
+
+    `quantity` is ``"shortfall"``, the mean of all rounds so far, or ``"violation"``, summed up to a round. OFS is drawn
+    in every tier.
+    """
+    figure, axes = _multiples(len(matrix.tasks))
+    looks = _looks(board)
+    members = [row.learner for row in board.tiers[tier]]
+    front = [learner for learner in members if learner != REFERENCE][:SHOWN]
+    rest = [learner for learner in members if learner not in (*front, REFERENCE)]
+    for task, ax in zip(matrix.tasks, axes, strict=True):
+        for learner in [*rest, REFERENCE, *reversed(front)]:
+            if (learner, task) not in matrix.outcomes:
+                continue
+            curve = matrix.outcomes[learner, task].curve
+            style: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "label": "others of the tier", "zorder": 1}
+            if learner not in rest:
+                style = {**looks[learner], "linewidth": 1.3, "label": learner, "marker": "", "zorder": 3}
+            ax.plot(curve["round"], curve[f"{quantity}_iqm"], **style)
+            if learner not in rest:
+                low, high = curve[f"{quantity}_low"], curve[f"{quantity}_high"]
+                ax.fill_between(curve["round"], low, high, color=style["color"], alpha=0.15, linewidth=0)
+        ax.set_xscale("log")
+        ax.set_yscale("symlog", linthresh=TARGETS[TARGET[tier]][0] if quantity == "shortfall" else 1.0)
+        if quantity == "shortfall":
+            ax.axhspan(0.0, TARGETS[TARGET[tier]][0], color=SHADE, linewidth=0, zorder=0)
+        ax.set_ylim(bottom=0.0)
+        ax.set_xlim(1, curve["round"][-1])
+        _plain_ticks(ax)
+        ax.set_title(task, fontsize=FONT + 1)
+    words = {"shortfall": "shortfall a round, so far", "violation": "violation, summed"}
+    _label(figure, axes, "round", words[quantity])
+    add_legend(figure, axes, columns=4)
+    return figure
+
+
+def _feasible(matrix: Matrix) -> list[str]:
+    """Tasks with a feasible threshold at the end."""
+    known = {task: outcome.truth["feasible"] for (_, task), outcome in matrix.outcomes.items()}
+    return [task for task in matrix.tasks if known[task]]
+
+
+def _looks(board: Leaderboard) -> dict[str, dict[str, Any]]:
+    """Colour, line and marker of each learner, the same in every figure; OFS is black."""
+    *colours, black = COLOURS
+    looks: dict[str, dict[str, Any]] = {}
+    if REFERENCE in board.order:
+        looks[REFERENCE] = {"color": black, "linestyle": ":", "marker": "o"}
+    for index, learner in enumerate(learner for learner in board.order if learner != REFERENCE):
+        turn, place = divmod(index, len(colours))
+        looks[learner] = {
+            "color": colours[place],
+            "linestyle": LINES[place % len(LINES)],
+            "marker": MARKERS[turn % len(MARKERS)],
+        }
+    return looks
+
+
+def _point(look: dict[str, Any], size: float) -> dict[str, Any]:
+    return {
+        **look,
+        "linestyle": "none",
+        "markersize": size,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.5,
+        "zorder": 3,
+    }
+
+
+def _multiples(count: int) -> tuple[Figure, Sequence[Axes]]:
+    """Make a figure of this many panels."""
+    rows = max(1, math.ceil(count / COLUMNS))
+    figure, axes = panels(rows, COLUMNS, 3.2 * COLUMNS, 2.3 * rows + 0.9)
+    for spare in axes[count:]:
+        spare.set_visible(False)
+    return figure, axes[:count]
+
+
+def _label(figure: Figure, axes: Sequence[Axes], x: str, y: str) -> None:
+    """Name the axes once a column and row of panels."""
+    for index, ax in enumerate(axes):
+        if index + COLUMNS >= len(axes):
+            ax.set_xlabel(x, fontsize=FONT)
+        if index % COLUMNS == 0:
+            ax.set_ylabel(y, fontsize=FONT)
+
+
+def _finish_plane(axes: Axes) -> None:
+    """Set scales that are linear up to the target and logarithmic beyond, and shade the target."""
+    regret, residual = TARGETS["success"]
+    drawn = np.concatenate([np.asarray(line.get_xdata(), dtype=np.float64) for line in axes.lines])
+    axes.set_xscale("symlog", linthresh=regret)
+    axes.set_yscale("symlog", linthresh=residual)
+    low, high = min(1.5 * drawn.min(), -0.2 * regret), max(1.5 * drawn.max(), 3 * regret)
+    axes.fill_between([low, regret], -residual, residual, color=SHADE, linewidth=0, zorder=0)
+    axes.axvline(0.0, color="0.6", linewidth=0.6, zorder=1)
+    axes.set_xlim(low, high)
+    axes.set_ylim(-0.05 * residual, max(axes.get_ylim()[1], 3 * residual))
+    _plain_ticks(axes)
+
+
+def _plain_ticks(axes: Axes) -> None:
+    """Write numbers as numbers, not as powers of ten; no small ticks, which take long to draw."""
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:g}")

@@ -1,0 +1,225 @@
+"""The leaderboard: one table a tier, ranked by a stated rule, each learner compared with the paper's OFS.
+
+The rule: the share of seeds that meet the tier's target, averaged over tasks, highest first; equal shares are ranked by
+the interquartile mean of the shortfall, lowest first. A learner without an outcome on some task comes after all that
+have one on each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairgate.bench.entrants import TIERS
+from fairgate.bench.matrix import Matrix, Outcome
+from fairgate.statistics import (
+    Interval,
+    difference,
+    holm,
+    improvement,
+    iqm,
+    overall_iqm,
+    paired_test,
+    probability_of_improvement,
+    stratified_bootstrap,
+)
+
+REFERENCE = "ofs"
+"""The learner that all are compared with: the paper's OFS with the settings of each task."""
+
+TARGET = {"A": "success", "B": "success", "C": "success_tight", "D": "success_tight"}
+"""The target of each tier."""
+
+ALPHA = 0.05
+"""Corrected p-values at most this large count as a difference."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A learner's line: figures over all its tasks.
+
+    Attributes
+    ----------
+    tasks
+        On how many tasks it has an outcome.
+    success
+        Share of seeds that meet the target of its tier, mean over tasks.
+    shortfall
+        Interquartile mean over seeds and tasks of the shortfall a round.
+    better
+        Probability that a run of it has a smaller shortfall than one of OFS on the same task.
+    difference
+        Its interquartile mean shortfall minus that of OFS.
+    p
+        Of the one-sided test that a seed has a smaller shortfall than OFS on more tasks than a larger one;
+        Holm-corrected for all learners.
+    violation, worst
+        Population violation summed over a run, mean over seeds and tasks; largest shortfall of any seed on any task.
+    feasible_tail, time_to_feasible
+        Means over seeds and those tasks that have a feasible threshold.
+    """
+
+    rank: int
+    learner: str
+    tier: str
+    tasks: int
+    success: float
+    shortfall: Interval
+    better: Interval | None
+    difference: Interval | None
+    p: float | None
+    violation: float
+    feasible_tail: float | None
+    time_to_feasible: float | None
+    worst: float
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Rows by tier, the best learner of each tier on each task, and who beats whom.
+
+    Attributes
+    ----------
+    tiers
+        Rows of each tier, best first.
+    best
+        For each task, the best learner of each tier there.
+    against
+        For each learner and task, "better" or "worse" than OFS if the difference passes the corrected test, else "".
+    comparison
+        For each two learners, how likely a run of the first has the smaller shortfall, over the tasks both have.
+    """
+
+    tiers: Mapping[str, Sequence[Row]]
+    best: Mapping[str, Mapping[str, str]]
+    against: Mapping[str, Mapping[str, str]]
+    comparison: Mapping[str, Mapping[str, float]]
+
+    @property
+    def order(self) -> list[str]:
+        """All learners, tier by tier, best first."""
+        return [row.learner for rows in self.tiers.values() for row in rows]
+
+
+def rank(matrix: Matrix, seed: int = 0) -> Leaderboard:
+    """Rank the learners of a matrix; `seed` is the root of the bootstrap's random numbers."""
+    tiers = {name: next(o.tier for (n, _), o in matrix.outcomes.items() if n == name) for name in matrix.learners}
+    rows = [_row(matrix, name, tier, seed) for name, tier in tiers.items()]
+    p_values = _corrected(matrix, [row.learner for row in rows])
+    ranked: dict[str, list[Row]] = {}
+    for tier in TIERS:
+        members = [row for row in rows if row.tier == tier]
+        members.sort(key=lambda row: (-row.tasks, -round(row.success, 9), row.shortfall.value))
+        if members:
+            ranked[tier] = [
+                Row(**{**vars(row), "rank": place, "p": p_values.get(row.learner)})
+                for place, row in enumerate(members, 1)
+            ]
+    order = [row.learner for members in ranked.values() for row in members]
+    return Leaderboard(ranked, _best(matrix, ranked), _against(matrix), _comparison(matrix, order))
+
+
+def tasks_of(matrix: Matrix, *learners: str) -> list[str]:
+    """Tasks on which all of these learners have an outcome."""
+    return [task for task in matrix.tasks if all((learner, task) in matrix.outcomes for learner in learners)]
+
+
+def has_reference(matrix: Matrix, learner: str) -> bool:
+    """Whether a learner can be compared with OFS."""
+    return learner != REFERENCE and bool(tasks_of(matrix, learner, REFERENCE))
+
+
+def _row(matrix: Matrix, learner: str, tier: str, seed: int) -> Row:
+    tasks = tasks_of(matrix, learner)
+    outcomes = [matrix.outcomes[learner, task] for task in tasks]
+    short = matrix.scores(learner, "shortfall", tasks)
+    better = gap = None
+    if has_reference(matrix, learner):
+        pair = [matrix.scores(name, "shortfall", tasks_of(matrix, learner, REFERENCE)) for name in (learner, REFERENCE)]
+        better = probability_of_improvement(*pair, rng=np.random.default_rng(seed))
+        gap = difference(*pair, rng=np.random.default_rng(seed))
+    return Row(
+        rank=0,
+        learner=learner,
+        tier=tier,
+        tasks=len(tasks),
+        success=_mean(outcomes, TARGET[tier]),
+        shortfall=stratified_bootstrap(overall_iqm, short, rng=np.random.default_rng(seed)),
+        better=better,
+        difference=gap,
+        p=None,
+        violation=_mean(outcomes, "violation"),
+        feasible_tail=_mean_where_feasible(outcomes, "feasible_tail"),
+        time_to_feasible=_mean_where_feasible(outcomes, "time_to_feasible"),
+        worst=float(short.max()),
+    )
+
+
+def _mean(outcomes: Sequence[Outcome], measure: str) -> float:
+    return float(np.mean([outcome.figures[measure].mean() for outcome in outcomes]))
+
+
+def _mean_where_feasible(outcomes: Sequence[Outcome], measure: str) -> float | None:
+    feasible = [outcome for outcome in outcomes if outcome.truth["feasible"]]
+    return _mean(feasible, measure) if feasible else None
+
+
+def _corrected(matrix: Matrix, learners: Sequence[str]) -> dict[str, float]:
+    """P-value of each learner's being better than OFS over all tasks, corrected for all learners."""
+    compared = [learner for learner in learners if has_reference(matrix, learner)]
+    p_values = []
+    for learner in compared:
+        tasks = tasks_of(matrix, learner, REFERENCE)
+        ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (learner, REFERENCE))
+        lost = np.sign(ours - theirs).mean(axis=1, keepdims=True)  # tasks lost minus won, a seed
+        p_values.append(float(paired_test(lost, np.zeros_like(lost))[0]))
+    return dict(zip(compared, holm(p_values).tolist(), strict=True))
+
+
+def _against(matrix: Matrix) -> dict[str, dict[str, str]]:
+    """Where each learner is better or worse than OFS, by tests on each task corrected for all of them, both ways."""
+    places: list[tuple[str, str, str]] = []
+    p_values: list[float] = []
+    for learner in matrix.learners:
+        if not has_reference(matrix, learner):
+            continue
+        tasks = tasks_of(matrix, learner, REFERENCE)
+        ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (learner, REFERENCE))
+        for word, tested in (("better", paired_test(ours, theirs)), ("worse", paired_test(theirs, ours))):
+            places += [(learner, task, word) for task in tasks]
+            p_values += tested.tolist()
+    found: dict[str, dict[str, str]] = {learner: dict.fromkeys(matrix.tasks, "") for learner in matrix.learners}
+    for (learner, task, word), p in zip(places, holm(p_values), strict=True):
+        if p <= ALPHA:
+            found[learner][task] = word
+    return found
+
+
+def _best(matrix: Matrix, ranked: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, str]]:
+    """Best learner of each tier on each task, by the rule of the leaderboard."""
+    found: dict[str, dict[str, str]] = {task: {} for task in matrix.tasks}
+    for tier, rows in ranked.items():
+        for task in matrix.tasks:
+            there = [matrix.outcomes[row.learner, task] for row in rows if (row.learner, task) in matrix.outcomes]
+            if there:
+                best = min(there, key=lambda o: (-o.figures[TARGET[tier]].mean(), float(iqm(o.figures["shortfall"]))))
+                found[task][tier] = best.learner
+    return found
+
+
+def _comparison(matrix: Matrix, order: Sequence[str]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for one in order:
+        found[one] = {}
+        for other in order:
+            tasks = tasks_of(matrix, one, other)
+            if one == other or not tasks:
+                continue
+            if one in found.get(other, {}):
+                found[one][other] = 1.0 - found[other][one]
+                continue
+            ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (one, other))
+            found[one][other] = improvement(ours, theirs)
+    return found

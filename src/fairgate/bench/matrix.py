@@ -1,0 +1,215 @@
+"""The matrix: every learner on every task, each pair a job whose outcome is kept in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.bench import measures, truth
+from fairgate.bench.entrants import code_of, described, tier_of
+from fairgate.experiments.jobs import Say, Work, code_digest, complete, file_hash
+from fairgate.learners import AnyLearner
+from fairgate.settings import Array, whole_number
+from fairgate.simulation import simulate
+from fairgate.tasks import Task
+
+COSTS = {"A": 1.0, "B": 8.0, "C": 8.0, "D": 8.0}
+"""How much longer than in tier A a round takes, roughly: histograms of scores are drawn above it."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is simulated of each pair: rounds a loop, loops (seeds), root of random numbers, people a round."""
+
+    rounds: int = 3000
+    seeds: int = 100
+    seed: int = 0
+    batch: int = 256
+
+    def __post_init__(self) -> None:
+        for name, low in (("rounds", 1), ("seeds", 1), ("seed", 0), ("batch", 1)):
+            whole_number(name, getattr(self, name), low)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A learner on a task."""
+
+    name: str
+    learner: AnyLearner
+    task: Task
+    size: Size
+
+    @property
+    def tier(self) -> str:
+        """What the learner may see."""
+        return tier_of(self.learner)
+
+    @property
+    def cost(self) -> float:
+        """Roughly how long it takes, in µs."""
+        groups = self.task.environment.group_count
+        return self.size.rounds * (150.0 + 1.0 * self.size.seeds * groups) * COSTS.get(self.tier, 1.0)
+
+    @property
+    def key(self) -> str:
+        """Name of its file; characters a file name cannot have are replaced."""
+        plain = f"{self.task.name}--{self.name}"
+        safe = re.sub(r"[^\w.=+-]+", "-", plain)
+        return safe if safe == plain else f"{safe}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
+
+    def digest(self) -> str:
+        """Fingerprint of the settings and of the code they run and are judged by."""
+        settings = {
+            "task": self.task.describe(),
+            "learner": described(self.learner),
+            "size": asdict(self.size),
+            "code": [code_digest(), code_of(self.learner), *map(file_hash, JUDGES)],
+        }
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+HERE = Path(__file__).parent
+
+JUDGES = (HERE / "measures.py", HERE / "truth.py", HERE.parent / "statistics.py")
+"""Code that an outcome depends on besides the simulation."""
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome:
+    """What is kept of a pair: measures (seeds,), a learning curve, and the truth it was judged by."""
+
+    learner: str
+    task: str
+    tier: str
+    figures: Mapping[str, Array]
+    curve: Mapping[str, NDArray[Any]]
+    truth: Mapping[str, Any]
+    settings: Any
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A pair whose learner raised an error."""
+
+    learner: str
+    task: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"learner {self.learner!r} failed on {self.task}: {self.error}"
+
+
+@dataclass(frozen=True, repr=False)
+class Matrix:
+    """All outcomes by learner and task, and what failed."""
+
+    outcomes: Mapping[tuple[str, str], Outcome]
+    failures: Sequence[Failure] = ()
+
+    @property
+    def learners(self) -> list[str]:
+        """Names of all learners with an outcome, in the order given."""
+        return list(dict.fromkeys(learner for learner, _ in self.outcomes))
+
+    @property
+    def tasks(self) -> list[str]:
+        """Names of all tasks with an outcome, in the order given."""
+        return list(dict.fromkeys(task for _, task in self.outcomes))
+
+    def scores(self, learner: str, measure: str, tasks: Iterable[str]) -> Array:
+        """Return a measure of a learner as a matrix, (seeds, tasks)."""
+        return np.stack([self.outcomes[learner, task].figures[measure] for task in tasks], axis=1)
+
+
+def fill(pairs: Iterable[Pair], folder: Path, workers: int, say: Say) -> Matrix:
+    """Run every pair that is not done yet, the longest first, on `workers` processes, and read all outcomes."""
+    pairs = list(pairs)
+    work = (
+        Work(pair.key, pair.digest(), folder / f"{pair.key}.parquet", pair.cost, partial(perform, pair, folder))
+        for pair in pairs
+    )
+    complete(folder, work, workers, say)
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    failures: list[Failure] = []
+    for pair in pairs:
+        failed = folder / f"{pair.key}.error"
+        if failed.is_file():
+            failures.append(Failure(pair.name, pair.task.name, failed.read_text(encoding="utf-8")))
+        else:
+            outcomes[pair.name, pair.task.name] = read(pair, folder)
+    return Matrix(outcomes, failures)
+
+
+def perform(pair: Pair, folder: Path) -> str:
+    """Run and judge a pair, keep the outcome in `folder` and return the file's hash; of one that fails, the error."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path, failed = folder / f"{pair.key}.parquet", folder / f"{pair.key}.error"
+    try:
+        figures, header = outcome(pair)
+    except Exception as error:
+        failed.write_text(_told(error), encoding="utf-8")
+        path.unlink(missing_ok=True)
+        return ""
+    table = pa.table(figures).replace_schema_metadata({"fairgate": json.dumps(header)})
+    unfinished = path.with_name(path.name + ".part")
+    pq.write_table(table, unfinished)
+    unfinished.replace(path)
+    failed.unlink(missing_ok=True)
+    return file_hash(path)
+
+
+def outcome(pair: Pair) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Run and judge a pair: its measures, and its curve, tier, settings and truth as plain data."""
+    size, lottery = pair.size, bool(getattr(pair.learner, "lottery", False))
+    run = simulate(pair.task, pair.learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
+    known = truth.truth_of(pair.task, size.rounds)
+    judged = measures.judge(run, known, lottery)
+    curve = measures.curve(run, judged)
+    header = {
+        "tier": pair.tier,
+        "settings": described(pair.learner),
+        "curve": {name: values.tolist() for name, values in curve.items()},
+        "truth": {
+            "feasible": known.last.feasible,
+            "best": vars(known.last.sweep.best),
+            "least_violation": known.last.least,
+            "moments": len(known.moments),
+        },
+    }
+    return measures.measure(run, known, lottery, judged), header
+
+
+def read(pair: Pair, folder: Path) -> Outcome:
+    """Read what is kept of a pair."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(folder / f"{pair.key}.parquet")
+    header = json.loads(table.schema.metadata[b"fairgate"])
+    return Outcome(
+        learner=pair.name,
+        task=pair.task.name,
+        tier=header["tier"],
+        figures={name: table[name].to_numpy() for name in table.column_names},
+        curve={name: np.asarray(values) for name, values in header["curve"].items()},
+        truth=header["truth"],
+        settings=header["settings"],
+    )
+
+
+def _told(error: Exception) -> str:
+    """Say what went wrong and where, in one line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})".replace("\n", " ")

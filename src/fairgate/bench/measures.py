@@ -1,0 +1,192 @@
+"""Measures: what each replicate of a run is judged by, against the exact truth, and its thinned learning curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.bench.truth import Truth
+from fairgate.problem import Signals, is_feasible, violation
+from fairgate.run import TAIL, Run
+from fairgate.settings import Array
+from fairgate.statistics import iqm
+
+TARGETS = {"success": (0.01, 0.01), "success_tight": (0.003, 0.005)}
+"""Largest regret and largest residual of what a learner settles on that still meet a target."""
+
+STEADY = 0.95
+"""Share of the remaining rounds that must be feasible from the time to feasible on."""
+
+POINTS = 100
+"""Rounds of a learning curve, evenly spaced on a log scale."""
+
+CURVES = ("regret", "violation", "gap", "shortfall")
+"""Quantities of a learning curve: regret and violation are sums up to a round, the gap of rewards is the mean since the
+point before, and the shortfall the mean of all rounds so far."""
+
+
+def tail_of(rounds: int) -> int:
+    """Return how many rounds at the end are a run's tail: 200, or the last fifth of a shorter run."""
+    return min(TAIL, max(1, rounds // 5))
+
+
+@dataclass(frozen=True, repr=False)
+class Judged:
+    """A run beside the truth, round by round: what everything else is read off.
+
+    Attributes
+    ----------
+    gap
+        Reward of the best feasible threshold of the round minus that of what was played, in the steady state, (R, T);
+        NaN in rounds without a feasible threshold.
+    steady
+        Violation in the steady state of what was played, (R, T).
+    excess
+        The part of it that the least violating threshold would not have, (R, T); all of it if one is feasible.
+    shortfall
+        max(gap, largest residual, 0), (R, T); in rounds without a feasible threshold, `excess`.
+    """
+
+    gap: Array
+    steady: Array
+    excess: Array
+    shortfall: Array
+
+
+def judge(run: Run, truth: Truth, lottery: bool = False) -> Judged:
+    """Compare what was played in each round with the truth of that round.
+
+    A lottery's thresholds alone do not tell its policy, so it is judged by the population's figures in the state it
+    was in instead of the steady state.
+    """
+    long_run = run.population if lottery else truth.played(run.thresholds)
+    return _compare(long_run, truth.by_round("reward"), truth.by_round("least"))
+
+
+def _compare(signals: Signals, best: Array | float, least: Array | float) -> Judged:
+    gap = best - signals.reward
+    steady = violation(signals.residuals)
+    excess = np.maximum(steady - least, 0.0)
+    short = np.maximum(np.maximum(gap, _largest(signals.residuals)), 0.0)
+    return Judged(gap, steady, excess, np.where(np.isnan(gap), excess, short))
+
+
+def _largest(residuals: Array) -> Array:
+    """Largest residual (…) of residuals (J, …); 0 if there is no constraint."""
+    return np.asarray(residuals.max(axis=0)) if len(residuals) else np.zeros(residuals.shape[1:])
+
+
+def measure(run: Run, truth: Truth, lottery: bool = False, judged: Judged | None = None) -> dict[str, Array]:
+    """Judge each replicate of a run, (R,) a measure.
+
+    Parameters
+    ----------
+    run
+        What happened.
+    truth
+        The exact truth of its task, from :func:`~fairgate.bench.truth.truth_of`.
+    lottery
+        Whether the learner plays lotteries.
+    judged
+        What :func:`judge` says of the run, if that is known already.
+
+    Returns
+    -------
+    dict
+        ``regret``, ``violation``, ``steady_violation``, ``excess_violation``, ``shortfall``, ``feasible``,
+        ``feasible_tail``, ``time_to_feasible``, ``tail_reward``, ``tail_violation``, ``final_regret``,
+        ``final_residual``, ``final_excess``, ``certified``, ``success`` and ``success_tight``; docs/bench.md says
+        what each is.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> from fairgate.bench import truth_of
+    >>> task = fg.load_task("mve-s")
+    >>> best = fg.Fixed(fg.oracle(task).best.threshold)
+    >>> found = measure(fg.simulate(task, best, rounds=100, seeds=2), truth_of(task, 100))
+    >>> found["regret"], found["success_tight"]
+    (array([0., 0.]), array([1., 1.]))
+    """
+    judged = judge(run, truth, lottery) if judged is None else judged
+    tail = slice(run.rounds - tail_of(run.rounds), None)
+    met = is_feasible(run.population.residuals)
+    actual = violation(run.population.residuals)
+    hopeless = bool(np.isnan(judged.gap).all())
+    found = {
+        "regret": np.full(run.replicates, np.nan) if hopeless else np.nansum(judged.gap, axis=1),
+        "violation": actual.sum(axis=1),
+        "steady_violation": judged.steady.sum(axis=1),
+        "excess_violation": judged.excess.mean(axis=1),
+        "shortfall": judged.shortfall.mean(axis=1),
+        "feasible": met.mean(axis=1),
+        "feasible_tail": met[:, tail].mean(axis=1),
+        "time_to_feasible": time_to_feasible(met),
+        "tail_reward": run.population.reward[:, tail].mean(axis=1),
+        "tail_violation": actual[:, tail].mean(axis=1),
+    }
+    if "infeasible" in run.traces:
+        found["certified"] = (run.traces["infeasible"][:, tail] == 1).mean(axis=1)
+    else:
+        found["certified"] = np.zeros(run.replicates)
+    return {**found, **_final(run, truth, lottery, tail, found["certified"])}
+
+
+def _final(run: Run, truth: Truth, lottery: bool, tail: slice, certified: Array) -> dict[str, Array]:
+    """Judge what each replicate settled on, and whether that meets the targets."""
+    if lottery:
+        reward, residuals = run.population.reward, run.population.residuals
+        settled = Signals(reward[:, tail].mean(axis=1), residuals[..., tail].mean(axis=2))
+    else:
+        settled = truth.last.solve(run.settled(tail_of(run.rounds)))
+    end = _compare(settled, truth.last.reward, truth.last.least)
+    residual = _largest(settled.residuals)
+    found = {"final_regret": end.gap, "final_residual": residual, "final_excess": end.excess}
+    for name, (regret, most) in TARGETS.items():
+        if truth.last.feasible:
+            met = (end.gap <= regret) & (residual <= most)
+        else:
+            met = is_feasible(settled.residuals) | ((end.excess <= most) & (certified >= 0.5))
+        found[name] = met.astype(np.float64)
+    return found
+
+
+def time_to_feasible(met: NDArray[np.bool_]) -> Array:
+    """Return the first round from which at least 95% of the remaining rounds are met, (R,); all rounds if never.
+
+    >>> time_to_feasible(np.array([[False, True, True], [True, True, True], [True, True, False]]))
+    array([1., 0., 3.])
+    """
+    rounds = met.shape[1]
+    remaining = np.arange(rounds, 0, -1)
+    lasting = met[:, ::-1].cumsum(axis=1)[:, ::-1] >= STEADY * remaining
+    return np.where(lasting.any(axis=1), lasting.argmax(axis=1), float(rounds))
+
+
+def curve(run: Run, judged: Judged) -> dict[str, NDArray[Any]]:
+    """Return the learning curve: about 100 rounds, and mean, interquartile mean and quartiles of each quantity there.
+
+    Columns are ``round`` and, for each of :data:`CURVES`, ``_mean``, ``_iqm``, ``_low`` and ``_high`` over replicates.
+    """
+    points = np.unique(np.geomspace(1, run.rounds, POINTS).round().astype(np.int64))
+    gap = judged.gap if np.isnan(judged.gap).all() else np.nan_to_num(judged.gap, nan=0.0)
+    sums = {
+        "regret": gap,
+        "violation": violation(run.population.residuals),
+        "gap": gap,
+        "shortfall": judged.shortfall,
+    }
+    found: dict[str, NDArray[Any]] = {"round": points}
+    for name in CURVES:
+        values = sums[name].cumsum(axis=1)[:, points - 1]
+        if name == "gap":
+            values = np.diff(values, prepend=0.0, axis=1) / np.diff(points, prepend=0)
+        elif name == "shortfall":
+            values = values / points
+        found[f"{name}_mean"] = values.mean(axis=0)
+        found[f"{name}_iqm"] = iqm(values, axis=0)
+        found[f"{name}_low"], found[f"{name}_high"] = np.quantile(values, [0.25, 0.75], axis=0)
+    return found

@@ -1,0 +1,190 @@
+"""The page: leaderboard, figures and heat maps of a benchmark as one HTML file that needs no other."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from fairgate.bench import drawings
+from fairgate.bench.leaderboard import TARGET, Leaderboard
+from fairgate.bench.matrix import Matrix
+from fairgate.bench.terminal import SEES, p_text
+from fairgate.experiments.report import Picture, anchor, flat
+from fairgate.statistics import iqm
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DPI = 140
+"""Dots an inch of the figures."""
+
+DARKEST = 0.6
+"""Opacity of the strongest shade of a heat map, light enough for the text on it."""
+
+
+@dataclass(frozen=True)
+class Shaded:
+    """A cell of a heat map: its text, how strong its shade is (0 to 1), which kind it is, and a mark beside it."""
+
+    text: str
+    shade: float = 0.0
+    kind: str = "good"
+    mark: str = ""
+
+    @property
+    def opacity(self) -> str:
+        """Opacity of the shade, as CSS writes it."""
+        return f"{DARKEST * min(max(self.shade, 0.0), 1.0):.2f}"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of the page."""
+
+    key: str
+    title: str
+    caption: str
+    picture: Picture
+
+
+def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> str:
+    """Write the page; the same outcomes give the same bytes."""
+    page = Environment(
+        loader=PackageLoader("fairgate.bench", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    page.filters.update(anchor=anchor, p_text=p_text, minus=lambda text: str(text).replace("-", "−"))
+    return page.get_template("bench.html.j2").render(
+        board=board,
+        document=document,
+        settings=document["settings"],
+        tasks=matrix.tasks,
+        sees=SEES,
+        targets={tier: document["settings"]["targets"][name] for tier, name in TARGET.items()},
+        planes=_planes(matrix, board, document),
+        curves=_curves(matrix, board),
+        success=_success(matrix, board),
+        shortfall=_shortfall(matrix, board),
+        best=_best(matrix, board),
+        comparison=_comparison(board),
+        failures=[str(failure) for failure in matrix.failures],
+        lines=flat(document["settings"]),
+    )
+
+
+def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> list[Drawing]:
+    rounds = document["settings"]["rounds"]
+    if not any(task["feasible"] for task in document["tasks"].values()):
+        return []
+    zone = "Down and left is better; the target zone of tier A is shaded. Scales are logarithmic beyond it."
+    whole = Drawing(
+        "plane",
+        "All tasks together",
+        f"Each learner's mean regret and mean population violation a round, over all tasks that have a feasible "
+        f"threshold. {zone} A learner left of zero earns more than any feasible "
+        "threshold of the grid, mostly by violating constraints.",
+        _picture("plane", drawings.plane(matrix, board, rounds)),
+    )
+    each = Drawing(
+        "planes",
+        "Task by task",
+        f"Medians over seeds for each task, with lines from the lower to the upper quartile. {zone}",
+        _picture("planes", drawings.planes(matrix, board, rounds)),
+    )
+    return [whole, each]
+
+
+def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
+    found = []
+    for tier, rows in board.tiers.items():
+        grey = f" The {drawings.SHOWN} highest ranked are in colour." if len(rows) > drawings.SHOWN else ""
+        band = "Interquartile mean over seeds, with a band between the quartiles."
+        words = {
+            "shortfall": (
+                "shortfall",
+                f"What was missed a round, in the long run of what was played, averaged over all rounds so far: the "
+                f"right end is the figure of the leaderboard. {band}{grey} Both axes are logarithmic, the vertical one "
+                "above the shaded strip, which is the tolerance of the tier's target.",
+            ),
+            "violation": (
+                "cumulative violation",
+                f"Population violation summed up to each round, in the state the population was in. {band}{grey}",
+            ),
+        }
+        for quantity, (name, caption) in words.items():
+            key = f"curves-{tier}-{quantity}"
+            drawn = _picture(key, drawings.curves(matrix, board, tier, quantity))
+            found.append(Drawing(key, f"Tier {tier}: {name}", caption, drawn))
+    return found
+
+
+def _picture(key: str, figure: Figure) -> Picture:
+    """Draw a figure to bytes that are the same every time."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
+    return Picture.of(key, buffer.getvalue())
+
+
+def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
+    """Share of seeds that meet the target, by learner and task, with a mark where OFS is beaten or beats."""
+    marks = {"better": "▲", "worse": "▼", "": ""}
+    found: dict[str, dict[str, Shaded]] = {}
+    for tier, rows in board.tiers.items():
+        for row in rows:
+            found[row.learner] = {}
+            for task in matrix.tasks:
+                if (row.learner, task) in matrix.outcomes:
+                    share = float(matrix.outcomes[row.learner, task].figures[TARGET[tier]].mean())
+                    mark = marks[board.against[row.learner][task]]
+                    found[row.learner][task] = Shaded(f"{share:.0%}", share, "good", mark)
+    return found
+
+
+def _shortfall(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
+    """Interquartile mean of the shortfall, by learner and task; the shade runs from 0.001 to 0.3 on a log scale."""
+    found: dict[str, dict[str, Shaded]] = {}
+    for learner in board.order:
+        found[learner] = {}
+        for task in matrix.tasks:
+            if (learner, task) in matrix.outcomes:
+                short = float(iqm(matrix.outcomes[learner, task].figures["shortfall"]))
+                shade = math.log(max(short, 1e-9) / 0.001) / math.log(300.0)
+                found[learner][task] = Shaded(f"{short:.4f}".removeprefix("0"), shade, "bad")
+    return found
+
+
+def _best(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, dict[str, Any]]]:
+    """Best learner of each tier on each task, with its figures there."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for task, by_tier in board.best.items():
+        found[task] = {}
+        for tier, learner in by_tier.items():
+            figures = matrix.outcomes[learner, task].figures
+            found[task][tier] = {
+                "learner": learner,
+                "success": float(figures[TARGET[tier]].mean()),
+                "shortfall": float(iqm(figures["shortfall"])),
+                "certified": float(np.mean(figures["certified"])),
+            }
+    return found
+
+
+def _comparison(board: Leaderboard) -> dict[str, dict[str, Shaded]]:
+    """How likely the learner of a row beats that of a column; the shade grows with the distance from one half."""
+    return {
+        one: {
+            other: Shaded(f"{chance:.2f}", abs(chance - 0.5) * 2, "good" if chance > 0.5 else "bad")
+            for other, chance in others.items()
+        }
+        for one, others in board.comparison.items()
+    }

@@ -1,0 +1,107 @@
+"""The leaderboard on a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from fairgate.bench.leaderboard import TARGET, Leaderboard, Row
+from fairgate.bench.matrix import Matrix
+from fairgate.statistics import Interval, iqm
+
+NAME = 16
+"""Characters of a learner's name on one line."""
+
+SEES = {
+    "A": "sees reward and residuals of what it plays",
+    "B": "also sees scores",
+    "C": "also sees labels of the accepted by score",
+    "D": "also sees labels of the rejected",
+}
+"""What a learner of each tier may see."""
+
+
+def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
+    """Print one table a tier, and the best learner of each tier on each task."""
+    total = len(matrix.tasks)
+    for tier, rows in board.tiers.items():
+        console.print(_tier(tier, rows, total))
+    console.print(_by_task(matrix, board))
+    console.print(
+        "Target: share of seeds whose settled threshold is within the tier's tolerance of the best feasible one. "
+        "Shortfall: reward or constraint missed a round, whichever is larger, in the long run of what was played; "
+        "interquartile mean with 95% interval. Beats OFS: probability that a run has a smaller shortfall, and p of "
+        "the test for it, Holm-corrected. Viol.: summed over a run. Feas.: share of tail rounds; Time: first round "
+        "from which 95% are feasible. Worst: largest shortfall of any seed.",
+        highlight=False,
+    )
+
+
+def _tier(tier: str, rows: Sequence[Row], total: int) -> Table:
+    table = Table(title=f"Tier {tier}: {SEES[tier]}", box=box.SIMPLE_HEAD, padding=0, title_justify="left")
+    table.add_column("\nlearner", overflow="fold", min_width=NAME)
+    for heading in ("\ntarget", "\nshortfall", "beats\nOFS", "\np", "\nviol.", "\nfeas.", "\ntime", "\nworst"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        partly = "" if row.tasks == total else f"\n{row.tasks} of {total} tasks"
+        table.add_row(
+            f"{folded(row.learner)}{partly}",
+            f"{row.success:.0%}",
+            _estimate(row.shortfall, 4),
+            _estimate(row.better, 2) if row.better else "–",
+            p_text(row.p),
+            f"{row.violation:.{1 if row.violation < 1000 else 0}f}",
+            "–" if row.feasible_tail is None else f"{row.feasible_tail:.0%}",
+            "–" if row.time_to_feasible is None else f"{row.time_to_feasible:.0f}",
+            f"{row.worst:.3f}",
+        )
+    return table
+
+
+def _by_task(matrix: Matrix, board: Leaderboard) -> Table:
+    table = Table(title="Best of each tier: target and shortfall", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.title_justify = "left"
+    table.add_column("task", overflow="fold")
+    for tier in board.tiers:
+        table.add_column(f"tier {tier}", overflow="fold")
+    for task, best in board.best.items():
+        cells = []
+        for tier in board.tiers:
+            if tier not in best:
+                cells.append("–")
+                continue
+            figures = matrix.outcomes[best[tier], task].figures
+            share, short = figures[TARGET[tier]].mean(), float(iqm(figures["shortfall"]))
+            cells.append(f"{folded(best[tier])}\n{share:.0%} {short:.4f}")
+        table.add_row(task, *cells)
+    return table
+
+
+def folded(name: str) -> str:
+    r"""Break a long name where it has a hyphen or a dot, so that it fits its column.
+
+    >>> folded("pessimistic-optimistic")
+    'pessimistic-\noptimistic'
+    """
+    lines = [""]
+    for part in re.findall(r"[^-.:]+[-.:]*|[-.:]+", name):
+        if lines[-1] and len(lines[-1]) + len(part) > NAME:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def _estimate(found: Interval, digits: int) -> str:
+    low, high = (f"{end:.{digits}f}".removeprefix("0") for end in (found.low, found.high))
+    return f"{found.value:.{digits}f}\n{low}–{high}"
+
+
+def p_text(p: float | None) -> str:
+    """Write a p-value short: with two digits, or as below 0.001."""
+    if p is None:
+        return "–"
+    return "<.001" if p < 0.001 else f"{p:.2f}".removeprefix("0") if p >= 0.01 else f"{p:.3f}".removeprefix("0")

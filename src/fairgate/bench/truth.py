@@ -1,0 +1,190 @@
+"""Truth: what any thresholds lead to on a task in the long run, solved exactly, as of any round."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.oracle import Sweep, exact_sweep
+from fairgate.problem import Signals, is_feasible, violation
+from fairgate.settings import Array
+from fairgate.tasks import Task
+
+EVERY = 25
+"""Rounds between two looks at an environment that changes of its own accord."""
+
+LATTICE = 20_000
+"""Steps between the ends of the grid; a played threshold between two of the grid is moved to the nearest step."""
+
+
+@dataclass(frozen=True, repr=False)
+class Moment:
+    """A task as it stands from a round on, and the exact sweep of its grid."""
+
+    first: int
+    whole: Task
+    sweep: Sweep
+
+    @property
+    def task(self) -> Task:
+        """The task frozen in the round; made anew each time, as its tables are large."""
+        return self.whole.at(self.first)
+
+    @functools.cached_property
+    def feasible(self) -> bool:
+        """Whether any threshold of the grid meets every constraint."""
+        return bool(is_feasible(self.sweep.residuals).any())
+
+    @functools.cached_property
+    def reward(self) -> float:
+        """Reward of the best feasible threshold of the grid; NaN if there is none."""
+        return self.sweep.best.reward if self.feasible else float("nan")
+
+    @functools.cached_property
+    def least(self) -> float:
+        """Smallest violation of any threshold of the grid: 0 if one is feasible."""
+        return 0.0 if self.feasible else float(violation(self.sweep.residuals).min())
+
+    def solve(self, thresholds: Array) -> Signals:
+        """Return reward (N,) and residuals (J, N) in the steady states of `thresholds` (N, groups)."""
+        environment = self.task.environment
+        state = environment.steady_state(thresholds)
+        return self.whole.problem.assess(environment.probabilities(state, thresholds))
+
+
+@dataclass(frozen=True, repr=False)
+class Truth:
+    """The moments of a task: one if it stays as it is, else one every 25 rounds in which it has changed.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> truth = truth_of(fg.load_task("mve-s"), rounds=100)
+    >>> len(truth.moments), truth.last.feasible
+    (1, True)
+    >>> bool(np.isclose(truth.last.reward, fg.oracle(fg.load_task("mve-s")).best.reward))
+    True
+    """
+
+    moments: tuple[Moment, ...]
+    rounds: int
+
+    @property
+    def last(self) -> Moment:
+        """The task as it stands at the end."""
+        return self.moments[-1]
+
+    def by_round(self, name: str) -> Array:
+        """Return `feasible`, `reward` or `least` for every round, (T,)."""
+        ends = [*(moment.first for moment in self.moments[1:]), self.rounds]
+        lengths = np.diff([0, *ends])
+        return np.repeat([float(getattr(moment, name)) for moment in self.moments], lengths)
+
+    def played(self, thresholds: Array) -> Signals:
+        """Return the steady-state reward (R, T) and residuals (J, R, T) of thresholds (R, T, groups).
+
+        Every different row is solved once; thresholds of the grid are looked up. Those in between are moved by at
+        most a forty-thousandth of the grid's length.
+        """
+        replicates, rounds, groups = thresholds.shape
+        ends = [*(moment.first for moment in self.moments[1:]), rounds]
+        parts = []
+        for moment, end in zip(self.moments, ends, strict=True):
+            part = thresholds[:, moment.first : end]
+            reward, residuals, _ = _look_up(moment, part.reshape(-1, groups))
+            shape = (replicates, end - moment.first)
+            parts.append((reward.reshape(shape), residuals.reshape(-1, *shape)))
+        if len(parts) == 1:
+            return Signals(*parts[0])
+        rewards, residuals_ = zip(*parts, strict=True)
+        return Signals(np.concatenate(rewards, axis=1), np.concatenate(residuals_, axis=2))
+
+
+def _look_up(moment: Moment, rows: Array) -> Signals:
+    """Return the steady-state signals of thresholds (N, groups), each different row solved once."""
+    grid = moment.whole.thresholds
+    places = _places(grid)
+    outside = (rows < grid[0]) | (rows > grid[-1])
+    if outside.any():
+        places = np.union1d(places, rows[outside])
+    shared = bool((rows == rows[:, :1]).all())
+    codes = _nearest(places, rows[:, :1] if shared else rows)
+    if shared:
+        key = codes[:, 0]
+        different = np.flatnonzero(np.bincount(key, minlength=len(places)))
+        where = np.zeros(len(places), dtype=np.int64)
+        where[different] = np.arange(len(different))
+        where = where[key]
+        solved = _shared(moment, places[different])
+    else:
+        kinds, where = np.unique(_combined(codes), return_inverse=True)
+        first = np.zeros(len(kinds), dtype=np.int64)
+        first[where] = np.arange(len(rows))
+        solved = moment.solve(places[codes[first]])
+    return Signals(solved.reward[where], solved.residuals[:, where])
+
+
+def _shared(moment: Moment, thresholds: Array) -> Signals:
+    """Look thresholds of the grid up in its sweep and solve the others."""
+    sweep = moment.sweep
+    place = np.minimum(np.searchsorted(sweep.thresholds, thresholds), len(sweep.thresholds) - 1)
+    known = sweep.thresholds[place] == thresholds
+    reward, residuals = sweep.reward[place], sweep.residuals[:, place]
+    if not known.all():
+        solved = exact_sweep(moment.task, thresholds[~known])
+        reward[~known], residuals[:, ~known] = solved.reward, solved.residuals
+    return Signals(reward, residuals)
+
+
+def _places(grid: Array) -> Array:
+    """The grid, and the steps between its ends that are no thresholds of it."""
+    steps = np.linspace(grid[0], grid[-1], LATTICE + 1)
+    far = np.abs(grid[_nearest(grid, steps)] - steps) > 1e-9 * max(float(grid[-1] - grid[0]), 1e-300)
+    return np.union1d(grid, steps[far])
+
+
+def _nearest(places: Array, values: Array) -> NDArray[np.int64]:
+    """Index of the place nearest to each value."""
+    above = np.clip(np.searchsorted(places, values), 1, max(len(places) - 1, 1))
+    if len(places) == 1:
+        return np.zeros_like(above)
+    return np.asarray(above - (values - places[above - 1] < places[above] - values))
+
+
+def _combined(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn rows of codes into one number a row, the same for the same rows."""
+    combined = np.zeros(len(codes), dtype=np.int64)
+    for column in codes.T:
+        different, where = np.unique(column, return_inverse=True)
+        combined = np.unique(combined * len(different) + where, return_inverse=True)[1]
+    return combined
+
+
+_known: dict[tuple[str, int], Truth] = {}
+"""Truths found in this process, by the task they are about and its rounds."""
+
+
+def truth_of(task: Task, rounds: int) -> Truth:
+    """Solve a task for runs of `rounds` rounds; a task asked for before is remembered."""
+    key = (json.dumps(task.describe(), sort_keys=True), rounds)
+    if key not in _known:
+        if len(_known) >= 64:
+            _known.clear()
+        _known[key] = Truth(tuple(_moments(task, rounds)), rounds)
+    return _known[key]
+
+
+def _moments(task: Task, rounds: int) -> Iterator[Moment]:
+    before = None
+    for first in range(0, rounds, EVERY):
+        now = task.environment.at(first)
+        if (settings := now.describe()) != before:
+            yield Moment(first, task, exact_sweep(task.at(first), task.thresholds))
+        if now is task.environment:
+            return
+        before = settings

@@ -1,0 +1,219 @@
+"""Statistics over runs × tasks: interquartile means, stratified bootstrap, probability of improvement, tests.
+
+A matrix of scores has one row a run (a seed) and one column a task. Runs of two learners in the same row met the same
+nature, so comparisons resample and test them as pairs. Lower scores are better.
+
+References
+----------
+Agarwal, Schwarzer, Castro, Courville and Bellemare (2021), "Deep reinforcement learning at the edge of the
+statistical precipice", NeurIPS 34. Holm (1979), "A simple sequentially rejective multiple test procedure",
+Scandinavian Journal of Statistics 6, 65-70.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairgate.errors import InputError
+from fairgate.settings import Array, as_floats, whole_number
+
+RESAMPLES = 2000
+"""Bootstrap samples of an interval."""
+
+CHUNK = 2_000_000
+"""Numbers resampled at a time, so that memory stays small."""
+
+
+class Interval(NamedTuple):
+    """An estimate and the ends of its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
+
+
+Statistic = Callable[..., Array]
+"""Takes matrices (…, runs, tasks) and returns one number for each leading place, (…)."""
+
+
+def iqm(scores: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Return the interquartile mean: the mean of the middle half of all scores, runs and tasks taken together.
+
+    As many scores as fit into a quarter are cut at either end (Agarwal et al. 2021): less swayed by outliers than the
+    mean, less wasteful than the median. `axis` says which axes to take together, by default all.
+
+    >>> float(iqm([[1.0, 2.0], [3.0, 100.0]]))
+    2.5
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    axes = tuple(range(values.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    values = np.moveaxis(values, axes, range(-len(axes), 0))
+    flat = values.reshape(*values.shape[: values.ndim - len(axes)], -1)
+    count = flat.shape[-1]
+    cut = count // 4
+    if cut:
+        flat = np.sort(flat, axis=-1)[..., cut : count - cut]
+    return np.asarray(flat.mean(axis=-1))
+
+
+def overall_iqm(scores: Array) -> Array:
+    """Return the interquartile mean of each matrix (…, runs, tasks): the statistic to give to the bootstrap."""
+    return iqm(scores, axis=(-2, -1))
+
+
+def stratified_bootstrap(
+    statistic: Statistic,
+    *matrices: ArrayLike,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> Interval:
+    """Estimate a statistic of runs × tasks with a percentile interval from runs resampled within each task.
+
+    Parameters
+    ----------
+    statistic
+        Takes as many matrices (…, runs, tasks) as are given, and returns (…).
+    matrices
+        Scores, (runs, tasks) each. Several are resampled together: row by row they are pairs.
+    rng
+        Source of the resamples.
+    resamples, level
+        Number of bootstrap samples, and the probability the interval is meant to hold the truth with.
+
+    Examples
+    --------
+    >>> scores = np.random.default_rng(0).normal([1.0, 2.0, 3.0], size=(50, 3))
+    >>> found = stratified_bootstrap(overall_iqm, scores, rng=np.random.default_rng(1))
+    >>> found.low < 2.0 < found.high
+    True
+    """
+    given = _matrices(*matrices)
+    resamples = whole_number("resamples", resamples, 1)
+    runs, tasks = given[0].shape
+    columns = np.arange(tasks)
+    at_once = max(1, CHUNK // (runs * tasks))
+    found = []
+    for low in range(0, resamples, at_once):
+        rows = rng.integers(runs, size=(min(at_once, resamples - low), runs, tasks))
+        found.append(statistic(*(matrix[rows, columns] for matrix in given)))
+    return _interval(statistic(*given), np.concatenate(found), level)
+
+
+def difference(
+    x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator, resamples: int = RESAMPLES, level: float = 0.95
+) -> Interval:
+    """Estimate by how much the interquartile mean of `x` lies above that of `y`, with a paired bootstrap interval.
+
+    >>> y = np.random.default_rng(0).normal(size=(40, 2))
+    >>> print(difference(y - 0.5, y, rng=np.random.default_rng(1)))
+    -0.5000 (-0.5000 to -0.5000)
+    """
+    return stratified_bootstrap(
+        lambda a, b: overall_iqm(a) - overall_iqm(b), x, y, rng=rng, resamples=resamples, level=level
+    )
+
+
+def probability_of_improvement(
+    x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator, resamples: int = RESAMPLES, level: float = 0.95
+) -> Interval:
+    r"""Estimate how likely a run of `x` beats one of `y` (is lower), on a task taken at random, with an interval.
+
+    .. math:: \frac1M \sum_{m=1}^M \Big( P(X_m < Y_m) + \tfrac12 P(X_m = Y_m) \Big)
+
+    Agarwal et al. 2021; each run of `x` is compared with each run of `y` on the same task. One half means no
+    difference. The interval resamples the runs of a task, those of `x` and `y` together.
+
+    >>> x = np.array([[1.0, 5.0], [2.0, 5.0]])
+    >>> probability_of_improvement(x, x + [[2.0, 0.0]], rng=np.random.default_rng(0)).value
+    0.75
+    """
+    wins = _wins(x, y)
+    resamples = whole_number("resamples", resamples, 1)
+    tasks, runs, _ = wins.shape
+    sampled = np.zeros(resamples)
+    offsets = runs * np.arange(resamples)[:, None]
+    for each in wins:
+        drawn = rng.integers(runs, size=(resamples, runs)) + offsets
+        weights = np.bincount(drawn.ravel(), minlength=resamples * runs).reshape(resamples, runs) / runs
+        sampled += ((weights @ each) * weights).sum(axis=1) / tasks
+    return _interval(wins.mean(), sampled, level)
+
+
+def improvement(x: ArrayLike, y: ArrayLike) -> float:
+    """Return the estimate of :func:`probability_of_improvement` alone, without its interval.
+
+    >>> improvement([[1.0], [2.0]], [[1.5], [3.0]])
+    0.75
+    """
+    return float(_wins(x, y).mean())
+
+
+def _wins(x: ArrayLike, y: ArrayLike) -> Array:
+    """For every task and pair of runs: 1 if that of `x` is lower, one half if they are equal, (tasks, runs, runs)."""
+    first, second = (matrix.T for matrix in _matrices(x, y))
+    ours, theirs = first[:, :, None], second[:, None, :]
+    return np.asarray((ours < theirs) + 0.5 * (ours == theirs))
+
+
+def paired_test(x: ArrayLike, y: ArrayLike) -> Array:
+    """Test on each task whether `x` is lower than `y`, run by run: one-sided p-values, (tasks,).
+
+    Wilcoxon's signed-rank test on the differences of runs that met the same nature. Runs without a difference are
+    left out; where there is none at all p is 1.
+
+    >>> y = np.arange(20.0)[:, None].repeat(3, axis=1)
+    >>> paired_test(y + [[-1.0, 0.0, 1.0]], y).round(3)
+    array([0., 1., 1.])
+    """
+    from scipy.stats import wilcoxon
+
+    first, second = _matrices(x, y)
+    p_values = np.ones(first.shape[1])
+    for task, gap in enumerate((first - second).T):
+        gap = gap[gap != 0.0]
+        if len(gap):
+            p_values[task] = wilcoxon(gap, alternative="less").pvalue
+    return p_values
+
+
+def holm(p_values: ArrayLike) -> Array:
+    r"""Correct p-values for having made several tests, so that any false alarm at all stays as rare as promised.
+
+    .. math:: \tilde p_{(i)} = \min\Big(1, \max_{j \le i} (m - j + 1)\, p_{(j)}\Big)
+
+    Holm 1979: rejecting where the corrected value is at most 0.05 makes a false rejection, of any of them, at most
+    5% likely, however the tests depend on each other.
+
+    >>> holm([0.01, 0.04, 0.03]).round(3)
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise InputError(f"p_values must be a list of numbers in [0, 1], got {p_values!r}")
+    order = np.argsort(p, kind="stable")
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return corrected
+
+
+def _matrices(*matrices: ArrayLike) -> list[NDArray[np.float64]]:
+    found = [as_floats("scores", matrix, ndim=2) for matrix in matrices]
+    shapes = [matrix.shape for matrix in found]
+    if len(set(shapes)) > 1:
+        raise InputError(f"scores that are compared must have as many runs and tasks each, got shapes {shapes}")
+    return found
+
+
+def _interval(value: ArrayLike, sampled: Array, level: float) -> Interval:
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level must be in (0, 1), got {level!r}")
+    low, high = np.quantile(sampled, [0.5 - level / 2, 0.5 + level / 2])
+    return Interval(float(np.asarray(value)), float(low), float(high))

@@ -1,0 +1,190 @@
+"""Measures against plain references: one replicate, one round, one steady state at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fairgate as fg
+from fairgate.bench.measures import curve, judge, measure, tail_of, time_to_feasible
+from fairgate.bench.truth import EVERY, truth_of
+from fairgate.learners import AnyLearner
+from fairgate.problem import Signals
+from fairgate.settings import Array
+
+ROUNDS, SEEDS = 60, 3
+
+
+class PerGroup:
+    """Plays another threshold in each group, in turn, and one beyond the grid."""
+
+    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> list[Array]:
+        grid = task.thresholds
+        plays = rng.choice(grid, size=(ROUNDS, replicates, task.environment.group_count))
+        plays[5] = grid[-1] + 0.5
+        return list(plays)
+
+    def propose(self, memory: list[Array]) -> Array:
+        return memory[0]
+
+    def observe(self, memory: list[Array], thresholds: Array, signals: Signals) -> None:
+        memory.append(memory.pop(0))
+
+
+class Sulking(PerGroup):
+    """Says that nothing is feasible in every second round."""
+
+    traces = ("infeasible",)
+
+    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> list[Array]:
+        class Memory(list[Array]):
+            @property
+            def infeasible(self) -> Array:
+                return np.full(replicates, 1.0)
+
+        return Memory(super().start(task, replicates, rng))
+
+
+def plain_steady(task: fg.Task, thresholds: Array) -> tuple[float, Array]:
+    """Solve one steady state."""
+    row = thresholds[None]
+    found = task.problem.assess(task.environment.probabilities(task.environment.steady_state(row), row))
+    return float(found.reward[0]), found.residuals[:, 0]
+
+
+def plain_measures(task: fg.Task, run: fg.Run, replicate: int) -> dict[str, float]:
+    """Every measure of one replicate with loops."""
+    tail = tail_of(run.rounds)
+    regret = steady = excess = short = 0.0
+    for t in range(run.rounds):
+        if t % EVERY == 0:
+            frozen = task.at(t)
+            sweep = [plain_steady(frozen, np.full(task.environment.group_count, theta)) for theta in task.thresholds]
+        rewards = [reward for reward, residuals in sweep if (residuals <= 1e-12).all()]
+        least = 0.0 if rewards else min(np.maximum(residuals, 0).sum() for _, residuals in sweep)
+        reward, residuals = plain_steady(frozen, run.thresholds[replicate, t])
+        broken = float(np.maximum(residuals, 0).sum())
+        steady += broken
+        excess += max(broken - least, 0.0) / run.rounds
+        if rewards:
+            regret += max(rewards) - reward
+            short += max(max(rewards) - reward, *residuals, 0.0) / run.rounds
+        else:
+            short += max(broken - least, 0.0) / run.rounds
+    met = [bool((run.population.residuals[:, replicate, t] <= 1e-12).all()) for t in range(run.rounds)]
+    actual = np.maximum(run.population.residuals[:, replicate], 0).sum(axis=0)
+    times = [t for t in range(run.rounds) if np.mean(met[t:]) >= 0.95]
+    reward, residuals = plain_steady(frozen, np.median(run.thresholds[replicate, -tail:], axis=0))
+    return {
+        "regret": regret if rewards else np.nan,
+        "violation": actual.sum(),
+        "steady_violation": steady,
+        "excess_violation": excess,
+        "shortfall": short,
+        "feasible": np.mean(met),
+        "feasible_tail": np.mean(met[-tail:]),
+        "time_to_feasible": times[0] if times else run.rounds,
+        "tail_reward": run.population.reward[replicate, -tail:].mean(),
+        "tail_violation": actual[-tail:].mean(),
+        "final_regret": max(rewards) - reward if rewards else np.nan,
+        "final_residual": max(residuals),
+        "final_excess": max(np.maximum(residuals, 0).sum() - least, 0.0),
+    }
+
+
+@pytest.mark.parametrize("name", ["mve-s", "compas", "compas-strict", "drift"])
+@pytest.mark.parametrize("learner", [fg.OFS(), PerGroup()], ids=["shared", "by group"])
+def test_every_measure_is_what_loops_say(name: str, learner: AnyLearner) -> None:
+    task = replace(fg.load_task(name), grid=fg.load_task(name).thresholds[::8])
+    run = fg.simulate(task, learner, ROUNDS, SEEDS, seed=3)
+    found = measure(run, truth_of(task, ROUNDS))
+    for replicate in range(SEEDS):
+        expected = plain_measures(task, run, replicate)
+        for measured, value in expected.items():
+            np.testing.assert_allclose(found[measured][replicate], value, rtol=1e-9, atol=1e-9, err_msg=measured)
+
+
+def test_thresholds_between_those_of_the_grid_are_judged_to_four_digits() -> None:
+    task = fg.load_task("mve-s")
+    run = fg.simulate(task, fg.load_learner("primal-dual", "mve-s"), ROUNDS, SEEDS)
+    solved = truth_of(task, ROUNDS).last.solve(run.thresholds.reshape(-1, 2))
+    played = truth_of(task, ROUNDS).played(run.thresholds)
+    np.testing.assert_allclose(played.reward.ravel(), solved.reward, atol=1e-4)
+    np.testing.assert_allclose(played.residuals.reshape(1, -1), solved.residuals, atol=1e-4)
+
+
+def test_targets_are_met_at_the_oracle_and_not_where_regret_or_residual_is_large() -> None:
+    task = fg.load_task("compas")
+    truth = truth_of(task, ROUNDS)
+    best = fg.oracle(task).best.threshold
+    unfair = task.thresholds[truth.last.sweep.residuals.max(axis=0).argmax()]
+    run = fg.simulate(task, fg.Fixed([best, unfair, task.thresholds[-1]]), ROUNDS)
+    found = measure(run, truth)
+    assert found["success"].tolist() == found["success_tight"].tolist() == [1.0, 0.0, 0.0]
+    assert found["final_residual"][1] > 0.01
+    assert found["final_regret"][2] > 0.01
+    assert found["certified"].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_without_a_feasible_threshold_a_certificate_and_the_least_violation_are_asked_for() -> None:
+    task = fg.load_task("compas-strict")
+    truth = truth_of(task, ROUNDS)
+    least = fg.oracle(task).best.threshold
+    run = fg.simulate(task, fg.Fixed([least, task.thresholds[-1]]), ROUNDS)
+    silent = measure(run, truth)
+    assert np.isnan(silent["regret"]).all()
+    assert silent["shortfall"][0] == pytest.approx(0.0, abs=1e-12)
+    assert silent["shortfall"][1] == pytest.approx(silent["excess_violation"][1])
+    assert silent["success"].tolist() == [0.0, 0.0]
+    certified = replace(run, traces={"infeasible": np.ones((2, ROUNDS))})
+    assert measure(certified, truth)["success"].tolist() == [1.0, 0.0]
+    assert measure(certified, truth)["certified"].tolist() == [1.0, 1.0]
+
+
+def test_a_trace_named_infeasible_is_a_certificate() -> None:
+    task = fg.load_task("mve-s")
+    run = fg.simulate(task, Sulking(), ROUNDS, SEEDS)
+    assert measure(run, truth_of(task, ROUNDS))["certified"].tolist() == [1.0] * SEEDS
+
+
+def test_lotteries_are_judged_by_the_population() -> None:
+    task = fg.load_task("mve-s")
+    truth = truth_of(task, ROUNDS)
+    run = fg.simulate(task, fg.load_learner("best-lottery", "mve-s"), ROUNDS, SEEDS)
+    found = measure(run, truth, lottery=True)
+    tail = slice(ROUNDS - tail_of(ROUNDS), None)
+    np.testing.assert_allclose(found["regret"], (truth.last.reward - run.population.reward).sum(axis=1))
+    np.testing.assert_allclose(found["final_regret"], truth.last.reward - run.population.reward[:, tail].mean(axis=1))
+    np.testing.assert_allclose(found["final_residual"], run.population.residuals[0, :, tail].mean(axis=1))
+
+
+def test_a_shock_is_looked_at_twice_and_a_drift_often() -> None:
+    assert len(truth_of(fg.load_task("shock"), 3000).moments) == 2
+    assert len(truth_of(fg.load_task("drift"), 4 * EVERY).moments) == 4
+    assert truth_of(fg.load_task("mve-s"), 3000) is truth_of(fg.load_task("mve-s"), 3000)
+
+
+def test_time_to_feasible_forgives_one_round_in_twenty() -> None:
+    met = np.ones((3, 40), dtype=bool)
+    met[0, [5, 30]] = False  # 38 of 40
+    met[1, 20:23] = False  # from round 22 on only 17 of 18
+    met[2, -1] = False
+    assert time_to_feasible(met).tolist() == [0.0, 23.0, 0.0]
+
+
+def test_a_curve_ends_with_the_measures() -> None:
+    task = fg.load_task("mve-s")
+    run = fg.simulate(task, fg.load_learner("ofs", "mve-s"), 200, SEEDS)
+    truth = truth_of(task, 200)
+    judged = judge(run, truth)
+    drawn, found = curve(run, judged), measure(run, truth, judged=judged)
+    assert drawn["round"][0] == 1
+    assert drawn["round"][-1] == 200
+    assert len(drawn["round"]) <= 100
+    for name in ("regret", "violation", "shortfall"):
+        assert drawn[f"{name}_mean"][-1] == pytest.approx(found[name].mean())
+        assert drawn[f"{name}_low"][-1] == pytest.approx(np.quantile(found[name], 0.25))
+    widths = np.diff(drawn["round"], prepend=0)
+    assert (drawn["gap_mean"] * widths).sum() == pytest.approx(found["regret"].mean())
