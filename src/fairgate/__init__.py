@@ -1,11 +1,31 @@
 """Choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
 
 from fairgate import environments, learners, plots
+from fairgate.constraints import (
+    Budget,
+    DemographicParity,
+    DisparateImpact,
+    EqualisedOdds,
+    EqualOpportunity,
+    GroupService,
+    ServiceRate,
+)
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.learners import OFS, BanditGradient, Fixed, PrimalDual, Random, load_learner
+from fairgate.learners import (
+    OFS,
+    BanditGradient,
+    Fixed,
+    PrimalDual,
+    Random,
+    SafeForecast,
+    SmoothOptimist,
+    load_learner,
+    recommended,
+)
 from fairgate.oracle import Oracle, Point, Sweep, oracle, sampled_sweep
-from fairgate.problem import DemographicParity, Problem, ServiceRate, Signals, Utility
+from fairgate.policy import Lottery
+from fairgate.problem import Problem, Signals, Utility
 from fairgate.run import Estimate, Run
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, load_task
@@ -15,19 +35,27 @@ __version__ = "0.1.0"
 __all__ = [
     "OFS",
     "BanditGradient",
+    "Budget",
     "Counts",
     "DemographicParity",
+    "DisparateImpact",
+    "EqualOpportunity",
+    "EqualisedOdds",
     "Estimate",
     "Fixed",
+    "GroupService",
     "InputError",
+    "Lottery",
     "Oracle",
     "Point",
     "PrimalDual",
     "Problem",
     "Random",
     "Run",
+    "SafeForecast",
     "ServiceRate",
     "Signals",
+    "SmoothOptimist",
     "Sweep",
     "Task",
     "Utility",
@@ -37,6 +65,7 @@ __all__ = [
     "load_task",
     "oracle",
     "plots",
+    "recommended",
     "sampled_sweep",
     "simulate",
 ]

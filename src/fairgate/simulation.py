@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts, draw
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
+from fairgate.learners.base import check_labels
 from fairgate.policy import Lottery, published
 from fairgate.problem import Signals
 from fairgate.run import Run
@@ -64,6 +65,7 @@ def simulate(
     batch = whole_number("batch", batch, 1)
     workers = whole_number("workers", workers, 1)
     seed = whole_number("seed", seed, 0)
+    check_labels(learner, task)
     varying = common_replicates({"the task": task.replicates, "the learner": replicates_of(learner)})
     replicates = whole_number("seeds", (varying or 10) if seeds is None else seeds, 1)
     if varying is not None and varying != replicates:

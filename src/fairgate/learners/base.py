@@ -19,6 +19,21 @@ from fairgate.tasks import Task
 M = TypeVar("M", bound=Memory)
 
 
+TIERS = ("A", "B", "C", "D")
+"""What a learner may see: see :class:`~fairgate.problem.Seen`."""
+
+
+def check_labels(learner: object, task: Task) -> None:
+    """Refuse a learner that may not see what the task's constraints ask for: labels of the rejected."""
+    tier = getattr(learner, "tier", "A")
+    needy = [repr(each) for each in task.problem.constraints if getattr(each, "labels", False)]
+    if needy and tier in ("A", "B"):
+        raise InputError(
+            f"{needy[0]} asks for labels of the rejected, which a learner of tier {tier} such as {learner!r} neither "
+            "sees nor estimates: choose one of tier C or D"
+        )
+
+
 class AnyLearner(Protocol):
     """What a simulation needs of a learner; a user's own need not inherit from anything."""
 

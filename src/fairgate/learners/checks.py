@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from fairgate.constraints import Constraint, DemographicParity, ServiceRate
 from fairgate.environments import GaussianScores
 from fairgate.learners.base import Learner
 from fairgate.policy import Lottery
-from fairgate.problem import Constraint, DemographicParity, Problem, ServiceRate, Utility
+from fairgate.problem import Problem, Utility
 from fairgate.settings import Array
 from fairgate.tasks import Task
 

@@ -6,13 +6,25 @@ import dataclasses
 from typing import Any
 
 from fairgate.errors import InputError, unknown_name
+from fairgate.learners.accept_all import AcceptAll
 from fairgate.learners.bandit_gradient import BanditGradient
-from fairgate.learners.base import Learner
+from fairgate.learners.base import TIERS, Learner, check_labels
+from fairgate.learners.bayesian import Bayesian, SafeBayesian
+from fairgate.learners.best_lottery import BestLottery
+from fairgate.learners.doubly_optimistic import DoublyOptimistic
+from fairgate.learners.epsilon_greedy import EpsilonGreedy
+from fairgate.learners.exp3_primal_dual import Exp3PrimalDual
+from fairgate.learners.explore_then_commit import ExploreThenCommit
 from fairgate.learners.fixed import Fixed
 from fairgate.learners.ofs import OFS
+from fairgate.learners.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.primal_dual import PrimalDual
 from fairgate.learners.random import Random
-from fairgate.tasks import load_task, presets
+from fairgate.learners.safe_forecast import SafeForecast
+from fairgate.learners.smooth_optimist import SmoothOptimist
+from fairgate.learners.threshold_optimizer import ThresholdOptimizer
+from fairgate.learners.two_point import TwoPoint
+from fairgate.tasks import Task, load_task, presets
 
 LEARNERS: dict[str, type[Learner[Any]]] = {
     "ofs": OFS,
@@ -20,6 +32,19 @@ LEARNERS: dict[str, type[Learner[Any]]] = {
     "primal-dual": PrimalDual,
     "fixed": Fixed,
     "random": Random,
+    "smooth-optimist": SmoothOptimist,
+    "safe-forecast": SafeForecast,
+    "two-point": TwoPoint,
+    "pessimistic-optimistic": PessimisticOptimistic,
+    "exp3-primal-dual": Exp3PrimalDual,
+    "explore-then-commit": ExploreThenCommit,
+    "epsilon-greedy": EpsilonGreedy,
+    "bayesian": Bayesian,
+    "safe-bayesian": SafeBayesian,
+    "threshold-optimizer": ThresholdOptimizer,
+    "accept-all": AcceptAll,
+    "best-lottery": BestLottery,
+    "doubly-optimistic": DoublyOptimistic,
 }
 """Every built-in learner by its name on the command line."""
 
@@ -52,3 +77,35 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     except TypeError:
         known = [field.name for field in dataclasses.fields(LEARNERS[kind])]
         raise InputError(f"learner {name!r} takes the settings {', '.join(known) or '(none)'}") from None
+
+
+RECOMMENDED = {"A": "smooth-optimist", "C": "safe-forecast"}
+"""The learner to use if nothing else is known, by what may be seen; docs/learners/index.md has the evidence."""
+
+
+def recommended(task: Task | None = None, tier: str = "C") -> Learner[Any]:
+    """Return the learner to begin with on `task`.
+
+    Parameters
+    ----------
+    task
+        What it is for. The same learner with the same settings is recommended for all tasks; given one, what it
+        requires is checked against what the tier may see.
+    tier
+        "A" if only the batch's counts under the played threshold are seen, "C" if also the scores of all and the
+        labels of the accepted. "B" gets what "A" does, and "D" what "C" does.
+
+    Examples
+    --------
+    >>> recommended(tier="A")
+    SmoothOptimist(dwell=50, burn_in=20, optimism=2.0, caution=0.5, length=0.125, spread=0.3)
+    >>> type(recommended(load_task("compas"))).__name__
+    'SafeForecast'
+    """
+    if tier not in TIERS:
+        raise unknown_name("tier", tier, TIERS)
+    name = RECOMMENDED["C" if tier in ("C", "D") else "A"]
+    learner = LEARNERS[name]()
+    if task is not None:
+        check_labels(learner, task)
+    return learner

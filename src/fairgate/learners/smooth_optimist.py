@@ -1,0 +1,179 @@
+"""SmoothOptimist: optimistic in reward and in feasibility, learning from one threshold about its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.errors import InputError
+from fairgate.learners.base import Learner
+from fairgate.learners.memory import Memory
+from fairgate.learners.outlook import Outlook, Worth
+from fairgate.problem import Signals
+from fairgate.settings import Array, NonNegative, Positive, PositiveShare, whole_number
+from fairgate.tasks import Task
+
+CERTAIN = 3.0
+"""Standard deviations by which every threshold must seem infeasible before the learner says that none is feasible."""
+
+TYPICAL_PRECISION = 0.6
+"""Share of positives among the accepted that is supposed before anybody has been seen."""
+
+
+@dataclass
+class SmoothMemory(Memory):
+    """Counts of each threshold's settled rounds (R, G, K), the threshold in play (R,), and where in its dwell it is."""
+
+    people: Array
+    accepted: Array
+    positives: Array
+    arrivals: Array
+    arm: NDArray[np.int64]
+    moved: NDArray[np.bool_]
+    waited: int
+    infeasible: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SmoothOptimist(Learner[SmoothMemory]):
+    r"""Search for the best feasible threshold, supposing that nearby thresholds do nearly the same.
+
+    Acceptance and accepted positives of each group, at the steady state of a threshold, are smooth functions of the
+    threshold. Both get a Gaussian process prior over the grid: a straight line from accepting all to accepting
+    nobody, standard deviation `spread`, correlation :math:`\exp(-d^2 / 2\ell^2)` at distance d. What has been
+    counted while a threshold was played, :math:`N_i` people of a group, is an observation with variance
+    :math:`2\,p(1-p)/N_i`, twice the binomial one because the state fluctuates too. The problem reads reward
+    :math:`\hat r_i` and largest residual :math:`\hat g_i` off the posterior means; with their standard deviations
+
+    .. math:: i_t = \arg\max \{\hat r_i + w\,\sigma^r_i : \hat g_i - w\,\sigma^g_i \le 0\}.
+
+    A threshold is kept for `dwell` rounds; after a change the first `burn_in` are not counted, so that the state can
+    settle. If that set is empty, the smallest :math:`\hat g_i - 3 \sigma^g_i` is looked into; once all are above 0, no
+    threshold is feasible, and the trace ``infeasible`` says so.
+
+    Parameters
+    ----------
+    dwell, burn_in
+        Rounds a threshold is kept for, and rounds after a change that are not counted.
+    optimism
+        Width w of the bounds.
+    caution
+        Standard deviations a threshold must seem feasible by to be recommended.
+    length
+        Correlation length :math:`\ell`, as a share of the grid.
+    spread
+        Prior standard deviation.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> task = fg.load_task("interior")
+    >>> run = fg.simulate(task, fg.SmoothOptimist(), rounds=1500, seeds=3)
+    >>> run.settled()[:, 0], fg.oracle(task).best.threshold
+    (array([0.1, 0.1, 0.1]), 0.1...)
+
+    References
+    ----------
+    .. [1] Xu, Jiang, Svetozarevic, Jones, "CONFIG: Constrained efficient global optimization for closed-loop control
+       system optimization with unmodeled constraints", IFAC World Congress 2023.
+    .. [2] Chen, Gangrade, Saligrama, "Doubly-optimistic play for safe linear bandits and beyond", 2022.
+    """
+
+    dwell: int = 50
+    burn_in: int = 20
+    optimism: Positive = 2.0
+    caution: NonNegative = 0.5
+    length: Positive = 0.125
+    spread: PositiveShare = 0.3
+
+    memory_type: ClassVar[type[Memory]] = SmoothMemory
+    traces: ClassVar[tuple[str, ...]] = ("infeasible",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "dwell", whole_number("SmoothOptimist: dwell", int(self.dwell), 1))
+        object.__setattr__(self, "burn_in", whole_number("SmoothOptimist: burn_in", int(self.burn_in), 0))
+        if self.burn_in >= self.dwell:
+            raise InputError(
+                f"SmoothOptimist: burn_in must be below dwell, {self.dwell}, or nothing is counted, got {self.burn_in}"
+            )
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> SmoothMemory:
+        """Start in the middle of the grid, having counted nobody."""
+        replicates, shape = common["replicates"], (common["replicates"], common["groups"], len(task.thresholds))
+        return SmoothMemory(
+            **common,
+            people=np.zeros(shape),
+            accepted=np.zeros(shape),
+            positives=np.zeros(shape),
+            arrivals=np.ones(shape[:2]),
+            arm=np.full(replicates, len(task.thresholds) // 2),
+            moved=np.ones(replicates, dtype=bool),
+            waited=0,
+            infeasible=np.zeros(replicates, dtype=bool),
+        )
+
+    def choose(self, memory: SmoothMemory) -> Array:
+        """Keep the threshold in play, or at the end of a dwell pick the most promising."""
+        if memory.waited == self.dwell:
+            worth = self.worth(memory)
+            width = np.asarray(self.optimism)
+            possible = worth.residual - width * worth.residual_error <= 0.0
+            hoped = np.where(possible, worth.reward + width * worth.reward_error, -np.inf).argmax(axis=0)
+            lowest = worth.residual - CERTAIN * worth.residual_error
+            arm = np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0))
+            memory.infeasible = lowest.min(axis=0) > 0.0
+            memory.moved, memory.arm, memory.waited = arm != memory.arm, arm, 0
+        return memory.grid[memory.arm]
+
+    def learn(self, memory: SmoothMemory, thresholds: Array, signals: Signals) -> None:
+        """Count the batch for the threshold in play, unless the state has yet to settle."""
+        assert signals.seen is not None
+        memory.arrivals += signals.seen.people
+        counted = (~memory.moved | (memory.waited >= self.burn_in))[:, None]
+        rows = np.arange(memory.replicates)
+        for sums, seen in (
+            (memory.people, signals.seen.people),
+            (memory.accepted, signals.seen.accepted),
+            (memory.positives, signals.seen.positives),
+        ):
+            sums[rows, :, memory.arm] += counted * seen
+        memory.waited += 1
+
+    def recommend(self, memory: SmoothMemory) -> Array:
+        """Return the best threshold that seems feasible by `caution` standard deviations, else the least violating."""
+        worth = self.worth(memory)
+        upper = worth.residual + np.asarray(self.caution) * worth.residual_error
+        feasible = upper <= 0.0
+        best = np.where(feasible, worth.reward, -np.inf).argmax(axis=0)
+        arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
+        return np.repeat(memory.grid[arm][:, None], memory.groups, axis=1)
+
+    def worth(self, memory: SmoothMemory) -> Worth:
+        """Return the posterior of every threshold's reward and largest residual."""
+        arms, people = len(memory.grid), memory.people
+        steps = np.arange(arms) / max(arms - 1, 1)
+        apart = (steps[:, None] - steps) / np.asarray(self.length)[..., None, None, None]
+        kernel = np.asarray(self.spread)[..., None, None, None] ** 2 * (np.exp(-0.5 * apart**2) + 1e-5 * np.eye(arms))
+        share = (memory.accepted + 1.0) / (people + 2.0)
+        noise = np.where(people > 0.0, 2.0 * share * (1.0 - share) / np.maximum(people, 1e-9), 1e6)
+
+        line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
+        prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
+        seen = np.stack((memory.accepted, memory.positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
+        surprise = np.where(people[..., None] > 0.0, seen - prior, 0.0)
+        system = kernel + noise[..., None] * np.eye(arms)  # (R, G, K, K)
+        kernel = np.broadcast_to(kernel, system.shape)
+        solved = np.linalg.solve(system, np.concatenate((surprise, kernel), axis=-1))
+        mean = prior + kernel @ solved[..., :2]
+        variance = np.diagonal(kernel, axis1=-2, axis2=-1) - (kernel * solved[..., 2:].swapaxes(-1, -2)).sum(axis=-1)
+
+        rates = np.clip(mean[..., 0], 0.0, 1.0)
+        positives = np.clip(mean[..., 1], 0.0, rates)
+        shares = memory.arrivals / memory.arrivals.sum(axis=1, keepdims=True)
+        error = np.sqrt(np.maximum(variance, 1e-12))
+        return Outlook(shares, rates, positives, positives, error, error).worth(memory.problem)
