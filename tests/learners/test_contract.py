@@ -39,6 +39,9 @@ EVERY = [
     *(load_learner("fixed:threshold=0" if name == "fixed" else name) for name in LEARNERS),
     fg.OFS(c=1e-4, exploration=0.0),
     fg.PrimalDual(step=1.0, radius=5.0),
+    fg.SmoothOptimist(dwell=3, burn_in=1),
+    fg.SafeForecast(swing=2, dwell=3, doubt=0.0),
+    fg.SafeForecast(swing=2, dwell=2, change=0.1),
     scalar(EpsilonGreedy, epsilon=0.3),
 ]
 

@@ -109,10 +109,7 @@ def absorb(memory: ResponseMemory, seen: Seen) -> None:
     memory.arrivals += seen.people
     came = seen.people > 0
     rate = seen.accepted / np.maximum(seen.people, 1)
-    first = (memory.age == 0)[:, None] & came
-    memory.heard += np.where(
-        first, rate - memory.heard, RATES[:, None, None] * np.where(came, rate - memory.heard, 0.0)
-    )
+    memory.heard += RATES[:, None, None] * np.where(came, rate - memory.heard, 0.0)
     memory.age += 1
 
 
@@ -127,11 +124,18 @@ class Forecast(NamedTuple):
         Of S, (R, G, 4, K).
     chosen
         Index of the rate ρ, (R,).
+    above, whole
+        Positives above every threshold (R, G, 4, K), and of everybody (R, G, 4), in the same terms.
+    inverse
+        Covariance of the coefficients in units of the noise, (R, G, 4, 4).
     """
 
     outlook: Outlook
     coefficients: Array
     chosen: NDArray[np.int64]
+    above: Array
+    whole: Array
+    inverse: Array
 
 
 def foresee(memory: ResponseMemory, rows: NDArray[np.int64], benefit: float) -> Forecast:
@@ -173,4 +177,5 @@ def foresee(memory: ResponseMemory, rows: NDArray[np.int64], benefit: float) -> 
     all_positives = np.clip(everybody + below * good[..., :1], positives, 1.0)
     shares = (people + 1e-9) / (people + 1e-9).sum(axis=1, keepdims=True)  # equal while nobody has come
     outlook = Outlook(shares, rates, positives, all_positives, error, np.zeros_like(error))
-    return Forecast(outlook, coefficients, chosen)
+    whole = above[..., 0] + (np.array([1.0, 0.0, 0.0, 0.0]) - coefficients[..., 0]) * good[..., :1]
+    return Forecast(outlook, coefficients, chosen, above, whole, inverse)

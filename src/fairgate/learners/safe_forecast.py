@@ -37,13 +37,13 @@ CERTAIN = 3.0
 NEAR = 0.05
 """Share of the grid around the cautious choice within which a doubtful learner is optimistic about feasibility."""
 
-EAGER = 2.5
+EAGER = 2.0
 """Standard deviations of reward that a doubtful learner adds when it picks what to try."""
 
-RELATED = 0.15
+RELATED = 0.2
 """Length, as a share of the grid, over which a doubtful learner's errors of forecast go together."""
 
-UNSURE = 0.03
+UNSURE = 0.06
 """Least standard deviation of a doubtful learner's errors of forecast."""
 
 

@@ -1,0 +1,390 @@
+"""DoublyOptimistic: against the rule line by line, its certificate, its coverage, and what docs/theory.md proves."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+import fairgate as fg
+from fairgate.confidence import Sums, mean_bounds, rate_bounds
+from fairgate.learners import DoublyOptimistic
+from fairgate.learners.doubly_optimistic import OptimisticMemory
+from fairgate.oracle import exact_sweep
+from scripts.draw_theory import (
+    BATCH,
+    FIGURE,
+    Analysed,
+    constants,
+    kept_rounds,
+    log_term,
+    measure,
+    misses,
+    proved,
+    shortfalls,
+    summed_radius,
+)
+
+Array = NDArray[np.float64]
+
+FALSE_ALARM = 1e-4
+"""How rarely a test of frequencies may fail though all is well; the seeds are fixed, so it never does by chance."""
+
+
+class PlainRule:
+    """The rule for one loop and two groups, line by line: parity ε, window [low, high], reward 1, −c or 0 a person."""
+
+    def __init__(self, arms: int, c: float, epsilon: float, window: tuple[float, float] | None, **settings: Any):
+        self.arms, self.c, self.epsilon, self.window = arms, c, epsilon, window
+        self.delta, self.dwell = settings["delta"], settings["dwell"]
+        self.burn_in, self.bias = settings["burn_in"], settings["bias"]
+        self.visits, self.rounds = [0] * arms, [0] * arms
+        self.people = [[0, 0] for _ in range(arms)]
+        self.accepted = [[0, 0] for _ in range(arms)]
+        self.total, self.spread, self.count = [0.0] * arms, [0.0] * arms, [0] * arms
+        self.lower, self.upper, self.v = [-np.inf] * arms, [np.inf] * arms, [-np.inf] * arms
+        self.arm, self.left, self.age, self.infeasible = 0, 0, 0, False
+
+    def choose(self) -> int:
+        if self.left == 0:
+            s = max(0.0, min(self.v))
+            self.infeasible = s > 1e-6
+            candidates = [i for i in range(self.arms) if self.v[i] <= s + 1e-6]
+            highest = max(self.upper[i] for i in candidates)
+            tied = [i for i in candidates if self.upper[i] == highest]
+            fewest = min(self.visits[i] for i in tied)
+            self.arm = next(i for i in tied if self.visits[i] == fewest)
+            self.left, self.age = self.dwell * 2 ** self.visits[self.arm], 0
+        return self.arm
+
+    def observe(self, cells: NDArray[np.int64]) -> None:
+        i = self.arm
+        self.left, self.age = self.left - 1, self.age + 1
+        if self.age > self.burn_in:
+            self.rounds[i] += 1
+            guess = self.total[i] / (self.count[i] + 1)
+            for group in range(2):
+                for label in range(2):
+                    for decision in range(2):
+                        number = int(cells[group, label, decision])
+                        reward = 0.0 if decision == 0 else (1.0 if label == 1 else -self.c)
+                        self.people[i][group] += number
+                        self.accepted[i][group] += number * decision
+                        self.total[i] += number * reward
+                        self.spread[i] += number * (reward - guess) ** 2
+                        self.count[i] += number
+        if self.left == 0:
+            self.visits[i] += 1
+            self.bound(i)
+
+    def bound(self, i: int) -> None:
+        alpha = self.delta / self.arms / 2  # half for the reward, half for the three rates
+        wider = self.bias * self.visits[i] / self.rounds[i]
+        sums = Sums(self.total[i], self.spread[i], float(self.count[i]))
+        low, high = mean_bounds(sums, -self.c, 1.0, alpha)
+        self.lower[i], self.upper[i] = float(low) - wider, float(high) + wider
+        bounds = []
+        taken, came = [*self.accepted[i], sum(self.accepted[i])], [*self.people[i], sum(self.people[i])]
+        for hits, tries in zip(taken, came, strict=True):
+            low, high = rate_bounds(hits, tries, alpha / 3)
+            bounds.append((max(float(low) - wider, 0.0), min(float(high) + wider, 1.0)))
+        first, second, everybody = bounds
+        self.v[i] = max(0.0, first[0] - second[1], second[0] - first[1]) - self.epsilon
+        if self.window:
+            self.v[i] = max(self.v[i], self.window[0] - everybody[1], everybody[0] - self.window[1])
+
+
+@pytest.mark.parametrize("task", ["interior", "german", "mean-shift", "mve-s"])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        DoublyOptimistic(),
+        DoublyOptimistic(delta=0.3, dwell=2, burn_in=0, bias=0.02),
+        DoublyOptimistic(dwell=3, burn_in=2),
+    ],
+    ids=repr,
+)
+def test_every_choice_is_the_one_the_rule_makes(task: str, learner: DoublyOptimistic) -> None:
+    """The same batches, 600 rounds of 4 loops: the same threshold and the same certificate in every round."""
+    loaded, loops = fg.load_task(task), 4
+    parity, *service = loaded.problem.constraints
+    assert isinstance(parity, fg.DemographicParity)
+    assert isinstance(loaded.problem.utility, fg.Utility)
+    window = (service[0].low, service[0].high) if service and isinstance(service[0], fg.ServiceRate) else None
+    memory = learner.start(loaded, loops, np.random.default_rng(0))
+    settings: dict[str, Any] = {name: getattr(learner, name) for name in ("delta", "dwell", "burn_in", "bias")}
+    cost: Any = loaded.problem.utility.false_positive_cost
+    limits: Any = (parity.epsilon, window)
+    plain = [PlainRule(len(loaded.thresholds), cost, *limits, **settings) for _ in range(loops)]
+    environment, nature = loaded.environment, np.random.default_rng(1)
+    state = environment.start(loops)
+    for t in range(600):
+        thresholds = learner.propose(memory)
+        assert memory.arm.tolist() == [rule.choose() for rule in plain], f"round {t + 1}"
+        assert memory.infeasible.tolist() == [int(rule.infeasible) for rule in plain]
+        np.testing.assert_array_equal(thresholds[:, 0], loaded.thresholds[memory.arm])
+        state, cells = environment.step(state, thresholds, 256, nature)
+        learner.observe(memory, thresholds, loaded.problem.reveal(cells))
+        for rule, batch in zip(plain, cells, strict=True):
+            rule.observe(batch)
+    assert (memory.visits.max(axis=1) >= 3).all(), "visits of doubled length must be among those checked"
+    np.testing.assert_allclose(memory.upper, [rule.upper for rule in plain], rtol=1e-9)
+    np.testing.assert_allclose(memory.lower, [rule.lower for rule in plain], rtol=1e-9)
+    np.testing.assert_allclose(memory.worst, [rule.v for rule in plain], atol=1e-7)  # as exact as the root finder is
+
+
+def test_no_feasible_threshold_is_certified_in_every_loop_where_there_is_none() -> None:
+    run = fg.simulate(fg.load_task("mean-shift"), DoublyOptimistic(), rounds=1500, seeds=200)
+    assert set(np.unique(run.traces["infeasible"])) == {0.0, 1.0}
+    assert (run.traces["infeasible"][:, -1] == 1).all()
+    assert (run.traces["infeasible"][:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("task", ["interior", "german", "mve-s", "performative"])
+def test_it_is_never_certified_where_a_threshold_is_feasible(task: str) -> None:
+    """At most δ of 200 loops, as good as none."""
+    run = fg.simulate(fg.load_task(task), DoublyOptimistic(), rounds=800, seeds=200)
+    assert run.traces["infeasible"].mean() == 0
+
+
+@functools.cache
+def on_interior() -> fg.Run:
+    return fg.simulate(fg.load_task("interior"), DoublyOptimistic(), rounds=3000, seeds=20)
+
+
+def test_the_best_threshold_of_interior_is_found_and_kept() -> None:
+    run, best = on_interior(), fg.oracle(fg.load_task("interior")).best
+    summary = run.summary()
+    np.testing.assert_allclose(run.settled(), best.threshold, atol=1e-9)
+    assert summary["population_reward"].mean > best.reward - 0.002
+    assert summary["feasible"].mean > 0.97
+    assert summary["population_violation"].mean < 75  # the printed rule's is above 500
+
+
+def test_the_bounds_miss_and_the_best_is_excluded_in_at_most_delta_of_the_runs() -> None:
+    """On interior, where the state settles fast. Were the chance above δ, so few misses would be seen with 1e-4."""
+    runs, delta = 250, 0.05
+    missed, against = misses(fg.load_task("interior"), DoublyOptimistic(delta=delta), rounds=2000, seeds=runs)
+    assert missed * runs <= binom.ppf(1 - FALSE_ALARM, runs, delta)
+    assert against == 0.0
+
+
+def test_a_slow_state_makes_the_bounds_miss_and_bias_mends_it() -> None:
+    """The bias of performative's first visits is far larger than the bounds are wide."""
+    task = fg.load_task("performative")
+    assert misses(task, DoublyOptimistic(), rounds=400, seeds=40)[0] > 0.9
+    assert misses(task, DoublyOptimistic(bias=2.0), rounds=400, seeds=40)[0] == 0.0
+
+
+class Loans:
+    """A user's own reward: loans repaid a person, which lies in [0, 1]."""
+
+    def reward(self, counts: fg.Counts) -> Array:
+        return np.asarray(counts.cells[..., 1, 1].sum(axis=-1) / counts.total)
+
+
+class HalfAccepted:
+    """A user's own constraint: at most half are accepted."""
+
+    names: Sequence[str] = ("half",)
+
+    def residuals(self, counts: fg.Counts) -> Sequence[Array]:
+        return (counts.overall - 0.5,)
+
+
+def test_a_users_own_reward_and_constraint_are_judged_by_the_means_of_batches(
+    gaussian: fg.environments.GaussianScores,
+) -> None:
+    """The best is the lowest threshold that accepts at most half; the others are known to be worse or to break it."""
+    task = fg.Task(gaussian, fg.Problem(Loans(), [HalfAccepted()]), np.linspace(-1.5, 1.5, 7), "own")
+    best = fg.oracle(task).best
+    run = fg.simulate(task, DoublyOptimistic(), rounds=2000, seeds=10)
+    np.testing.assert_allclose(run.settled()[:, 0], best.threshold)
+    assert (run.thresholds[:, -200:, 0] == best.threshold).mean() > 0.95
+
+
+def test_constraints_with_and_without_bounds_of_their_own_go_together(
+    gaussian: fg.environments.GaussianScores,
+) -> None:
+    """The window alone would let the threshold be lower, half accepted alone higher."""
+    problem = fg.Problem(fg.Utility(0.1), [fg.DemographicParity(0.4), HalfAccepted(), fg.ServiceRate(0.3, 0.9)])
+    task = fg.Task(gaussian, problem, np.linspace(-1.5, 1.5, 13), "both")
+    run = fg.simulate(task, DoublyOptimistic(), rounds=2000, seeds=10)
+    assert run.settled()[:, 0].tolist() == [fg.oracle(task).best.threshold] * 10
+
+
+def test_without_constraints_the_best_reward_is_found(gaussian: fg.environments.GaussianScores) -> None:
+    task = fg.Task(gaussian, fg.Problem(fg.Utility(1.0)), np.linspace(-1.5, 1.5, 7), "free")
+    run = fg.simulate(task, DoublyOptimistic(), rounds=1500, seeds=5)
+    assert run.settled()[:, 0].tolist() == [fg.oracle(task).best.threshold] * 5
+    assert not run.traces["infeasible"].any()
+
+
+@pytest.mark.parametrize("name", ["label-delay", "many-groups", "drift", "strategic", "delayed-impact"])
+def test_it_runs_where_nothing_is_promised(name: str) -> None:
+    """Late labels, groups missing from batches, worlds that change: no bound is undefined."""
+    run = fg.simulate(fg.load_task(name), DoublyOptimistic(), rounds=700, seeds=3)
+    assert np.isfinite(run.settled()).all()
+
+
+def test_settings_of_problem_and_learner_may_differ_by_replicate(small_task: fg.Task) -> None:
+    """A sweep is one run, and each of its loops is what it would have been alone."""
+    problems = [fg.Problem(fg.Utility(1.5), [fg.DemographicParity(e), fg.ServiceRate(0.3, 0.9)]) for e in (0.01, 0.2)]
+    together = fg.Problem(fg.Utility([1.5, 1.5]), [fg.DemographicParity([0.01, 0.2]), fg.ServiceRate(0.3, 0.9)])
+    learner = DoublyOptimistic(delta=[0.05, 0.2], dwell=[4, 6], burn_in=[2, 1], bias=[0.0, 0.01])
+    both = fg.Task(small_task.environment, together, small_task.grid)
+    nature = np.random.default_rng(3)
+    batches = nature.multinomial(200, np.full(8, 1 / 8), size=(300, 2)).reshape(300, 2, 2, 2, 2)
+    memory = learner.start(both, 2)
+    for cells in batches:
+        learner.observe(memory, learner.propose(memory), together.reveal(cells))
+    for row, problem in enumerate(problems):
+        one = learner.rows(slice(row, row + 1))
+        alone = one.start(fg.Task(small_task.environment, problem, small_task.grid), 1)
+        for cells in batches:
+            one.observe(alone, one.propose(alone), problem.reveal(cells[row : row + 1]))
+        for name in ("upper", "lower", "worst", "visits", "arm", "infeasible"):
+            np.testing.assert_allclose(getattr(memory, name)[row], getattr(alone, name)[0], atol=1e-7)
+        np.testing.assert_array_equal(learner.recommend(memory)[row], one.recommend(alone)[0])
+
+
+def test_a_loaded_memory_recommends_the_same(small_task: fg.Task) -> None:
+    learner = DoublyOptimistic()
+    memory, nature = learner.start(small_task, 3), np.random.default_rng(0)
+    state = small_task.environment.start(3)
+    for _ in range(200):
+        policy = learner.propose(memory)
+        state, cells = small_task.environment.step(state, policy, 100, nature)
+        learner.observe(memory, policy, small_task.problem.reveal(cells))
+    loaded = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)), small_task)
+    np.testing.assert_array_equal(learner.recommend(loaded), learner.recommend(memory))
+
+
+def test_the_recommendation_is_the_least_violating_threshold_if_none_seems_feasible(small_task: fg.Task) -> None:
+    learner = DoublyOptimistic()
+    memory = learner.start(small_task, 1)
+    known: list[tuple[int, int]] = [(10, 90), (30, 90), (50, 90)]  # accepted of 100 in either group
+    for arm, accepted in enumerate(known):
+        memory.visits[0, arm], memory.people[0, arm], memory.accepted[0, arm] = 1, 100.0, accepted
+        memory.lower[0, arm] = -arm
+    assert learner.recommend(memory)[0].tolist() == [small_task.thresholds[2]] * 2
+    memory.accepted[0, 0], memory.accepted[0, 1] = (60, 60), (60, 70)  # both feasible; the first earns more for sure
+    assert learner.recommend(memory)[0].tolist() == [small_task.thresholds[0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"delta": 1.0}, r"DoublyOptimistic: delta must be in \(0, 1\), got 1.0"),
+        ({"dwell": 4, "burn_in": 4}, "dwell and burn_in must be whole numbers, burn_in below dwell, got 4 and 4"),
+        ({"dwell": 4.5}, "dwell and burn_in must be whole numbers"),
+        ({"bias": -1.0}, "DoublyOptimistic: bias must be a finite number of at least 0, got -1.0"),
+    ],
+)
+def test_bad_settings_get_one_sentence(settings: dict[str, float], sentence: str) -> None:
+    with pytest.raises(fg.InputError, match=sentence):
+        DoublyOptimistic(**settings)
+
+
+def test_signals_without_counts_are_refused_in_one_sentence(small_task: fg.Task) -> None:
+    learner = DoublyOptimistic(dwell=1, burn_in=0)
+    memory: OptimisticMemory = learner.start(small_task, 1)
+    with pytest.raises(fg.InputError, match=r"give it signals of Problem\.reveal, not of assess"):
+        learner.observe(memory, learner.propose(memory), small_task.problem.assess(np.ones((1, 2, 2, 2))))
+
+
+# What docs/theory.md proves, on interior.
+
+
+def visit_sums(start: float, rounds: int, loops: int = 400) -> tuple[Array, Array, Array]:
+    """Play every threshold of interior for `rounds` rounds, from the steady state of threshold `start`.
+
+    Returns the summed ζ = a − f q of the signals reward, overall and groups, and the summed q of the groups, each
+    (K, loops, …), and the signals' true values (K, 4).
+    """
+    task = fg.load_task("interior")
+    environment, grid = task.environment, task.thresholds
+    policy = np.repeat(np.tile(grid, loops)[:, None], 2, axis=1)
+    state = environment.steady_state(np.full((len(policy), 2), start))
+    shared = np.repeat(grid[:, None], 2, axis=1)
+    truth = fg.Counts(environment.probabilities(environment.steady_state(shared), shared))
+    true = np.column_stack((exact_sweep(task, grid).reward, truth.overall, truth.rates))
+    f, nature = np.tile(true, (loops, 1)), np.random.default_rng(8)
+    sums, weights = np.zeros((len(policy), 4)), np.zeros((len(policy), 2))
+    for _ in range(rounds):
+        state, cells = environment.step(state, policy, BATCH, nature)
+        counts = fg.Counts(cells)
+        numerators = (task.problem.assess(counts).reward, counts.overall, *(counts.accepted / BATCH).T)
+        people = counts.people / BATCH
+        sums += np.column_stack(numerators) - f * np.column_stack((np.ones((len(f), 2)), people))
+        weights += people
+    shape = (loops, len(grid), -1)
+    return sums.reshape(shape).swapaxes(0, 1), weights.reshape(shape).swapaxes(0, 1), true
+
+
+@pytest.mark.parametrize("start", [-2.0, 2.0], ids=["from accepting all", "from accepting nobody"])
+def test_the_expected_bias_of_a_visit_is_at_most_b(start: float) -> None:
+    """Lemma 2: its mean over 400 loops lies within B and 5 standard errors, and gets near enough for B to matter."""
+    known = constants(fg.load_task("interior"))
+    for rounds in (8, 64):
+        sums, _, _ = visit_sums(start, rounds)
+        mean, error = np.abs(sums.mean(axis=1)), sums.std(axis=1) / np.sqrt(sums.shape[1])
+        assert (mean <= known.bias + 5 * error).all()
+    assert (mean.max(axis=0) >= 0.1 * known.bias).all()
+
+
+def test_the_noise_of_a_visit_is_at_most_sigma() -> None:
+    """Lemma 2: the standard deviation of summed ζ is at most σ̄ √N, and not a small part of it."""
+    known = constants(fg.load_task("interior"))
+    sums, _, _ = visit_sums(0.0, 64)
+    spread = sums.std(axis=1) / 8.0
+    assert (spread <= 1.15 * known.noise).all()  # 400 loops: a standard error of 3.5%
+    assert (spread.max(axis=0) >= 0.4 * known.noise).all()
+
+
+@pytest.mark.parametrize("visits", [1, 3, 5])
+def test_the_average_of_a_visit_is_within_the_radius(visits: int) -> None:
+    """Lemma 3 for one visit, from the farthest state: in 41 × 400 visits the radius of all signals holds in ≥ 1 − δ."""
+    task, delta = fg.load_task("interior"), 0.05
+    known, rounds = constants(task), 4 * 2 ** (visits - 1)
+    sums, weights, _ = visit_sums(-2.0, rounds)
+    one = np.array(1.0)
+    radius = summed_radius(known, one, np.array(float(rounds)), log_term(one, len(task.thresholds), 4, delta))
+    assert ((np.abs(sums) <= radius).all(axis=2)).mean() >= 1 - delta
+    assert (weights >= 0.8 * known.shares[2:] * rounds).mean() >= 1 - delta
+
+
+def test_rounds_learnt_from_are_those_of_the_formula() -> None:
+    """N after V visits, against a count; the proof needs N at least a quarter of the next visit."""
+    for dwell, burn_in in ((4, 2), (8, 4), (5, 0)):
+        for visits in range(1, 12):
+            counted = sum(dwell * 2**v - burn_in for v in range(visits))
+            assert kept_rounds(np.array(float(visits)), dwell, burn_in) == counted >= dwell * 2**visits / 4
+
+
+def test_what_is_lost_lies_below_what_is_proved() -> None:
+    """On interior, for the rule as proved and as it is; the summed widths of its own bounds lie in between."""
+    task, rounds = fg.load_task("interior"), np.array([300.0, 1000.0, 3000.0])
+    for learner in (DoublyOptimistic(), Analysed()):
+        found = measure(task, learner, rounds, seeds=20)
+        assert (found.shortfall <= proved(task, learner, rounds)).all()
+        if type(learner) is DoublyOptimistic:
+            assert (found.shortfall <= found.certificate).all()
+            assert (found.certificate[:, -1] < 0.6 * proved(task, learner, rounds)[-1]).all()
+    assert (proved(task, DoublyOptimistic(), rounds) <= shortfalls(task).max() * rounds + 1e-9).all()
+
+
+def test_the_analysed_rule_never_misses() -> None:
+    assert misses(fg.load_task("interior"), Analysed(), rounds=1000, seeds=50) == (0.0, 0.0)
+
+
+def test_the_figure_of_the_proof_is_there_and_small() -> None:
+    assert 0 < FIGURE.stat().st_size < 120_000
+    assert "figures/theory.png" in (Path(FIGURE).parents[1] / "theory.md").read_text(encoding="utf-8")

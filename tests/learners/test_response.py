@@ -1,0 +1,99 @@
+"""The regression foretells steady states: exactly where the model is exact, and else with honest errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fairgate as fg
+from fairgate.learners.memory import Memory
+from fairgate.learners.response import RATES, ResponseMemory, absorb, blank, foresee, forget
+from fairgate.policy import Lottery
+
+Array = NDArray[np.float64]
+
+
+def coin(chance: float, replicates: int, groups: int) -> Lottery:
+    ends = np.array([-np.inf, np.inf])[:, None, None] * np.ones((1, replicates, groups))
+    return Lottery(ends, np.array([[chance], [1 - chance]]).repeat(replicates, axis=1))
+
+
+def remember(task: fg.Task, replicates: int) -> ResponseMemory:
+    groups = task.environment.group_count
+    common = Memory(np.random.default_rng(0), task.problem, task.thresholds, replicates, groups, 0)
+    return ResponseMemory(**vars(common), **blank(replicates, groups, len(task.thresholds)))  # type: ignore[arg-type]
+
+
+def listen(task: fg.Task, memory: ResponseMemory, rounds: int, rng: np.random.Generator | None) -> None:
+    """Play a swinging coin; without random numbers every batch is a million people exactly as expected."""
+    state = task.environment.start(memory.replicates)
+    for t in range(rounds):
+        policy = coin((0.9, 0.4)[t // 15 % 2], memory.replicates, memory.groups)
+        if rng is None:
+            cells: NDArray[Any] = task.environment.cells(state, policy, task.thresholds) * 1e6
+            state = task.environment.update(state, fg.Counts(cells.sum(axis=2)), np.full_like(state, np.nan))
+        else:
+            state, cells = task.environment.step(state, policy, 256, rng, task.thresholds)
+        seen = task.problem.reveal(cells, "C").seen
+        assert seen is not None
+        absorb(memory, seen)
+
+
+def truth(task: fg.Task) -> tuple[Array, Array]:
+    """Rates and accepted positives of every group at every threshold's steady state, (G, K)."""
+    shared = np.repeat(task.thresholds[:, None], task.environment.group_count, axis=1)
+    cells = task.environment.probabilities(task.environment.steady_state(shared), shared)
+    people = cells.sum(axis=(2, 3))
+    return fg.Counts(cells).rates.T, (cells[..., 1, 1] / people).T
+
+
+def test_mixed_pools_are_foretold_exactly_from_a_coin_alone(pools: fg.environments.ScorePools) -> None:
+    problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)])
+    task = fg.Task(pools, problem, np.linspace(-2, 2, 15), "pools")
+    memory = remember(task, 1)
+    listen(task, memory, 60, None)
+    forecast = foresee(memory, np.array([0]), benefit=0.0)
+    assert RATES[forecast.chosen] == [0.1]  # the rate of these pools
+    rates, positives = truth(task)
+    np.testing.assert_allclose(forecast.outlook.rates[0], rates, atol=1e-4)
+    # within a bin that the pools' border cuts, the share of positives depends on the state: near, not exact
+    np.testing.assert_allclose(forecast.outlook.positives[0], positives, atol=0.02)
+
+
+def test_normal_scores_are_foretold_nearly() -> None:
+    task = fg.load_task("interior")
+    memory = remember(task, 1)
+    listen(task, memory, 60, None)
+    outlook = foresee(memory, np.array([0]), benefit=0.0).outlook
+    rates, positives = truth(task)
+    np.testing.assert_allclose(outlook.rates[0], rates, atol=2e-3)
+    np.testing.assert_allclose(outlook.positives[0], positives, atol=2e-3)
+    everybody = task.environment.cells(task.environment.start(1), task.thresholds[[0]][:, None].repeat(2, axis=1))
+    assert abs(outlook.all_positives[0, 0].mean() - 2 * everybody[0, 0, 1].sum()) < 0.05
+
+
+def test_standard_errors_tell_how_far_off_forecasts_are() -> None:
+    """Over 200 loops, where the coin has been, the mean squared standardised error is near 1: within a factor of 2."""
+    task = fg.load_task("interior")
+    memory = remember(task, 200)
+    listen(task, memory, 120, np.random.default_rng(3))
+    outlook = foresee(memory, np.arange(200), benefit=0.0).outlook
+    rates, _ = truth(task)
+    inner = (rates > 0.35) & (rates < 0.95)
+    squared = (((outlook.rates - rates) / outlook.error) ** 2).mean(axis=0)[inner]
+    assert 0.5 < squared.min() < squared.max() < 2.0
+
+
+def test_forgetting_some_replicates_leaves_the_others_alone() -> None:
+    task = fg.load_task("interior")
+    memory = remember(task, 3)
+    listen(task, memory, 20, np.random.default_rng(0))
+    before = {name: np.copy(getattr(memory, name)) for name in blank(1, 2, 41)}
+    forget(memory, np.array([1]))
+    for name, start in blank(1, 2, 41).items():
+        axis = 1 if name in ("heard", "gram", "cross") else 0
+        now = getattr(memory, name)
+        np.testing.assert_array_equal(np.take(now, [1], axis=axis), start)
+        np.testing.assert_array_equal(np.take(now, [0, 2], axis=axis), np.take(before[name], [0, 2], axis=axis))
