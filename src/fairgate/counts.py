@@ -87,6 +87,15 @@ def across_groups(operation: np.ufunc, values: Cells) -> Array:
     return np.asarray(reduce(operation, (values[..., group] for group in range(values.shape[-1]))))
 
 
+def over_bins(cells: Cells) -> Cells:
+    """Sum cells (replicates, groups, bins, …) over their score bins: what ``sum(axis=2)`` does, several times as fast.
+
+    >>> over_bins(np.ones((1, 2, 5, 2, 2))).shape
+    (1, 2, 2, 2)
+    """
+    return np.asarray(np.einsum("rgb...->rg...", cells))
+
+
 def draw(probabilities: Array, people: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw the counts of a batch of `people` who are independent given the state.
 

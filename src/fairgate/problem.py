@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.constraints import Constraint
-from fairgate.counts import Counts, across_groups
+from fairgate.counts import Counts, across_groups, over_bins
 from fairgate.settings import (
     Array,
     Index,
@@ -157,9 +157,9 @@ class Problem(Settings):
         """
         cells = np.asarray(cells)
         binned = cells.ndim == 5
-        counts = Counts(cells.sum(axis=2) if binned else cells)
+        counts = Counts(over_bins(cells) if binned else cells)
         labels = cells[..., 1] if arrived is None else np.asarray(arrived)
-        known = labels.sum(axis=2) if binned else labels
+        known = over_bins(labels) if binned else labels
         signals = self.assess(counts)
         if arrived is not None:
             late = np.zeros_like(counts.cells)
@@ -171,7 +171,8 @@ class Problem(Settings):
             signals = signals._replace(residuals=np.where(np.array(hidden)[:, None], np.nan, signals.residuals))
         seen = Seen(counts.people, counts.accepted, known[..., 1], known[..., 0])
         if tier != "A":
-            seen = seen._replace(scores=cells.sum(axis=(3, 4)))
+            by_decision = cells[..., 0, :] + cells[..., 1, :]
+            seen = seen._replace(scores=by_decision[..., 0] + by_decision[..., 1])
         if tier in ("C", "D"):
             seen = seen._replace(labels=labels + cells[..., 0] if tier == "D" else labels)
         return signals._replace(seen=seen)

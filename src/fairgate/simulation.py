@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import Counts, draw
+from fairgate.counts import Counts, draw, over_bins
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.base import check_labels
@@ -124,8 +124,8 @@ def _block(
         cells = draw(probabilities, batch, rng)
         thresholds = policy.thresholds[0] if isinstance(policy, Lottery) else policy
         kept["thresholds"][t] = thresholds
-        kept["counts"][t] = cells if edges is None else cells.sum(axis=2)
-        kept["probabilities"][t] = probabilities if edges is None else probabilities.sum(axis=2)
+        kept["counts"][t] = cells if edges is None else over_bins(cells)
+        kept["probabilities"][t] = probabilities if edges is None else over_bins(probabilities)
         for name in traces:
             kept[name][t] = getattr(memory, name)
         arrived = None if awaited is None else awaited.arrive(cells[..., 1])

@@ -128,7 +128,7 @@ def test_targets_are_met_at_the_oracle_and_not_where_regret_or_residual_is_large
     assert found["certified"].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_without_a_feasible_threshold_a_certificate_and_the_least_violation_are_asked_for() -> None:
+def test_without_a_feasible_threshold_a_certificate_is_asked_for() -> None:
     task = fg.load_task("compas-strict")
     truth = truth_of(task, ROUNDS)
     least = fg.oracle(task).best.threshold
@@ -139,7 +139,7 @@ def test_without_a_feasible_threshold_a_certificate_and_the_least_violation_are_
     assert silent["shortfall"][1] == pytest.approx(silent["excess_violation"][1])
     assert silent["success"].tolist() == [0.0, 0.0]
     certified = replace(run, traces={"infeasible": np.ones((2, ROUNDS))})
-    assert measure(certified, truth)["success"].tolist() == [1.0, 0.0]
+    assert measure(certified, truth)["success"].tolist() == [1.0, 1.0]
     assert measure(certified, truth)["certified"].tolist() == [1.0, 1.0]
 
 
@@ -147,6 +147,14 @@ def test_a_trace_named_infeasible_is_a_certificate() -> None:
     task = fg.load_task("mve-s")
     run = fg.simulate(task, Sulking(), ROUNDS, SEEDS)
     assert measure(run, truth_of(task, ROUNDS))["certified"].tolist() == [1.0] * SEEDS
+
+
+def test_a_coin_that_meets_every_constraint_is_a_success_where_no_threshold_does() -> None:
+    task = fg.load_task("compas-strict")
+    run = fg.simulate(task, fg.SafeForecast(), 120, SEEDS)
+    found = measure(run, truth_of(task, 120), lottery=True)
+    assert found["feasible"].tolist() == found["success"].tolist() == [1.0] * SEEDS
+    assert found["final_residual"].min() > 0.01  # of the threshold it would recommend if it had to
 
 
 def test_lotteries_are_judged_by_the_population() -> None:

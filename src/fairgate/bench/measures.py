@@ -137,11 +137,9 @@ def measure(run: Run, truth: Truth, lottery: bool = False, judged: Judged | None
 
 def _final(run: Run, truth: Truth, lottery: bool, tail: slice, certified: Array) -> dict[str, Array]:
     """Judge what each replicate settled on, and whether that meets the targets."""
-    if lottery:
-        reward, residuals = run.population.reward, run.population.residuals
-        settled = Signals(reward[:, tail].mean(axis=1), residuals[..., tail].mean(axis=2))
-    else:
-        settled = truth.last.solve(run.settled(tail_of(run.rounds)))
+    lately = Signals(run.population.reward[:, tail].mean(axis=1), run.population.residuals[..., tail].mean(axis=2))
+    recommends = run.final is not None or not lottery
+    settled = truth.last.solve(run.settled(tail_of(run.rounds))) if recommends else lately
     end = _compare(settled, truth.last.reward, truth.last.least)
     residual = _largest(settled.residuals)
     found = {"final_regret": end.gap, "final_residual": residual, "final_excess": end.excess}
@@ -149,7 +147,7 @@ def _final(run: Run, truth: Truth, lottery: bool, tail: slice, certified: Array)
         if truth.last.feasible:
             met = (end.gap <= regret) & (residual <= most)
         else:
-            met = is_feasible(settled.residuals) | ((end.excess <= most) & (certified >= 0.5))
+            met = is_feasible(settled.residuals) | is_feasible(lately.residuals) | (certified >= 0.5)
         found[name] = met.astype(np.float64)
     return found
 

@@ -164,6 +164,7 @@ class SafeForecast(Learner[ForecastMemory]):
 
     memory_type: ClassVar[type[Memory]] = ForecastMemory
     tier: ClassVar[str] = "C"
+    lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "coin", "doubtful")
 
     def __post_init__(self) -> None:

@@ -1,0 +1,68 @@
+"""Draw the README's figure: the printed rule, the recommended learners and the oracle where they part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import fairgate as fg
+from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
+from fairgate.problem import is_feasible, violation
+
+FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "readme.png"
+TASK, ROUNDS, SEEDS, SMOOTH = "interior", 3000, 50, 25
+
+
+def main() -> None:
+    """Simulate and draw."""
+    task = fg.load_task(TASK)
+    truth = fg.oracle(task)
+    fine = fg.oracle(task).sweep
+    good = fine.thresholds[is_feasible(fine.residuals)]
+    learners = {
+        "OFS, as printed": fg.OFS(),
+        "SmoothOptimist (tier A)": fg.recommended(task, tier="A"),
+        "SafeForecast (tier C)": fg.recommended(task, tier="C"),
+    }
+    figure, axes = panels(1, 3, 7.6, 2.7)
+    places = np.arange(SMOOTH - 1, ROUNDS) + 1
+    half = 0.5 * (fine.thresholds[1] - fine.thresholds[0])
+    axes[0].axhspan(good[0] - half, good[-1] + half, color=SHADE, label="feasible in the long run")
+    axes[0].axhline(truth.best.threshold, color="black", lw=1, ls=":", label="oracle: best feasible fixed threshold")
+    axes[1].axhline(truth.best.reward, color="black", lw=1, ls=":")
+    for (name, learner), colour in zip(learners.items(), COLOURS, strict=False):
+        run = fg.simulate(task, learner, ROUNDS, SEEDS, seed=3)
+        played = np.where(np.isinf(run.thresholds[:, :, 0]), np.nan, run.thresholds[:, :, 0])
+        low, middle, high = (np.nanpercentile(played, q, axis=0) if np.isfinite(played).all() else _quantile(played, q)
+                             for q in (10, 50, 90))
+        axes[0].plot(np.arange(1, ROUNDS + 1), middle, color=colour, lw=1.2, label=name)
+        axes[0].fill_between(np.arange(1, ROUNDS + 1), low, high, color=colour, alpha=0.2, lw=0)
+        reward = run.population.reward.mean(axis=0)
+        axes[1].plot(places, np.convolve(reward, np.full(SMOOTH, 1 / SMOOTH), mode="valid"), color=colour, lw=1.2)
+        spent = violation(run.population.residuals).mean(axis=0).cumsum()
+        axes[2].plot(np.arange(1, ROUNDS + 1), spent, color=colour, lw=1.2)
+        print(f"{name}: tail reward {run.summary()['population_reward']}, violation {spent[-1]:.3f}")
+    print(f"oracle: {truth.best}")
+    for ax, title in zip(axes, ("threshold played", "exact reward per person", "exact violation, summed"), strict=True):
+        ax.set_title(title, fontsize=FONT + 1)
+        ax.set_xlabel("round", fontsize=FONT)
+        ax.set_xscale("log")
+        ax.set_xlim(10, ROUNDS)
+    axes[2].set_yscale("symlog", linthresh=1.0)
+    axes[2].set_ylim(0, None)
+    add_legend(figure, axes, 3)
+    FIGURE.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURE, dpi=130)
+
+
+def _quantile(values: np.ndarray, q: float) -> np.ndarray:
+    """Quantile over seeds of the rounds in which a threshold was played in most seeds, NaN in the others."""
+    found = np.full(values.shape[1], np.nan)
+    most = np.isfinite(values).mean(axis=0) > 0.5
+    found[most] = np.nanpercentile(values[:, most], q, axis=0)
+    return found
+
+
+if __name__ == "__main__":
+    main()
