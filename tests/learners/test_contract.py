@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,13 @@ def test_a_state_of_another_version_or_learner_is_refused(small_task: fg.Task) -
         learner.load({"version": 1}, small_task)
     with pytest.raises(fg.InputError, match="a task with another grid than 'compas'"):
         learner.load(saved, fg.load_task("compas"))
+
+
+def test_a_learner_without_constraints_survives_saving(small_task: fg.Task) -> None:
+    free = dataclasses.replace(small_task, problem=fg.Problem(fg.Utility(1.0)))
+    learner = fg.OFS()
+    saved = json.loads(json.dumps(learner.save(learner.start(free, 2, np.random.default_rng(0)))))
+    assert learner.load(saved, free).residuals.shape == (0, 2, 9)
 
 
 def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task) -> None:

@@ -53,7 +53,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.random.Generator):
         return {"generator": encode(value.bit_generator.state)}
     if isinstance(value, np.ndarray):
-        return {"array": encode(value.tolist()), "dtype": value.dtype.name}
+        plain = {"array": encode(value.tolist()), "dtype": value.dtype.name}
+        return plain if value.size else {**plain, "shape": list(value.shape)}  # empty lists tell no shape
     if isinstance(value, np.generic):
         return encode(value.item())
     if isinstance(value, dict):
@@ -77,8 +78,9 @@ def decode(value: Any) -> Any:
         return value
     if value.keys() == {"float"}:
         return float(value["float"])
-    if value.keys() == {"array", "dtype"}:
-        return np.array(decode(value["array"]), dtype=value["dtype"])
+    if value.keys() in ({"array", "dtype"}, {"array", "dtype", "shape"}):
+        array = np.array(decode(value["array"]), dtype=value["dtype"])
+        return array.reshape(value["shape"]) if "shape" in value else array
     if value.keys() == {"generator"}:
         state = decode(value["generator"])
         bits = getattr(np.random, state["bit_generator"])()
