@@ -17,7 +17,7 @@ NAME = 16
 """Characters of a learner's name on one line."""
 
 SEES = {
-    "A": "sees reward and residuals of what it plays",
+    "A": "sees the counts under what it plays",
     "B": "also sees scores",
     "C": "also sees labels of the accepted by score",
     "D": "also sees labels of the rejected",
