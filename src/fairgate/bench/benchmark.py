@@ -22,6 +22,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.experiments.jobs import Say, code_digest
 from fairgate.experiments.output import prepare_folder, write_text
 from fairgate.learners import LEARNERS, AnyLearner
+from fairgate.learners.registry import RECOMMENDED
 from fairgate.statistics import RESAMPLES, iqm
 from fairgate.tasks import Task, load_task, presets
 
@@ -152,7 +153,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
             "learners": {
                 name: {
                     "tier": outcome.tier,
-                    "recommended": bool(getattr(LEARNERS.get(name), "recommended", False)),
+                    "recommended": name in RECOMMENDED.values(),
                     "settings": {
                         task: matrix.outcomes[name, task].settings
                         for task in matrix.tasks

@@ -1,0 +1,36 @@
+"""Print the tables of docs/learners/index.md from the outcome of `fairgate bench`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Read bench.json of the folder given, and print Markdown."""
+    bench: dict[str, Any] = json.loads((Path(sys.argv[1]) / "bench.json").read_text(encoding="utf-8"))
+    outcomes = bench["results"]
+    shown = {"ofs": "success", "smooth-optimist": "success", "safe-forecast": "success_tight"}
+    print("| task | " + " | ".join(f"{name}: target, violation" for name in shown) + " |")
+    print("|---|" + "---|" * len(shown))
+    for task in bench["tasks"]:
+        cells = []
+        for name, target in shown.items():
+            found = outcomes[name][task]
+            cells.append(f"{found[target]['mean']:.0%}, {found['violation']['mean']:.2f}")
+        print(f"| {task} | " + " | ".join(cells) + " |")
+    for tier, rows in bench["leaderboard"].items():
+        print(f"\n**Tier {tier}**\n\n| learner | target met | shortfall a round | beats OFS | violation |\n|---|---|---|---|---|")
+        for row in rows:
+            short, better = row["shortfall"], row["better"]
+            chance = "–" if better is None or better["value"] is None else f"{better['value']:.2f}"
+            print(
+                f"| {row['learner']} | {row['success']:.0%} | {short['value']:.4f} ({short['low']:.4f} to "
+                f"{short['high']:.4f}) | {chance} | {row['violation']:.1f} |"
+            )
+
+
+if __name__ == "__main__":
+    main()
