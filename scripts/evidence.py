@@ -22,7 +22,8 @@ def main() -> None:
             cells.append(f"{found[target]['mean']:.0%}, {found['violation']['mean']:.2f}")
         print(f"| {task} | " + " | ".join(cells) + " |")
     for tier, rows in bench["leaderboard"].items():
-        print(f"\n**Tier {tier}**\n\n| learner | target met | shortfall a round | beats OFS | violation |\n|---|---|---|---|---|")
+        print(f"\n**Tier {tier}**\n")
+        print("| learner | target met | shortfall a round | beats OFS | violation |\n|---|---|---|---|---|")
         for row in rows:
             short, better = row["shortfall"], row["better"]
             chance = "–" if better is None or better["value"] is None else f"{better['value']:.2f}"

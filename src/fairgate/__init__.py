@@ -1,6 +1,7 @@
 """Choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
 
-from fairgate import environments, learners, plots
+from fairgate import advice, environments, learners, plots
+from fairgate.advice import from_frame
 from fairgate.constraints import (
     Budget,
     DemographicParity,
@@ -59,7 +60,9 @@ __all__ = [
     "Sweep",
     "Task",
     "Utility",
+    "advice",
     "environments",
+    "from_frame",
     "learners",
     "load_learner",
     "load_task",

@@ -1,4 +1,4 @@
-"""The command line: ``fairgate run``, ``fairgate bench``, ``fairgate reproduce``, ``fairgate list``."""
+"""The command line: ``fairgate run``, ``bench``, ``reproduce``, ``simulate``, ``init``, ``list``."""
 
 from __future__ import annotations
 
@@ -248,6 +248,71 @@ def bench(
         typer.echo(f"fairgate: {failure}", err=True)
     if found.matrix.failures:
         raise typer.Exit(1)
+
+
+@app.command(
+    epilog="Example: fairgate simulate applicants.csv --score risk_score --label repaid --group sex --cost 2 "
+    "--parity 0.05 --service 0.3:0.8"
+)
+def simulate(
+    file: Annotated[Path | None, typer.Argument(help="Table: .csv, .parquet, .arrow, .feather or .duckdb.")] = None,
+    query: Annotated[str | None, typer.Option(help="SQL for DuckDB, over files or a .duckdb file.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Policy file; options given here win.")] = None,
+    score: Annotated[str | None, typer.Option(help="Column a threshold is set on.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column with what came of the person; may be missing.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column with the person's group.")] = None,
+    positive: Annotated[str | None, typer.Option(help="Label that counts as 1.")] = None,
+    descending: Annotated[
+        bool | None, typer.Option("--descending/--ascending", help="Whether a higher score is worse.")
+    ] = None,
+    cost: Annotated[float | None, typer.Option(help="Cost of accepting somebody with label 0.")] = None,
+    parity: Annotated[float | None, typer.Option(help="Largest gap between the groups' acceptance rates.")] = None,
+    service: Annotated[str | None, typer.Option(help="Window of the acceptance rate, such as 0.3:0.8.")] = None,
+    feedback: Annotated[
+        str | None, typer.Option(help="Strengths of feedback, such as 0,0.5; advice is for the first.")
+    ] = None,
+    current: Annotated[float | None, typer.Option(help="Threshold in use when the table was made.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Independent loops a learner.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds a loop.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Root of all random numbers.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for report.json and thresholds.csv.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the threshold to use for your own applicants: findings, figures, loops and a recommendation."""
+    from fairgate.advice import advise
+    from fairgate.advice.config import parse_strengths, parse_window, put_together
+    from fairgate.advice.output import write
+    from fairgate.advice.terminal import show
+
+    given: dict[str, Any] = {
+        "file": file,
+        "query": query,
+        "score": score,
+        "label": label,
+        "group": group,
+        "positive": positive,
+    }
+    given |= {"descending": descending, "cost": cost, "parity": parity, "service": parse_window(service)}
+    given |= {"feedback": parse_strengths(feedback), "current": current, "seeds": seeds, "rounds": rounds}
+    chosen = put_together(config, {**given, "seed": seed, "out": out})
+    prepare_folder(chosen.out)
+    advice = advise(chosen.take_in(), chosen.aims, quiet=as_json)
+    document = write(advice, chosen.out, str(chosen.file or chosen.query))
+    if as_json:
+        typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        return
+    show(advice, Console())
+    Console().print(f"Written to {chosen.out}: report.json and thresholds.csv", highlight=False, soft_wrap=True)
+
+
+@app.command(epilog="Example: fairgate init credit && fairgate simulate --config credit/policy.toml")
+def init(folder: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path()) -> None:
+    """Write an example to begin with: a commented policy.toml and a small applicants.csv."""
+    from fairgate.advice.example import write_example
+
+    for path in write_example(folder):
+        typer.echo(f"Written {path}")
+    typer.echo(f"Next: fairgate simulate --config {folder / 'policy.toml'}")
 
 
 def _table1(numbers: dict[str, Any]) -> Table:

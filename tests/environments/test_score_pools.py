@@ -121,3 +121,41 @@ GOOD = {"scores": [0.0, 1.0, 2.0, 3.0], "labels": [0, 1, 0, 1], "groups": [0, 0,
 def test_bad_tables_get_one_sentence(changes: dict[str, object], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         ScorePools(**(GOOD | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("split", [0.1, 1 / 3, 0.5, 0.7])
+def test_whole_weights_do_what_repeating_people_does(pools: ScorePools, split: float) -> None:
+    people = np.stack((np.asarray(pools.scores), np.asarray(pools.labels), np.asarray(pools.groups)))
+    (scores, labels, groups), weights = np.unique(people, axis=1, return_counts=True)
+    assert weights.max() > 1
+    repeated = ScorePools(*people, split=split)
+    weighted = ScorePools(scores, labels, groups, split=split, weights=weights)
+    thresholds = np.random.default_rng(0).uniform(-2, 2, (50, 2))
+    state = np.random.default_rng(1).random((50, 2))
+    np.testing.assert_allclose(
+        weighted.probabilities(state, thresholds), repeated.probabilities(state, thresholds), atol=1e-12
+    )
+    np.testing.assert_allclose(weighted.steady_state(thresholds), repeated.steady_state(thresholds), atol=1e-12)
+    assert repr(weighted) == repr(repeated)
+    assert "weights" in weighted.describe()
+    assert "weights" not in repeated.describe()
+
+
+def test_weights_of_1_change_no_bit(pools: ScorePools) -> None:
+    weighted = ScorePools(pools.scores, pools.labels, pools.groups, split=0.4, weights=np.ones(300))
+    thresholds, state = np.array([[0.1, -0.3]]), np.array([[0.3, 0.8]])
+    assert (weighted.probabilities(state, thresholds) == pools.probabilities(state, thresholds)).all()
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ([1.0, 2.0], "weights must have one entry a person, 4, got 2"),
+        ([1.0, -1.0, 1.0, 1.0], "weights must be at least 0, got -1 at position 1"),
+        ([1.0, 1.0, 0.0, 0.0], "groups must be numbered 0…G−1 with nobody left out"),
+        ([1.0, float("nan"), 1.0, 1.0], "weights must be finite"),
+    ],
+)
+def test_bad_weights_get_one_sentence(weights: list[float], sentence: str) -> None:
+    with pytest.raises(fg.InputError, match=sentence):
+        ScorePools([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1], [0, 0, 1, 1], weights=weights)

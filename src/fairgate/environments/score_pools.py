@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +55,9 @@ class ScorePools(Environment):
         Weight of the high pool that nobody accepted and everybody accepted lead to; may vary by replicate.
     rate
         Share of the way to its target that a weight moves in a round; may vary by replicate.
+    weights
+        How many people each entry stands for, at least 0; 1 each if not given. Whole numbers do what repeating the
+        entry does.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class ScorePools(Environment):
     floor: Real = 0.1
     ceiling: Real = 0.9
     rate: PositiveShare = 0.1
+    weights: ArrayLike | None = None
     _distinct: Array = field(init=False, repr=False)
     _shares: Array = field(init=False, repr=False)
     _low: Array = field(init=False, repr=False)
@@ -87,15 +93,17 @@ class ScorePools(Environment):
         groups = as_codes("groups", self.groups, len(scores))
         if labels.max() > 1:
             raise InputError(f"ScorePools: labels must be 0 or 1, got {labels.max()}")
-        sizes = np.bincount(groups)
+        weights = np.ones(len(scores)) if self.weights is None else as_weights(self.weights, len(scores))
+        sizes = np.bincount(groups, weights)
         if (sizes == 0).any():
             raise InputError(f"ScorePools: groups must be numbered 0…G−1 with nobody left out, group sizes are {sizes}")
         if np.ndim(self.split) or not 0.0 < self.split < 1.0:
             raise InputError(f"ScorePools: split must be in (0, 1), got {self.split!r}")
 
         distinct = np.unique(scores)
-        high = pool_table(distinct, scores, labels, groups, self.split, upper=True)
-        low = pool_table(distinct, scores, labels, groups, self.split, upper=False)
+        cuts = [self._cut(scores[groups == group], weights[groups == group]) for group in range(len(sizes))]
+        high = pool_table(distinct, scores, labels, groups, weights, cuts, self.split, upper=True)
+        low = pool_table(distinct, scores, labels, groups, weights, cuts, self.split, upper=False)
         object.__setattr__(self, "_distinct", distinct)
         object.__setattr__(self, "_shares", sizes / sizes.sum())
         object.__setattr__(self, "_low", low)
@@ -107,15 +115,25 @@ class ScorePools(Environment):
             )
 
     def __repr__(self) -> str:
+        people = np.size(self.scores) if self.weights is None else round(float(np.sum(self.weights)))
         return (
-            f"ScorePools({np.size(self.scores)} people, {self.group_count} groups, split={self.split}, "
+            f"ScorePools({people} people, {self.group_count} groups, split={self.split}, "
             f"floor={self.floor}, ceiling={self.ceiling}, rate={self.rate})"
         )
+
+    def _cut(self, scores: Array, weights: Array) -> float:
+        """Return the `split` quantile of one group: its low pool has the scores up to it."""
+        return float(np.quantile(scores, self.split) if self.weights is None else quantile(scores, weights, self.split))
 
     @property
     def group_count(self) -> int:
         """Number of groups."""
         return len(self._shares)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings as plain data; weights only if there are any."""
+        found = super().describe()
+        return found if self.weights is not None else {key: found[key] for key in found if key != "weights"}
 
     @cached_property
     def _floor(self) -> Array:
@@ -203,26 +221,59 @@ def as_codes(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+def as_weights(values: ArrayLike, length: int) -> Array:
+    """Turn `values` into numbers of people, one an entry, or say what is wrong with them."""
+    array = as_floats("ScorePools: weights", values, ndim=1)
+    if len(array) != length:
+        raise InputError(f"ScorePools: weights must have one entry a person, {length}, got {len(array)}")
+    if (array < 0).any():
+        where = int(np.flatnonzero(array < 0)[0])
+        raise InputError(f"ScorePools: weights must be at least 0, got {array[where]:g} at position {where}")
+    return array
+
+
+def quantile(scores: Array, weights: Array, split: float) -> float:
+    """Return the score that parts entries as ``np.quantile`` parts them if each is repeated as its weight says.
+
+    >>> quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 2.0]), 0.5)
+    1.0
+    """
+    order = np.argsort(scores, kind="stable")
+    people = weights[order].cumsum()
+    place = np.searchsorted(people, split * (people[-1] - 1.0) + 1e-9 * people[-1], side="right")
+    return float(scores[order][min(place, len(scores) - 1)])
+
+
 def pool_table(
-    distinct: Array, scores: Array, labels: NDArray[np.int64], groups: NDArray[np.int64], split: float, *, upper: bool
+    distinct: Array,
+    scores: Array,
+    labels: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    weights: Array,
+    cuts: Sequence[float],
+    split: float,
+    *,
+    upper: bool,
 ) -> Array:
     """Tabulate P(group, label, decision) at every distinct score as threshold, if all came from their group's one pool.
 
     Shape (distinct scores + 1, groups, 2, 2); the last row is for thresholds above everybody.
     """
-    table = np.zeros((len(distinct) + 1, groups.max() + 1, 2, 2))
-    for group in range(groups.max() + 1):
-        cut = np.quantile(scores[groups == group], split)
+    table = np.zeros((len(distinct) + 1, len(cuts), 2, 2))
+    for group, cut in enumerate(cuts):
         pool = (groups == group) & ((scores > cut) if upper else (scores <= cut))
-        if not pool.any():
+        size = weights[pool].sum()
+        if size == 0.0:
             raise InputError(
                 f"ScorePools: nobody of group {group} scores above its split quantile {cut:g}, "
                 f"too many scores are tied there: choose a smaller split than {split:g} or finer scores"
             )
+        share = weights[groups == group].sum() / weights.sum() / size
         for label in (0, 1):
-            place = np.searchsorted(distinct, scores[pool & (labels == label)])
-            below = np.concatenate(([0], np.bincount(place, minlength=len(distinct)).cumsum()))
-            share = np.mean(groups == group) / pool.sum()
+            members = pool & (labels == label)
+            place = np.searchsorted(distinct, scores[members])
+            people = np.bincount(place, weights[members], minlength=len(distinct))
+            below = np.concatenate(([0.0], people.cumsum()))
             table[:, group, label, 0] = share * below
-            table[:, group, label, 1] = share * (len(place) - below)
+            table[:, group, label, 1] = share * (below[-1] - below)
     return table

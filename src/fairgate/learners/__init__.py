@@ -12,8 +12,11 @@ from fairgate.learners.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.explore_then_commit import ExploreThenCommit
 from fairgate.learners.fixed import Fixed
 from fairgate.learners.memory import Memory
+from fairgate.learners.mixture import Mixture
 from fairgate.learners.ofs import OFS
+from fairgate.learners.per_group import PerGroup
 from fairgate.learners.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.learners.plug_in import PlugIn
 from fairgate.learners.primal_dual import PrimalDual
 from fairgate.learners.random import Random
 from fairgate.learners.registry import LEARNERS, load_learner, recommended
@@ -38,7 +41,10 @@ __all__ = [
     "Fixed",
     "Learner",
     "Memory",
+    "Mixture",
+    "PerGroup",
     "PessimisticOptimistic",
+    "PlugIn",
     "PrimalDual",
     "Random",
     "SafeBayesian",

@@ -16,8 +16,11 @@ from fairgate.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.explore_then_commit import ExploreThenCommit
 from fairgate.learners.fixed import Fixed
+from fairgate.learners.mixture import Mixture
 from fairgate.learners.ofs import OFS
+from fairgate.learners.per_group import PerGroup
 from fairgate.learners.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.learners.plug_in import PlugIn
 from fairgate.learners.primal_dual import PrimalDual
 from fairgate.learners.random import Random
 from fairgate.learners.safe_forecast import SafeForecast
@@ -34,6 +37,9 @@ LEARNERS: dict[str, type[Learner[Any]]] = {
     "random": Random,
     "smooth-optimist": SmoothOptimist,
     "safe-forecast": SafeForecast,
+    "per-group": PerGroup,
+    "mixture": Mixture,
+    "plug-in": PlugIn,
     "two-point": TwoPoint,
     "pessimistic-optimistic": PessimisticOptimistic,
     "exp3-primal-dual": Exp3PrimalDual,
