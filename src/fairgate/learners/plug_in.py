@@ -1,0 +1,176 @@
+"""PlugIn: play what is best for the people who come at present, and forget those who came long ago."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.base import Learner
+from fairgate.learners.memory import Memory
+from fairgate.learners.outlook import Outlook
+from fairgate.learners.safe_forecast import allowed
+from fairgate.policy import Lottery
+from fairgate.problem import Signals
+from fairgate.settings import Array, NonNegative, PositiveShare, whole_number
+from fairgate.tasks import Task
+
+CERTAIN = 3.0
+"""Standard errors by which every threshold must seem infeasible before the learner says that none is feasible."""
+
+RENEW = 5
+"""Rounds after which margins are worked out anew: they change slowly, and cost most of the time."""
+
+
+@dataclass
+class PlugInMemory(Memory):
+    """What is known of people of late.
+
+    Attributes
+    ----------
+    scores
+        Discounted people by score bin, (R, G, K + 1).
+    labels
+        Discounted labels of the accepted by score bin, (R, G, K + 1, 2).
+    margin
+        Standard error of every threshold's largest residual, (K, R).
+    infeasible
+        Whether it is certain that no threshold is feasible at present, (R,).
+    """
+
+    scores: Array
+    labels: Array
+    margin: Array
+    infeasible: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PlugIn(Learner[PlugInMemory]):
+    r"""Play the threshold that is best for the people of late, and choose anew every round.
+
+    A batch shows the scores of everybody who came, so it tells how many any threshold would have accepted, not only
+    the one in play. With :math:`n_{gb}` people of group g in score bin b, discounted by a factor :math:`\gamma` a round
+    (`memory`), and :math:`q_{gb}` the share of positives among those accepted in the bin (discounted by
+    `label_memory`, one standard error added, 1 where nobody has been accepted), threshold i has
+
+    .. math:: \hat p_{gi} = \frac{\sum_{b \ge i} n_{gb}}{\sum_b n_{gb}}, \qquad
+              \hat q_{gi} = \frac{\sum_{b \ge i} n_{gb}\, q_{gb}}{\sum_b n_{gb}}, \qquad
+              \sigma_{gi} = \sqrt{\frac{\hat p_{gi} (1 - \hat p_{gi})}{(1 + \gamma) \sum_b n_{gb}}}.
+
+    The problem reads reward :math:`\hat r_i` and largest residual :math:`\hat g_i` off them, and :math:`\sigma_i` is
+    what the :math:`\sigma_{gi}` do to the latter. Played is the highest :math:`\hat r_i` with
+    :math:`\hat g_i + z \sigma_i \le 0`, z being `caution`; if there is none, the smallest
+    :math:`\hat g_i + z \sigma_i`.
+
+    For the first `opening` rounds everybody has the same chance of acceptance, which has no gap between groups and
+    shows labels of people of all scores.
+
+    It follows a world that changes by itself, and is late by about :math:`1 / (1 - \gamma)` rounds. It does not know
+    that people answer to it: it ends where the threshold is best for the people it brings about (*stable*), not where
+    people and threshold are best together. If :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for
+    the people of late, and the trace ``infeasible`` says so.
+
+    Parameters
+    ----------
+    memory
+        What a round leaves of the weight of earlier scores, :math:`\gamma`.
+    label_memory
+        The same for labels: who repays at a given score changes less quickly than who comes.
+    caution
+        Standard errors z by which a threshold must seem feasible.
+    opening
+        Rounds of the coin.
+
+    Examples
+    --------
+    The best threshold swings between 0.3 and -0.2 here.
+
+    >>> import fairgate as fg
+    >>> task = fg.load_task("drift")
+    >>> run = fg.simulate(task, fg.learners.PlugIn(), rounds=1200, seeds=3)
+    >>> run.thresholds[:, 375, 0].round(1), run.thresholds[:, 1125, 0].round(1)
+    (array([0.4, 0.4, 0.4]), array([-0.2, -0.2, -0.2]))
+
+    References
+    ----------
+    .. [1] Garivier, Moulines, "On upper-confidence bound policies for switching bandit problems", ALT 2011.
+    .. [2] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
+    """
+
+    memory: PositiveShare = 0.97
+    label_memory: PositiveShare = 0.999
+    caution: NonNegative = 1.0
+    opening: int = 20
+
+    memory_type: ClassVar[type[Memory]] = PlugInMemory
+    tier: ClassVar[str] = "C"
+    lottery: ClassVar[bool] = True
+    traces: ClassVar[tuple[str, ...]] = ("infeasible",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "opening", whole_number("PlugIn: opening", int(self.opening), 1))
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> PlugInMemory:
+        """Start having seen nobody."""
+        replicates, arms = common["replicates"], len(task.thresholds)
+        shape = (replicates, common["groups"], arms + 1)
+        return PlugInMemory(
+            **common,
+            scores=np.zeros(shape),
+            labels=np.zeros((*shape, 2)),
+            margin=np.zeros((arms, replicates)),
+            infeasible=np.zeros(replicates, dtype=bool),
+        )
+
+    def propose(self, memory: PlugInMemory) -> Array | Lottery:  # type: ignore[override]
+        """Return the threshold that is best for the people of late; at the beginning, the coin."""
+        if memory.rounds >= self.opening:
+            return super().propose(memory)
+        ends = np.array([-np.inf, np.inf])[:, None, None]
+        chance = np.full(memory.replicates, np.mean(allowed(memory.problem, memory.groups)))
+        return Lottery(np.broadcast_to(ends, (2, memory.replicates, memory.groups)), np.stack((chance, 1.0 - chance)))
+
+    def choose(self, memory: PlugInMemory) -> Array:
+        """Pick the best threshold that is feasible by a margin, else the one nearest to it."""
+        outlook = self.outlook(memory)
+        if (memory.rounds - self.opening) % RENEW == 0:
+            worth = outlook.worth(memory.problem)
+            reward, residual, memory.margin = worth.reward, worth.residual, worth.residual_error
+        else:
+            signals = memory.problem.assess(outlook.cells())
+            reward, residual = signals.reward, signals.residuals.max(axis=0, initial=-1.0)
+        upper = residual + np.asarray(self.caution) * memory.margin
+        feasible = upper <= 0.0
+        best = np.where(feasible, reward, -np.inf).argmax(axis=0)
+        memory.infeasible = (residual - CERTAIN * memory.margin).min(axis=0) > 0.0
+        return np.asarray(memory.grid[np.where(feasible.any(axis=0), best, upper.argmin(axis=0))])
+
+    def learn(self, memory: PlugInMemory, thresholds: Array, signals: Signals) -> None:
+        """Discount what is known and add the batch."""
+        seen = signals.seen
+        assert seen is not None
+        assert seen.scores is not None
+        assert seen.labels is not None
+        memory.scores *= np.asarray(self.memory)[..., None, None]
+        memory.scores += seen.scores
+        memory.labels *= np.asarray(self.label_memory)[..., None, None, None]
+        memory.labels += seen.labels
+
+    def outlook(self, memory: PlugInMemory) -> Outlook:
+        """Return what every threshold would do to the people of late."""
+        people = np.maximum(memory.scores.sum(axis=-1), 1e-9)
+        known = memory.labels.sum(axis=-1) + 1.0
+        share = (memory.labels[..., 1] + 0.5) / known
+        doubt = np.sqrt(np.maximum(share * (1.0 - share), 0.25 / known) / known)
+        good = np.where(known > 1.0, np.minimum(share + doubt, 1.0), 1.0)
+        mass = memory.scores / people[..., None]
+        rates, positives = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (mass, mass * good))
+        weight = people[..., None] * (1.0 + np.asarray(self.memory)[..., None, None]) + 1.0
+        error = np.sqrt(np.maximum(rates * (1.0 - rates), 1.0 / weight) / weight)[..., 1:]
+        everybody = np.broadcast_to(positives[..., :1], error.shape)
+        shares = people / people.sum(axis=1, keepdims=True)
+        return Outlook(shares, rates[..., 1:], positives[..., 1:], everybody, error, np.zeros_like(error))
