@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: reproduce test lint benchmark lock clean
+.PHONY: reproduce test lint docs benchmark lock clean
 
 reproduce: $(READY)
 	@echo "== Reproducing the paper (results/)"
@@ -22,6 +22,10 @@ lint: $(READY)
 	$(BIN)/mypy
 	@echo "== 3/4 import-linter"
 	$(BIN)/lint-imports --no-cache
+
+docs: $(READY)
+	@echo "== Documentation (site/index.html)"
+	$(BIN)/python -W error -m zensical build --clean --strict
 
 benchmark: $(READY)
 	@echo "== Benchmark"
@@ -43,4 +47,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock results
+	rm -rf $(VENV) $(VENV)-lock results site .cache
