@@ -34,8 +34,10 @@ def main() -> None:
     for (name, learner), colour in zip(learners.items(), COLOURS, strict=False):
         run = fg.simulate(task, learner, ROUNDS, SEEDS, seed=3)
         played = np.where(np.isinf(run.thresholds[:, :, 0]), np.nan, run.thresholds[:, :, 0])
-        low, middle, high = (np.nanpercentile(played, q, axis=0) if np.isfinite(played).all() else _quantile(played, q)
-                             for q in (10, 50, 90))
+        low, middle, high = (
+            np.nanpercentile(played, q, axis=0) if np.isfinite(played).all() else _quantile(played, q)
+            for q in (10, 50, 90)
+        )
         axes[0].plot(np.arange(1, ROUNDS + 1), middle, color=colour, lw=1.2, label=name)
         axes[0].fill_between(np.arange(1, ROUNDS + 1), low, high, color=colour, alpha=0.2, lw=0)
         reward = run.population.reward.mean(axis=0)

@@ -140,3 +140,24 @@ def test_per_group_thresholds_are_played_as_such(small_task: fg.Task) -> None:
 def test_bad_arguments_get_one_sentence(small_task: fg.Task, arguments: dict[str, object], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         fg.simulate(small_task, **({"learner": fg.OFS(), "rounds": 5} | arguments))  # type: ignore[arg-type]
+
+
+def test_the_weights_of_a_lottery_may_sum_to_one_but_for_rounding() -> None:
+    """Ten weights of 0.1 add up to a little more or less than 1, and nobody is accepted with more than certainty."""
+    task = fg.load_task("interior")
+
+    class Tenths:
+        tier = "C"
+
+        def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
+            return replicates
+
+        def propose(self, memory: int) -> fg.Lottery:
+            weights = np.array([0.1] * 8 + [0.2 - 1e-17, 1e-17 + 1e-16])
+            return fg.Lottery(np.full((10, memory, 2), -np.inf), np.repeat(weights[:, None], memory, axis=1))
+
+        def observe(self, memory: int, thresholds: NDArray[np.float64], signals: fg.Signals) -> None:
+            pass
+
+    run = fg.simulate(task, Tenths(), rounds=20, seeds=3)
+    np.testing.assert_allclose(fg.Counts(run.probabilities).overall, 1.0)

@@ -40,7 +40,8 @@ def accepted_share(policy: Array | Lottery, edges: Array) -> Array:
     if not isinstance(policy, Lottery):
         return (lowest >= np.asarray(policy)[..., None]).astype(np.float64)
     accepts = lowest >= policy.thresholds[..., None]
-    return np.asarray((policy.weights[:, :, None, None] * accepts).sum(axis=0))
+    share = (policy.weights[:, :, None, None] * accepts).sum(axis=0)
+    return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
 
 
 def published(policy: Array | Lottery) -> Array:
