@@ -128,7 +128,7 @@ def test_whole_weights_do_what_repeating_people_does(pools: ScorePools, split: f
     people = np.stack((np.asarray(pools.scores), np.asarray(pools.labels), np.asarray(pools.groups)))
     (scores, labels, groups), weights = np.unique(people, axis=1, return_counts=True)
     assert weights.max() > 1
-    repeated = ScorePools(*people, split=split)
+    repeated = ScorePools(people[0], people[1], people[2], split=split)
     weighted = ScorePools(scores, labels, groups, split=split, weights=weights)
     thresholds = np.random.default_rng(0).uniform(-2, 2, (50, 2))
     state = np.random.default_rng(1).random((50, 2))

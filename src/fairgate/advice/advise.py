@@ -1,0 +1,123 @@
+"""advise: from applicants and aims to findings, figures, loops and a recommendation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairgate.advice.aims import Aims
+from fairgate.advice.applicants import Applicants
+from fairgate.advice.choice import choose
+from fairgate.advice.findings import Finding, inspect
+from fairgate.advice.frames import to_frame
+from fairgate.advice.loop import Outcome, run_loops, steps
+from fairgate.advice.recommendation import Recommendation, recommend
+from fairgate.advice.steady import Feedback, Steady, settle
+from fairgate.advice.today import Today, look
+from fairgate.progress import progress
+
+CANDIDATES = 512
+"""Most thresholds that are candidates for a recommendation, at even shares of people."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice:
+    """Everything found out about a table.
+
+    Attributes
+    ----------
+    applicants, aims
+        The table, reduced to counts, and what is wanted.
+    findings
+        What should make its owner think.
+    today
+        Figures of every threshold for the people as they are.
+    candidates
+        The table with at most 512 bins, whose cuts are the thresholds of `steady` and `recommendation`.
+    steady
+        The best threshold in the long run under every strength of feedback.
+    loops
+        How learners and kept thresholds fare, by strength of feedback.
+    recommendation
+        What to do.
+    """
+
+    applicants: Applicants
+    aims: Aims
+    findings: list[Finding]
+    today: Today
+    candidates: Applicants
+    steady: list[Steady]
+    loops: dict[float, list[Outcome]]
+    recommendation: Recommendation
+
+    def thresholds(self) -> dict[str, Any]:
+        """Return the figures of every threshold as columns, those of ``thresholds.csv``."""
+        today, groups = self.today, self.applicants.groups
+        known = today.known
+        columns: dict[str, Any] = {"threshold": today.thresholds}
+        columns |= {f"acceptance{end}": getattr(today, f"acceptance{end}") for end in ("", "_low", "_high")}
+        for place, name in enumerate(groups):
+            for end in ("", "_low", "_high"):
+                columns[f"acceptance{end} {name}"] = getattr(today, f"rates{end}")[place]
+        columns |= {f"gap{end}": getattr(today, f"gap{end}") for end in ("", "_low", "_high")}
+        for end in ("", "_low", "_high"):
+            columns[f"reward{end}"] = np.where(known, getattr(today, f"reward{end}"), np.nan)
+        columns |= {"reward_if_missing_0": today.worst, "reward_if_missing_1": today.best}
+        for name, residual in zip(self.aims.problem.names, today.residuals, strict=True):
+            columns[f"residual {name}"] = residual
+        return columns | {"known": known, "feasible": today.feasible}
+
+    def thresholds_frame(self, like: Any) -> Any:
+        """Return the figures of every threshold as the same kind of table as `like`: pandas, polars or pyarrow."""
+        return to_frame({name: values.tolist() for name, values in self.thresholds().items()}, like)
+
+
+def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = True) -> Advice:
+    """Find the threshold to use for these people, and all there is to know about it.
+
+    Parameters
+    ----------
+    applicants
+        From :func:`fairgate.from_frame` or :func:`fairgate.advice.from_file`.
+    aims
+        What is wanted and required.
+    quiet
+        Whether to keep progress to oneself.
+
+    Examples
+    --------
+    >>> from fairgate.advice import from_frame
+    >>> from fairgate.advice.example import example_table
+    >>> people = from_frame(example_table(), score="risk_score", label="repaid", group="sex", positive="yes")
+    >>> advice = advise(people, Aims(cost=2.0, parity=0.10, service=(0.3, 0.8), seeds=2, rounds=100))
+    >>> advice.recommendation.status, advice.recommendation.rule
+    ('sure', 'risk_score ≥ 0.559')
+    """
+    aims = Aims() if aims is None else aims
+    findings = inspect(applicants, aims)
+    today = look(applicants, aims)
+    candidates = applicants.coarsened(CANDIDATES)
+    coarse = look(candidates, aims)
+    plain = choose(candidates, aims.problem, Feedback(0.0, 0.0), aims.seed)
+    balance = balance_of(candidates, aims, plain.unguarded)
+    strengths = [Feedback(strength, balance) for strength in aims.feedback]
+    steady = [settle(candidates, aims.problem, each) for each in strengths]
+    choice = plain if aims.feedback[0] == 0.0 else choose(candidates, aims.problem, strengths[0], aims.seed)
+    recommendation = recommend(candidates, aims, coarse, choice, steady, strengths[0])
+    loops = {}
+    with progress(len(strengths) * steps(aims), quiet=quiet) as begin:
+        for each in strengths:
+            loops[each.strength] = run_loops(candidates, aims, each, plain.unguarded, choice.cut, begin)
+    return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation)
+
+
+def balance_of(applicants: Applicants, aims: Aims, best: int) -> float:
+    """Return the acceptance rate people are used to: at the threshold in use, else at the best of today."""
+    accepted = applicants.above.sum(axis=(0, 2)) / applicants.people
+    if aims.current is None:
+        return float(accepted[best])
+    place = int(np.searchsorted(applicants.cuts, applicants.hidden(aims.current)))
+    return float(accepted[place]) if place < len(accepted) else 0.0

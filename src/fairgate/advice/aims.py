@@ -1,0 +1,117 @@
+"""Aims: what the user wants of a threshold, and how closely to look."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from fairgate.constraints import Constraint, DemographicParity, ServiceRate
+from fairgate.errors import InputError
+from fairgate.problem import Problem, Utility
+from fairgate.settings import whole_number
+
+STRENGTHS = (0.0, 0.25, 0.5, 0.8)
+"""Strengths of feedback looked at: none, weak, medium and strong, the last being the paper's."""
+
+
+@dataclass(frozen=True)
+class Aims:
+    """What is wanted and required, and how long to look.
+
+    Parameters
+    ----------
+    cost
+        Cost of accepting somebody whose label is 0, a good acceptance being worth 1.
+    parity
+        Largest gap allowed between the groups' acceptance rates; no such constraint if not given.
+    service
+        Lowest and highest share of everybody that may be accepted; no such constraint if not given.
+    feedback
+        Strengths of feedback to look at, each in [0, 1). The recommendation is made for the first.
+    current
+        Threshold in use when the table was made. People are supposed to be in balance with it; if it is not given,
+        with the best threshold of today.
+    seeds, rounds, seed
+        Loops, their length, and the root of all random numbers.
+
+    Examples
+    --------
+    >>> Aims(cost=2.0, parity=0.05, service=(0.3, 0.8)).problem.names
+    ('parity', 'service-low', 'service-high')
+    """
+
+    cost: float = 1.0
+    parity: float | None = None
+    service: tuple[float, float] | None = None
+    feedback: tuple[float, ...] = STRENGTHS
+    current: float | None = None
+    seeds: int = 20
+    rounds: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        keep = object.__setattr__
+        keep(self, "cost", _number("cost", self.cost, 0.0, math.inf))
+        if self.parity is not None:
+            keep(self, "parity", _number("parity", self.parity, 0.0, 1.0))
+        if self.service is not None:
+            if not isinstance(self.service, Sequence) or isinstance(self.service, str) or len(self.service) != 2:
+                raise InputError(f"service must be a lowest and a highest share, as in 0.3:0.8, got {self.service!r}")
+            low, high = (_number("service", end, 0.0, 1.0) for end in self.service)
+            if low >= high:
+                raise InputError(f"service must have its lowest share below its highest, got {low:g}:{high:g}")
+            keep(self, "service", (low, high))
+        if not isinstance(self.feedback, Sequence) or isinstance(self.feedback, str) or not self.feedback:
+            raise InputError(f"feedback must be one or more strengths in [0, 1), got {self.feedback!r}")
+        strengths = tuple(_number("feedback", each, 0.0, 1.0) for each in self.feedback)
+        if 1.0 in strengths:
+            raise InputError("feedback must be strengths in [0, 1), got 1")
+        keep(self, "feedback", tuple(dict.fromkeys(strengths)))
+        if self.current is not None:
+            keep(self, "current", _number("current", self.current, -math.inf, math.inf))
+        whole_number("seeds", self.seeds, 1)
+        whole_number("rounds", self.rounds, 5)
+        whole_number("seed", self.seed, 0)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The utility and the constraints."""
+        constraints: list[Constraint] = []
+        if self.parity is not None:
+            constraints.append(DemographicParity(self.parity))
+        if self.service is not None:
+            constraints.append(ServiceRate(*self.service))
+        return Problem(Utility(self.cost), constraints)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the aims as plain data."""
+        return asdict(self)
+
+
+def strength_name(strength: float) -> str:
+    """Return a word for a strength of feedback.
+
+    >>> [strength_name(each) for each in STRENGTHS]
+    ['none', 'weak', 'medium', 'strong']
+    """
+    return "none" if strength == 0.0 else "weak" if strength < 0.35 else "medium" if strength < 0.65 else "strong"
+
+
+def _number(name: str, value: object, low: float, high: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputError(f"{name} must be a number, got {value!r}")
+    number = float(value)
+    if not (math.isfinite(number) and low <= number <= high):
+        within = (
+            "a finite number"
+            if math.isinf(low)
+            else f"at least {low:g}"
+            if math.isinf(high)
+            else f"in [{low:g}, {high:g}]"
+        )
+        raise InputError(f"{name} must be {within}, got {number:g}")
+    return number

@@ -1,0 +1,124 @@
+"""Applicants: a table of people reduced to counts by group, score bin and label, which is all the advice is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.settings import Array
+
+
+class Columns(NamedTuple):
+    """Names of the columns that hold score, label and group."""
+
+    score: str
+    label: str
+    group: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Applicants:
+    """People counted by group × score bin × label.
+
+    Attributes
+    ----------
+    groups
+        Names of the groups.
+    cuts
+        Lowest score of each bin, (B,), increasing: the thresholds one can choose. Higher is better; where the table has
+        it the other way round (`descending`), scores are negated here and only here.
+    means
+        Mean score of each bin, (B,).
+    counts
+        People by group, bin and label (0, 1, missing), (G, B, 3).
+    columns
+        Where they come from.
+    rows
+        Rows of the table, those dropped included.
+    dropped
+        Rows left out, by reason.
+    meanings
+        What each label of the table was taken for, 0 or 1.
+    descending
+        Whether a higher score is worse in the table.
+    exact
+        Whether every distinct score is a bin of its own.
+    """
+
+    groups: tuple[str, ...]
+    cuts: Array
+    means: Array
+    counts: NDArray[np.int64]
+    columns: Columns
+    rows: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    meanings: Mapping[str, int] = field(default_factory=dict)
+    descending: bool = False
+    exact: bool = True
+
+    def __repr__(self) -> str:
+        size = f"{self.people} people, {len(self.groups)} groups, {len(self.cuts)} thresholds"
+        return f"Applicants({size}, {self.missing} labels missing)"
+
+    @cached_property
+    def people(self) -> int:
+        """Number of people, those dropped not included."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def missing(self) -> int:
+        """Number of people without a label."""
+        return int(self.counts[..., 2].sum())
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """People of each group, (G,)."""
+        return np.asarray(self.counts.sum(axis=(1, 2)))
+
+    @cached_property
+    def above(self) -> NDArray[np.int64]:
+        """People at or above each cut, (G, B, 3)."""
+        return tail(self.counts)
+
+    @property
+    def sign(self) -> str:
+        """How a score compares with the threshold if the person is accepted."""
+        return "≤" if self.descending else "≥"
+
+    def shown(self, scores: Any) -> Any:
+        """Return scores, or thresholds, as they read in the table."""
+        return 0.0 - scores if self.descending else scores  # no negative zero
+
+    def hidden(self, threshold: float) -> float:
+        """Return a threshold of the table as it reads here, where higher is better."""
+        return 0.0 - threshold if self.descending else threshold
+
+    def coarsened(self, bins: int) -> Applicants:
+        """Join neighbouring bins until there are at most `bins`, of about as many people each."""
+        if len(self.cuts) <= bins:
+            return self
+        each = self.counts.sum(axis=(0, 2))
+        place = (each.cumsum() - each) * bins // self.people
+        starts = np.flatnonzero(np.diff(place, prepend=-1))
+        people = np.add.reduceat(each, starts)
+        return replace(
+            self,
+            cuts=self.cuts[starts],
+            means=np.add.reduceat(self.means * each, starts) / people,
+            counts=np.add.reduceat(self.counts, starts, axis=1),
+            exact=False,
+        )
+
+
+def tail(counts: NDArray[Any], axis: int = 1) -> NDArray[Any]:
+    """Sum over each place and all after it.
+
+    >>> tail(np.array([[1, 2, 3]]))
+    array([[6, 5, 3]])
+    """
+    return np.flip(np.flip(counts, axis).cumsum(axis), axis)

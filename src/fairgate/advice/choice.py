@@ -1,0 +1,168 @@
+"""Choice: the best threshold that keeps a distance from every constraint, and how it fares in resampled tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.advice.applicants import Applicants
+from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.advice.steady import Feedback, steady_cells
+from fairgate.counts import Counts
+from fairgate.problem import ROUNDING, Problem, violation
+from fairgate.settings import Array
+
+CAUTION = 2.0
+"""Standard errors by which a threshold must keep every constraint to be recommended as feasible."""
+
+RESAMPLES = 200
+"""Tables drawn anew from the counts."""
+
+AT_ONCE = 150_000
+"""Numbers resampled at a time, so that memory stays small."""
+
+SURE, UNSURE, NONE = "sure", "unsure", "none"
+"""A threshold keeps every constraint by a distance; only on these very people; or none does at all."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    """A threshold chosen from a table, and the evidence for it.
+
+    Attributes
+    ----------
+    cut
+        Number of the chosen threshold.
+    status
+        "sure", "unsure" or "none".
+    reward, gap, acceptance
+        Steady-state figures of every threshold, (K,).
+    rates
+        Acceptance rate of each group, (K, G).
+    residuals
+        By constraint, (J, K).
+    reward_error, gap_error, residual_errors
+        Root mean squared deviation of resampled figures from these, (K,), (K,) and (J, K). Near a gap of 0, where the
+        gap of a resample can only be larger, it is the error of the signed difference.
+    known
+        Thresholds whose reward the labels tell, (K,).
+    unguarded
+        Number of the best feasible threshold without any distance, or of the nearest if none is feasible.
+    holds
+        Share of resamples in which the chosen threshold meets every constraint.
+    same
+        Share of resamples in which the threshold chosen is this one, but for `step` of the people.
+    possible
+        Share of resamples in which some threshold meets every constraint.
+    """
+
+    cut: int
+    status: str
+    reward: Array
+    gap: Array
+    acceptance: Array
+    rates: Array
+    residuals: Array
+    reward_error: Array
+    gap_error: Array
+    residual_errors: Array
+    known: NDArray[np.bool_]
+    unguarded: int
+    holds: float
+    same: float
+    possible: float
+
+    @property
+    def price(self) -> float:
+        """Reward given up for keeping a distance from the constraints."""
+        return max(float(self.reward[self.unguarded] - self.reward[self.cut]), 0.0)
+
+
+STEP = 1.0 / 40.0
+"""Share of the people by which two thresholds may differ and count as the same."""
+
+
+def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: int = 0) -> Choice:
+    r"""Choose a threshold for the steady state under `feedback`.
+
+    With residuals :math:`g_j` and their errors :math:`s_j` from resampling the table, the highest reward among
+
+    .. math:: g_j(\theta) + 2 s_j(\theta) \le 0 \quad \text{for all } j
+
+    is chosen. If there is no such threshold but some are feasible on the table, the one that is so by the most standard
+    errors is; if none is feasible, the one that violates least.
+
+    A distance of two standard errors costs reward only where a constraint is what keeps reward down, and then about
+    twice the standard error times the slope of reward against that residual.
+    """
+    model = LabelModel.of(applicants)
+    known = model.unknown(applicants) <= UNKNOWN
+    observed = Counts(steady_cells(model.fill(applicants.counts), feedback))
+    signals = problem.assess(observed)
+    rng = np.random.default_rng([seed, 1])
+    flat = applicants.counts.reshape(-1) / applicants.people
+    rewards, residuals, gaps = [], [], []
+    most = max(1, AT_ONCE // flat.size)
+    for start in range(0, RESAMPLES, most):
+        drawn = rng.multinomial(applicants.people, flat, size=min(most, RESAMPLES - start))
+        counts = Counts(steady_cells(model.fill(drawn.reshape(-1, *applicants.counts.shape)), feedback))
+        found = problem.assess(counts)
+        rewards.append(found.reward)
+        residuals.append(found.residuals)
+        gaps.append(counts.gap)
+    reward, residual = np.concatenate(rewards), np.concatenate(residuals, axis=1)  # (R, K) and (J, R, K)
+    errors = _deviation(residual, signals.residuals[:, None])
+    cut, status = pick(signals.reward[None], signals.residuals[:, None], errors, known)
+    chosen, _ = pick(reward, residual, errors, known)
+    unguarded, _ = pick(signals.reward[None], signals.residuals[:, None], np.zeros_like(errors), known)
+    fine = residual.max(axis=0, initial=-np.inf) <= ROUNDING
+    acceptance = observed.overall
+    return Choice(
+        cut=int(cut[0]),
+        status=str(status[0]),
+        reward=signals.reward,
+        gap=observed.gap,
+        acceptance=acceptance,
+        rates=observed.rates,
+        residuals=signals.residuals,
+        reward_error=_deviation(reward, signals.reward),
+        gap_error=_deviation(np.concatenate(gaps), observed.gap),
+        residual_errors=errors,
+        known=known,
+        unguarded=int(unguarded[0]),
+        holds=float(fine[:, cut[0]].mean()),
+        same=float((np.abs(acceptance[chosen] - acceptance[cut[0]]) <= STEP + 1e-9).mean()),
+        possible=float((fine & known).any(axis=1).mean()),
+    )
+
+
+def _deviation(resampled: Array, observed: Array) -> Array:
+    """Root mean squared deviation of resamples, the axis before the last, from what was observed."""
+    return np.asarray(np.sqrt(((resampled - observed) ** 2).mean(axis=-2)))
+
+
+def pick(
+    reward: Array, residuals: Array, errors: Array, known: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+    """Choose a threshold in each row by the rule of :func:`choose`; rewards (R, K), residuals (J, R, K), errors (J, K).
+
+    >>> reward, residuals = np.array([[3.0, 2.0, 1.0]]), np.array([[[0.1, -0.1, -0.3]]])
+    >>> pick(reward, residuals, np.full((1, 3), 0.1), np.full(3, True))
+    (array([2]), array(['sure'], dtype='<U6'))
+    >>> pick(reward, residuals + 0.2, np.full((1, 3), 0.1), np.full(3, True))
+    (array([2]), array(['unsure'], dtype='<U6'))
+    """
+    within = residuals.max(axis=0, initial=-np.inf)
+    upper = (residuals + CAUTION * errors[:, None]).max(axis=0, initial=-np.inf)
+    safe, fine = known & (upper <= ROUNDING), known & (within <= ROUNDING)
+    by_errors = (residuals / np.maximum(errors[:, None], 1e-9)).max(axis=0, initial=-np.inf)
+    nearest = np.where(known, violation(residuals), np.inf)
+    choice = np.where(
+        safe.any(axis=1),
+        np.where(safe, reward, -np.inf).argmax(axis=1),
+        np.where(fine.any(axis=1), np.where(fine, by_errors, np.inf).argmin(axis=1), nearest.argmin(axis=1)),
+    )
+    status = np.where(safe.any(axis=1), SURE, np.where(fine.any(axis=1), UNSURE, NONE))
+    return choice, status

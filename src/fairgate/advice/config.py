@@ -1,0 +1,150 @@
+"""Config: a policy file in TOML and the options of the command line, put together and checked."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairgate.advice.aims import Aims
+from fairgate.advice.applicants import Applicants, Columns
+from fairgate.advice.intake import from_file
+from fairgate.errors import InputError
+
+TABLES: dict[str, dict[str, tuple[type, ...]]] = {
+    "data": {
+        "file": (str,),
+        "query": (str,),
+        "score": (str,),
+        "label": (str,),
+        "group": (str,),
+        "positive": (str, int, float, bool),
+        "descending": (bool,),
+    },
+    "aims": {"cost": (int, float), "parity": (int, float), "service": (list,)},
+    "loop": {"feedback": (list,), "current": (int, float), "seeds": (int,), "rounds": (int,), "seed": (int,)},
+    "output": {"out": (str,)},
+}
+"""Every setting of a policy file by its table, and what it may be."""
+
+KINDS = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false", list: "a list in [ ]"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything ``fairgate simulate`` needs to know.
+
+    Attributes
+    ----------
+    file, query
+        Where the table is.
+    columns, positive, descending
+        How to read it.
+    aims
+        What is wanted.
+    out
+        Folder for the results.
+    """
+
+    file: Path | None
+    query: str | None
+    columns: Columns
+    positive: object
+    descending: bool
+    aims: Aims
+    out: Path
+
+    def take_in(self) -> Applicants:
+        """Read the table."""
+        how: dict[str, Any] = {"query": self.query, "positive": self.positive, "descending": self.descending}
+        return from_file(self.file, **self.columns._asdict(), **how)
+
+
+def put_together(policy: Path | None, given: Mapping[str, Any]) -> Config:
+    """Read a policy file, if there is one, and let what was `given` on the command line win.
+
+    >>> config = put_together(None, {"file": "a.csv", "score": "s", "label": "y", "group": "g", "parity": 0.1})
+    >>> config.columns, config.aims.parity, config.out
+    (Columns(score='s', label='y', group='g'), 0.1, PosixPath('advice'))
+    """
+    settings = {} if policy is None else read_policy(policy)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for one, other in (("file", "query"), ("query", "file")):  # one given replaces the other written in the file
+        if one in chosen and other not in chosen and not str(settings.get(other, "")).endswith((".duckdb", ".ddb")):
+            settings.pop(other, None)
+    settings |= chosen
+    lacking = [name for name in Columns._fields if name not in settings]
+    if lacking:
+        raise InputError(
+            f"{lacking[0]} must be the name of a column: say --{lacking[0]} NAME, or write it in a file for --config"
+        )
+    aims = {name: settings[name] for name in Aims.__dataclass_fields__ if name in settings}
+    for name in ("service", "feedback"):
+        if isinstance(aims.get(name), list):
+            aims[name] = tuple(aims[name])
+    return Config(
+        file=Path(settings["file"]) if "file" in settings else None,
+        query=settings.get("query"),
+        columns=Columns(*(settings[name] for name in Columns._fields)),
+        positive=settings.get("positive"),
+        descending=bool(settings.get("descending", False)),
+        aims=Aims(**aims),
+        out=Path(settings.get("out", "advice")),
+    )
+
+
+def read_policy(path: Path) -> dict[str, Any]:
+    """Read a policy file; its paths are taken from its own folder."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--config {path} cannot be read: {error.strerror or error}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"--config {path} must be TOML: {error}") from None
+    settings: dict[str, Any] = {}
+    for table, entries in tables.items():
+        if table not in TABLES or not isinstance(entries, dict):
+            raise _unknown(path, f"table [{table}]" if isinstance(entries, dict) else table, table, TABLES)
+        for name, value in entries.items():
+            if name not in TABLES[table]:
+                raise _unknown(path, f"{name} in [{table}]", name, TABLES[table])
+            kinds = TABLES[table][name]
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                raise InputError(f"--config {path}: {name} must be {KINDS[kinds[-1]]}, got {value!r}")
+            settings[name] = value
+    for name in ("file", "out"):
+        if name in settings:
+            settings[name] = str(path.parent / settings[name])
+    return settings
+
+
+def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> InputError:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return InputError(f"--config {path} has an unknown {what}: {hint}Known: {', '.join(known)}")
+
+
+def parse_window(text: str | None) -> tuple[float, float] | None:
+    """Read a window such as 0.3:0.8."""
+    if text is None:
+        return None
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return float(low), float(high)
+    except ValueError:
+        raise InputError(f"service must be a lowest and a highest share, as in 0.3:0.8, got {text!r}") from None
+
+
+def parse_strengths(text: str | None) -> tuple[float, ...] | None:
+    """Read strengths such as 0,0.25,0.5."""
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"feedback must be strengths in [0, 1), as in 0,0.25,0.5, got {text!r}") from None

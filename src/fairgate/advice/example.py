@@ -1,0 +1,78 @@
+"""Example: a small made-up table and a commented policy file, to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairgate.errors import InputError
+from fairgate.experiments.output import prepare_folder, write_text
+
+PEOPLE = 500
+
+POLICY = """\
+# What to ask of a threshold. Run it with: fairgate simulate --config policy.toml
+# Options on the command line win over what is written here.
+
+[data]
+file = "applicants.csv"       # CSV, Parquet, Arrow, Feather or DuckDB; as seen from this file
+# query = "select * from 'applicants.parquet' where year = 2024"    # instead of a file: SQL for DuckDB
+score = "risk_score"          # the column a threshold is set on
+label = "repaid"              # what came of the person; may be missing for some
+group = "sex"                 # groups to be treated alike
+positive = "yes"              # the label that counts as 1; not needed if labels are 0 and 1
+# descending = true           # if a higher score is worse
+
+[aims]
+cost = 2.0                    # of accepting somebody whose label is 0; a good acceptance is worth 1
+parity = 0.10                 # largest gap between the groups' acceptance rates
+service = [0.3, 0.8]          # lowest and highest share of everybody that may be accepted
+
+[loop]
+feedback = [0.0, 0.25, 0.5, 0.8]    # how strongly acceptance changes who applies; advice is for the first
+# current = 0.5               # the threshold in use when the table was made
+seeds = 20
+rounds = 1000
+seed = 0
+
+[output]
+out = "advice"                # folder for report.json and thresholds.csv; as seen from this file
+"""
+
+
+def example_table() -> Any:
+    """Return made-up applicants as an Arrow table: the same 500 people every time.
+
+    >>> example_table().column_names
+    ['risk_score', 'repaid', 'sex']
+    """
+    import pyarrow as pa
+
+    rng = np.random.default_rng(20240229)
+    sex = rng.random(PEOPLE) < 0.45
+    score = 1.0 / (1.0 + np.exp(-rng.normal(np.where(sex, 0.25, 0.35), np.where(sex, 0.8, 1.0))))
+    repaid = rng.random(PEOPLE) < 1.0 / (1.0 + np.exp(-6.0 * (score - 0.45)))
+    return pa.table(
+        {
+            "risk_score": np.round(score, 3),
+            "repaid": np.where(repaid, "yes", "no"),
+            "sex": np.where(sex, "f", "m"),
+        }
+    )
+
+
+def write_example(folder: Path) -> list[Path]:
+    """Write ``policy.toml`` and ``applicants.csv`` into a folder; never over a file that is there."""
+    paths = [folder / "policy.toml", folder / "applicants.csv"]
+    for path in paths:
+        if path.exists():
+            raise InputError(f"{path} is there already and is not overwritten: choose another folder or remove it")
+    prepare_folder(folder)
+    table = example_table()
+    rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
+    lines = [",".join(table.column_names), *(f"{score},{repaid},{sex}" for score, repaid, sex in rows)]
+    write_text(paths[0], POLICY)
+    write_text(paths[1], "\n".join(lines) + "\n")
+    return paths

@@ -1,0 +1,189 @@
+"""Findings: what in a table should make its owner think, in plain words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairgate.advice.aims import Aims
+from fairgate.advice.applicants import Applicants
+from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.errors import InputError
+
+TINY = 50
+"""People of a group below which its figures say little."""
+
+TIED = 0.05
+"""Share of the people with one and the same score above which that is worth saying."""
+
+
+class Finding(NamedTuple):
+    """One thing found: a stable key, "warning" or "note", and a sentence or two."""
+
+    key: str
+    level: str
+    text: str
+
+
+def inspect(applicants: Applicants, aims: Aims) -> list[Finding]:
+    """Look for what is wrong or worth knowing; refuse a table that no threshold can be chosen from.
+
+    >>> import pyarrow as pa
+    >>> from fairgate.advice import from_frame
+    >>> table = pa.table({"score": [1, 2, 3, 4], "label": [1, 1, 0, 0], "group": ["a", "b", "a", "b"]})
+    >>> found = inspect(from_frame(table, score="score", label="label", group="group"), Aims())
+    >>> [finding.key for finding in found]
+    ['tiny-group', 'tiny-group', 'wrong-way']
+    """
+    refuse(applicants, aims)
+    return [
+        *_dropped(applicants),
+        *_groups(applicants),
+        *_labels(applicants),
+        *_direction(applicants),
+        *_ties(applicants),
+    ]
+
+
+def refuse(applicants: Applicants, aims: Aims) -> None:
+    """Say so if the table cannot be used for these aims."""
+    columns = applicants.columns
+    if len(applicants.cuts) == 1:
+        score = applicants.shown(applicants.cuts[0])
+        raise InputError(
+            f"the score column {columns.score!r} is {score:g} for everybody: no threshold can tell people apart"
+        )
+    if len(applicants.groups) == 1 and aims.parity is not None:
+        raise InputError(
+            f"parity compares groups, but the group column {columns.group!r} has only one, {applicants.groups[0]!r}: "
+            "choose another column or leave parity out"
+        )
+    if applicants.missing == applicants.people:
+        raise InputError(
+            f"the label column {columns.label!r} is missing for every row with a score: "
+            "some people's label must be known"
+        )
+    if not (LabelModel.of(applicants).unknown(applicants) <= UNKNOWN).any():
+        known = applicants.people - applicants.missing
+        raise InputError(
+            f"the label column {columns.label!r} is known for too few people, {known} of {applicants.people}, to say "
+            "what any threshold would earn: some more labels of people with high scores are needed"
+        )
+
+
+def _share(part: float, whole: float) -> str:
+    percent = 100.0 * part / whole
+    return f"{percent:.0f}%" if percent >= 9.5 else f"{percent:.1f}%" if percent >= 0.05 else "under 0.1%"
+
+
+def _dropped(applicants: Applicants) -> list[Finding]:
+    found = []
+    texts = {
+        "score not a number": ("score-missing", f"have no number as score ({applicants.columns.score!r})"),
+        "score infinite": ("score-infinite", f"have an infinite score ({applicants.columns.score!r})"),
+        "group missing": ("group-missing", f"have no group ({applicants.columns.group!r})"),
+        "line malformed": ("malformed", "have more or fewer fields than there are column names"),
+    }
+    for reason, count in applicants.dropped.items():
+        key, text = texts[reason]
+        share = _share(count, applicants.rows)
+        rows = f"{count} of {applicants.rows} rows ({share}) {text} and were left out."
+        found.append(Finding(key, "warning", f"{rows} If they differ from the others, so would the advice."))
+    return found
+
+
+def _groups(applicants: Applicants) -> list[Finding]:
+    found = []
+    if len(applicants.groups) == 1:
+        text = f"The group column {applicants.columns.group!r} has only one group, {applicants.groups[0]!r}: "
+        found.append(Finding("one-group", "warning", text + "nothing can be said about fairness between groups."))
+    for name, size in zip(applicants.groups, applicants.sizes.tolist(), strict=True):
+        if size < TINY:
+            error = np.sqrt(0.25 / size)
+            text = (
+                f"Group {name!r} has only {size} {'person' if size == 1 else 'people'}: its acceptance rate is known "
+                f"to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may be "
+                "refused for caution alone."
+            )
+            found.append(Finding("tiny-group", "warning", text))
+    return found
+
+
+def _labels(applicants: Applicants) -> list[Finding]:
+    found = []
+    column, people = applicants.columns.label, applicants.people
+    totals = applicants.counts.sum(axis=(0, 1))
+    if totals[0] == 0 or totals[1] == 0:
+        value = 1 if totals[0] == 0 else 0
+        text = f"Every known label ({column!r}) is {value}: the table does not tell whom to accept."
+        found.append(Finding("one-label", "warning", text))
+    if applicants.missing:
+        text = (
+            f"{applicants.missing} of {people} labels ({_share(applicants.missing, people)}) are missing. They are "
+            "taken to be positive as often as known ones of similar score in the same group; the bounds say what else "
+            "they could be."
+        )
+        found.append(Finding("labels-missing", "warning", text))
+    labelled = applicants.counts[..., :2].sum(axis=(0, 2))
+    first = int(np.flatnonzero(labelled)[0])
+    below = int(applicants.counts[:, :first].sum())
+    side = "above" if applicants.descending else "below"
+    if below > UNKNOWN * people:
+        edge = applicants.shown(applicants.cuts[first])
+        text = (
+            f"Nobody with a score {side} {edge:.6g} has a label ({below} people, {_share(below, people)}), as if "
+            "nobody there had ever been accepted. What accepting them would earn is unknown, and such thresholds are "
+            "not recommended; a small lottery that accepts a few of them would tell."
+        )
+        found.append(Finding("labels-unknown", "warning", text))
+    elif (dark := float(LabelModel.of(applicants).unknown(applicants)[0])) > UNKNOWN:
+        text = (
+            f"For {_share(dark, 1.0)} of the people hardly anybody of similar score and the same group has a label: "
+            "thresholds that accept many of them are not recommended."
+        )
+        found.append(Finding("labels-unknown", "warning", text))
+    return found
+
+
+def _direction(applicants: Applicants) -> list[Finding]:
+    negatives, positives = (applicants.counts[..., label].sum(axis=0).astype(np.float64) for label in (0, 1))
+    good, bad = positives.sum(), negatives.sum()
+    if not good or not bad:
+        return []
+    below = negatives.cumsum() - negatives
+    auc = float((positives * (below + 0.5 * negatives)).sum() / (good * bad))
+    score = applicants.columns.score
+    # Hanley and McNeil 1982
+    one, two = auc / (2.0 - auc), 2.0 * auc**2 / (1.0 + auc)
+    spread = auc * (1.0 - auc) + (good - 1.0) * (one - auc**2) + (bad - 1.0) * (two - auc**2)
+    error = np.sqrt(max(spread, 0.0) / (good * bad))
+    if auc + 2.0 * error < 0.5:
+        turn = "leave out descending (--descending)" if applicants.descending else "use descending (--descending)"
+        text = (
+            f"The score {score!r} goes the wrong way: of two people, one with label 1 and one with label 0, the better "
+            f"score is the right one's in only {auc:.0%} of all pairs. If a high score is bad, {turn}."
+        )
+        return [Finding("wrong-way", "warning", text)]
+    if auc - 2.0 * error <= 0.5:
+        text = f"The score {score!r} hardly tells labels apart (AUC {auc:.2f}): no threshold can earn much by it."
+        return [Finding("weak-score", "warning", text)]
+    return []
+
+
+def _ties(applicants: Applicants) -> list[Finding]:
+    if not applicants.exact:
+        count = len(applicants.cuts)
+        text = f"Scores take many values; thresholds are chosen among {count} of them, at even shares of people."
+        return [Finding("binned", "note", text)]
+    each = applicants.counts.sum(axis=(0, 2))
+    largest = int(each.argmax())
+    if each[largest] <= TIED * applicants.people or applicants.people < TINY:
+        return []
+    score = applicants.shown(applicants.cuts[largest])
+    share = _share(int(each[largest]), applicants.people)
+    text = (
+        f"Scores are tied: {share} of the people score {score:.6g}, and there are {len(applicants.cuts)} different "
+        "scores. A threshold takes or leaves all of a tie, so acceptance rates move in steps."
+    )
+    return [Finding("ties", "warning", text)]

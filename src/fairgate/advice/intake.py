@@ -1,0 +1,179 @@
+"""Intake: read score, label and group of every person once, and reduce the table to counts.
+
+A row is kept as 12 bytes until all have been read, so that ten million rows need some 120 MB and quantiles are exact.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.advice.applicants import Applicants, Columns
+from fairgate.advice.sources import Source, open_source
+from fairgate.advice.values import LISTED, Words, as_numbers, label_meanings, listed, natural
+from fairgate.errors import InputError
+from fairgate.settings import Array
+
+BINS = 4096
+"""Most score bins; with fewer distinct scores each is a bin of its own."""
+
+GROUPS = 50
+"""Most groups; a column with more is rather a number or a name than a group."""
+
+LABELS = 1000
+"""Most different labels that are told apart."""
+
+
+def take_in(source: Source, columns: Columns, *, positive: object = None, descending: bool = False) -> Applicants:
+    """Read a table and count its people by group, score bin and label.
+
+    Rows without a usable score or group are left out and counted; what makes the whole table useless is refused.
+
+    Parameters
+    ----------
+    source
+        The table.
+    columns
+        Names of its columns for score, label and group.
+    positive
+        Label that counts as 1, all others counting as 0; not needed if labels are 0 and 1, or true and false.
+    descending
+        Whether a higher score is worse.
+    """
+    _check_columns(source, columns)
+    scores: list[Array] = []
+    codes: list[tuple[NDArray[np.int16], NDArray[np.int16]]] = []
+    labels, groups = Words("label", columns.label, LABELS), Words("group", columns.group, GROUPS)
+    dropped: Counter[str] = Counter()
+    text: list[str] = []
+    rows = 0
+    for batch in source.read(list(columns)):
+        rows += batch.num_rows
+        score, unread = as_numbers(columns.score, batch.column(columns.score))
+        text += unread[: LISTED - len(text)]
+        label, group = (
+            words.codes(batch.column(name)) for words, name in ((labels, columns.label), (groups, columns.group))
+        )
+        reasons = {
+            "score not a number": np.isnan(score),
+            "score infinite": np.isinf(score),
+            "group missing": group < 0,
+        }
+        kept = np.ones(len(score), dtype=bool)
+        for reason, hit in reasons.items():
+            dropped[reason] += int((kept & hit).sum())
+            kept &= ~hit
+        scores.append(0.0 - score[kept] if descending else score[kept] + 0.0)  # no negative zero
+        codes.append((label[kept], group[kept]))
+    dropped["line malformed"] = source.malformed[0]
+    rows += source.malformed[0]
+    if not rows:
+        raise InputError(f"{source.name} has no rows: it must have a row a person")
+    if not any(map(len, scores)):
+        _refuse_all(columns, dropped, rows, text)
+    meanings = label_meanings(columns.label, labels.found, positive)
+    return _count(scores, codes, meanings, labels, groups, columns, rows, +dropped, descending)
+
+
+def from_file(
+    file: str | Path | None = None,
+    *,
+    score: str,
+    label: str,
+    group: str,
+    query: str | None = None,
+    positive: object = None,
+    descending: bool = False,
+) -> Applicants:
+    """Count the people of a CSV, Parquet, Arrow or Feather file, or of a query for DuckDB; see :func:`take_in`."""
+    source = open_source(None if file is None else Path(file), query)
+    return take_in(source, Columns(score, label, group), positive=positive, descending=descending)
+
+
+def _check_columns(source: Source, columns: Columns) -> None:
+    """Refuse columns that are not there, there twice, or asked for twice."""
+    for role, name in columns._asdict().items():
+        if not isinstance(name, str) or not name:
+            raise InputError(f"{role} must be the name of a column, got {name!r}")
+        if name not in source.columns:
+            near = difflib.get_close_matches(name.lower(), [each.lower() for each in source.columns], n=1, cutoff=0.5)
+            close = [each for each in source.columns if near and each.lower() == near[0]]
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            known = listed(source.columns) or "(none)"
+            raise InputError(f"the {role} column {name!r} is not in the table: {hint}Its columns: {known}")
+        if list(source.columns).count(name) > 1:
+            raise InputError(f"the {role} column {name!r} is in the table more than once: rename all but one")
+    for role, other in (("score", "label"), ("score", "group"), ("label", "group")):
+        if getattr(columns, role) == getattr(columns, other):
+            name = getattr(columns, role)
+            raise InputError(f"{role} and {other} are both the column {name!r}: choose two different columns")
+
+
+def _refuse_all(columns: Columns, dropped: Counter[str], rows: int, text: Sequence[str]) -> None:
+    reason, _ = dropped.most_common(1)[0]
+    if reason == "line malformed":
+        raise InputError(
+            f"none of the {rows} lines has as many fields as there are column names, such as {columns.score!r}"
+        )
+    if reason == "group missing":
+        raise InputError(f"the group column {columns.group!r} is missing for all {rows} rows: every row needs a group")
+    seen = f", got {listed(text)}" if text else ", all are missing, NaN or infinite"
+    raise InputError(
+        f"the score column {columns.score!r} has no number in any of {rows} rows{seen}: it must be numbers"
+    )
+
+
+def _count(
+    scores: list[Array],
+    codes: list[tuple[NDArray[np.int16], NDArray[np.int16]]],
+    meanings: dict[str, int],
+    labels: Words,
+    groups: Words,
+    columns: Columns,
+    rows: int,
+    dropped: dict[str, int],
+    descending: bool,
+) -> Applicants:
+    """Count the kept rows by group, bin and label."""
+    cuts, exact = cut_points(np.concatenate(scores))
+    meaning = np.array([meanings[value] for value in labels.found] + [2], dtype=np.int64)
+    order = sorted(groups.found, key=natural)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[[groups.found[name] for name in order]] = np.arange(len(order))
+    shape = (len(order), len(cuts), 3)
+    counts, sums = np.zeros(np.prod(shape), dtype=np.int64), np.zeros(len(cuts))
+    for score, (label, group) in zip(scores, codes, strict=True):
+        place = np.searchsorted(cuts, score, side="right") - 1
+        sums += np.bincount(place, score, minlength=len(cuts))
+        counts += np.bincount((rank[group] * len(cuts) + place) * 3 + meaning[label], minlength=len(counts))
+    cube = counts.reshape(shape)
+    present = np.flatnonzero(cube.sum(axis=(1, 2)))
+    return Applicants(
+        groups=tuple(order[place] for place in present),
+        cuts=cuts,
+        means=sums / cube.sum(axis=(0, 2)),
+        counts=cube[present],
+        columns=columns,
+        rows=rows,
+        dropped=dict(dropped),
+        meanings=meanings,
+        descending=descending,
+        exact=exact,
+    )
+
+
+def cut_points(scores: Array) -> tuple[Array, bool]:
+    """Return the lowest score of each bin, and whether that is every distinct score.
+
+    Many distinct scores are cut at quantiles, so that bins hold about as many people each.
+    """
+    ordered = np.sort(scores)
+    first = np.diff(ordered, prepend=-np.inf) > 0
+    if first.sum() <= BINS:
+        return ordered[first], True
+    return np.unique(ordered[np.arange(BINS) * len(ordered) // BINS]), False

@@ -1,0 +1,98 @@
+"""Labels: what is known of labels that are missing.
+
+People of similar score in the same group are supposed to have a positive label as often whether or not it is known
+(missing at random given score and group). Where hardly anybody's label is known, as below the threshold of a policy
+that never accepted anybody there, nothing is known, and that is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.advice.applicants import Applicants, tail
+from fairgate.settings import Array
+
+BANDS = 32
+"""Most bands of similar scores in a group."""
+
+BAND_PEOPLE = 50
+"""Fewest people of a band, unless the group is smaller."""
+
+LABELLED = 0.05
+"""Share of a band's people, and at least so many hundredths of 100, whose label must be known."""
+
+UNKNOWN = 0.01
+"""Share of all people that may be accepted with nothing known of their label."""
+
+
+@dataclass(frozen=True)
+class LabelModel:
+    """Bands of similar scores in each group, and in which of them labels are known.
+
+    Attributes
+    ----------
+    bands
+        Band of each bin, (G, B), from 0 up.
+    donor
+        Band whose labels speak for a band, (G, bands): itself where labels are known, else the nearest one.
+    known
+        Whether labels are known in a band, (G, bands).
+    """
+
+    bands: NDArray[np.int64]
+    donor: NDArray[np.int64]
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, applicants: Applicants) -> LabelModel:
+        """Lay out the bands for a table, each of about as many people."""
+        people = applicants.counts.sum(axis=2)
+        most = BANDS if applicants.missing else 1
+        count = np.clip(applicants.sizes // BAND_PEOPLE, 1, most)
+        middle = people.cumsum(axis=1) - people / 2.0
+        bands = np.minimum((middle * (count / applicants.sizes)[:, None]).astype(np.int64), count[:, None] - 1)
+        totals = sum_bands(applicants.counts, bands, most)
+        labelled, everybody = totals[..., :2].sum(axis=-1), totals.sum(axis=-1)
+        known = (everybody > 0) & (
+            (labelled == everybody) | (labelled >= np.maximum(LABELLED * everybody, 100 * LABELLED))
+        )
+        places = np.arange(most)
+        donor = np.tile(places, (len(bands), 1))
+        for group in range(len(bands)):
+            if known[group].any():
+                have = places[known[group]]
+                donor[group] = have[np.abs(places[:, None] - have).argmin(axis=1)]
+        return cls(bands, donor, known)
+
+    def rates(self, counts: NDArray[np.int64]) -> Array:
+        """Return the share of positive labels in each group and bin, (…, G, B), for counts (…, G, B, 3)."""
+        totals = sum_bands(counts, self.bands, self.donor.shape[1])
+        labelled = totals[..., :2].sum(axis=(-3, -2), keepdims=True) + 1e-9  # of all groups: where a band has none
+        usual = (labelled[..., 1] / labelled.sum(axis=-1)) * 1e-9
+        share = (totals[..., 1] + usual) / (totals[..., 0] + totals[..., 1] + 1e-9)
+        taken = np.take_along_axis(share, np.broadcast_to(self.donor, share.shape), axis=-1)
+        return np.take_along_axis(taken, np.broadcast_to(self.bands, (*share.shape[:-1], self.bands.shape[1])), axis=-1)
+
+    def fill(self, counts: NDArray[np.int64]) -> Array:
+        """Return people by group, bin and label 0 or 1, (…, G, B, 2), the missing labels shared out."""
+        if not counts[..., 2].any():
+            return counts[..., :2].astype(np.float64)
+        rates = self.rates(counts)
+        return np.asarray(counts[..., :2] + counts[..., 2, None] * np.stack((1.0 - rates, rates), axis=-1))
+
+    def unknown(self, applicants: Applicants) -> Array:
+        """Return the share of all people who are accepted at each cut with nothing known of their label, (B,)."""
+        dark = ~np.take_along_axis(self.known, self.bands, axis=1) * applicants.counts[..., 2]
+        return np.asarray(tail(dark).sum(axis=0) / applicants.people)
+
+
+def sum_bands(counts: NDArray[np.int64], bands: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Sum counts (…, G, B, 3) over the bins of each band, (…, G, bands, 3)."""
+    found = np.zeros((*counts.shape[:-2], most, counts.shape[-1]), dtype=counts.dtype)
+    for group, band in enumerate(bands):
+        starts = np.flatnonzero(np.diff(band, prepend=-1))
+        found[..., group, band[starts], :] = np.add.reduceat(counts[..., group, :, :], starts, axis=-2)
+    return found

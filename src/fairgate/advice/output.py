@@ -1,0 +1,134 @@
+"""Output: everything found out as ``report.json``, and every threshold as ``thresholds.csv``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairgate.advice.advise import Advice
+from fairgate.advice.aims import strength_name
+from fairgate.advice.choice import CAUTION, RESAMPLES, STEP
+from fairgate.advice.intervals import LEVEL
+from fairgate.advice.labels import LabelModel
+from fairgate.advice.loop import describe
+from fairgate.experiments.output import write_text
+
+FORMAT = 1
+"""Version of ``report.json``."""
+
+POINTS = 201
+"""Most points of a curve in ``report.json``; ``thresholds.csv`` has them all."""
+
+
+def write(advice: Advice, folder: Path, source: str) -> dict[str, Any]:
+    """Write the files under `folder`, each whole or not at all, and return what ``report.json`` holds."""
+    found = document(advice, source)
+    write_text(folder / "thresholds.csv", table(advice))
+    # The page belongs here: write_text(folder / "report.html", render(found)), made of the document alone.
+    write_text(folder / "report.json", json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return found
+
+
+def table(advice: Advice) -> str:
+    """Return ``thresholds.csv``: one row a threshold; what is not known is left empty."""
+    columns = advice.thresholds()
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(columns)
+    for row in zip(*(values.tolist() for values in columns.values()), strict=True):
+        lines.writerow(
+            ["" if value != value else str(value).lower() if isinstance(value, bool) else value for value in row]
+        )
+    return text.getvalue()
+
+
+def document(advice: Advice, source: str) -> dict[str, Any]:
+    """Return everything as plain data; docs/your-data.md says what each part means."""
+    applicants, candidates = advice.applicants, advice.candidates
+    advised = asdict(advice.recommendation)
+    for name in ("reward", "gap", "acceptance"):
+        advised[name] = advice.recommendation.__dict__[name]._asdict()
+    labelled = applicants.counts[..., :2].sum(axis=1)
+    unknown = float(LabelModel.of(applicants).unknown(applicants)[0])
+    found = {
+        "format": FORMAT,
+        "fairgate": metadata.version("fairgate"),
+        "table": {
+            "source": source,
+            "columns": applicants.columns._asdict(),
+            "rows": applicants.rows,
+            "people": applicants.people,
+            "dropped": dict(applicants.dropped),
+            "labels": {"meanings": dict(applicants.meanings), "missing": applicants.missing, "unknown_share": unknown},
+            "groups": [
+                {"name": name, "people": int(size), "labelled": int(known.sum()), "positive": int(known[1])}
+                for name, size, known in zip(applicants.groups, applicants.sizes, labelled, strict=True)
+            ],
+            "descending": applicants.descending,
+            "thresholds": len(applicants.cuts),
+            "exact": applicants.exact,
+            "lowest": float(applicants.shown(applicants.cuts).min()),
+            "highest": float(applicants.shown(applicants.cuts).max()),
+        },
+        "aims": advice.aims.describe(),
+        "constraints": list(advice.aims.problem.names),
+        "method": {"level": LEVEL, "caution": CAUTION, "resamples": RESAMPLES, "same_step": STEP},
+        "findings": [finding._asdict() for finding in advice.findings],
+        "today": curves(advice),
+        "steady": [
+            {
+                "strength": each.feedback.strength,
+                "name": strength_name(each.feedback.strength),
+                "balance": each.feedback.balance,
+                "best": asdict(each.best),
+                "recommended": asdict(each.sweep.point(advice.recommendation.cut)),
+                "curve": {
+                    name: getattr(each.sweep, name)[thinned(len(candidates.cuts), advice.recommendation.cut)].tolist()
+                    for name in ("thresholds", "reward", "gap", "acceptance")
+                },
+            }
+            for each in advice.steady
+        ],
+        "loop": [
+            {
+                "strength": strength,
+                "name": strength_name(strength),
+                "learners": [describe(outcome) for outcome in outcomes],
+            }
+            for strength, outcomes in advice.loops.items()
+        ],
+        "recommendation": advised,
+    }
+    plain: dict[str, Any] = _plain(found)
+    return plain
+
+
+def curves(advice: Advice) -> dict[str, Any]:
+    """Return the figures of at most 201 thresholds, the recommended one among them, by column."""
+    here = int(np.searchsorted(advice.applicants.cuts, advice.candidates.cuts[advice.recommendation.cut]))
+    places = thinned(len(advice.applicants.cuts), here)
+    return {name: values[places].tolist() for name, values in advice.thresholds().items()}
+
+
+def thinned(count: int, kept: int) -> Any:
+    """Return places evenly spread over `count`, `kept` among them."""
+    return np.union1d(np.linspace(0, count - 1, min(count, POINTS - 1)).round().astype(np.int64), [kept])
+
+
+def _plain(value: Any) -> Any:
+    """Return data that JSON can hold: what is no finite number is null."""
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,197 @@
+"""Sources: where a table of applicants comes from, a file or a query, read in batches and only the columns needed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairgate.errors import InputError
+
+BATCH = 1 << 17
+"""Rows read at a time."""
+
+TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+ARROW = (".arrow", ".feather", ".ipc")
+KINDS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".duckdb")
+"""Endings of the files that can be read."""
+
+
+@dataclass
+class Source:
+    """A table that can be read in batches.
+
+    Attributes
+    ----------
+    name
+        What messages call it.
+    columns
+        Names of all its columns, in order.
+    read
+        Takes names of columns and yields record batches of Arrow that have these.
+    malformed
+        Lines that could not be read as rows and were left out, known when everything has been read.
+    """
+
+    name: str
+    columns: Sequence[str]
+    read: Callable[[Sequence[str]], Iterator[Any]]
+    malformed: list[int] = field(default_factory=lambda: [0])
+
+
+def open_source(file: Path | None, query: str | None = None) -> Source:
+    """Open a file by its ending, or the outcome of an SQL query.
+
+    Parameters
+    ----------
+    file
+        CSV, Parquet, Arrow or Feather file; with `query`, a DuckDB database or nothing.
+    query
+        SQL for DuckDB, which may name files: ``select * from 'applicants.parquet' where year = 2024``.
+    """
+    if file is None and query is None:
+        raise InputError("there is no table: name a file such as applicants.csv, or give a query (--query)")
+    ending = "".join(file.suffixes[-2:]).lower() if file is not None else ""
+    if file is not None and not file.is_file():
+        what = "is a folder, not a file" if file.is_dir() else "does not exist"
+        raise InputError(f"file {str(file)!r} {what}: name a table such as applicants.csv")
+    if ending.endswith((".duckdb", ".ddb")) or query is not None:
+        if file is not None and not ending.endswith((".duckdb", ".ddb")):
+            raise InputError(
+                f"file {str(file)!r} cannot be used together with a query: name it in the query, as in "
+                f"select * from '{file}', or give a .duckdb database"
+            )
+        return _duckdb(file, query)
+    assert file is not None
+    if ending.endswith(TEXT):
+        return _csv(file)
+    if ending.endswith(".parquet"):
+        return _parquet(file)
+    if ending.endswith(ARROW):
+        return _arrow(file)
+    raise InputError(f"file {str(file)!r} must end in one of {', '.join(KINDS)}, got {file.suffix or 'no ending'!r}")
+
+
+def _csv(file: Path) -> Source:
+    """Every column is read as text, so that no row far down can surprise by its type."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    try:
+        with pa.input_stream(str(file)) as stream:
+            head = stream.read(1 << 20)
+        text = head.decode("utf-8-sig", errors="strict" if len(head) < 1 << 20 else "ignore")
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        delimiter = max(",;\t|", key=first.count)
+        columns = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
+    except UnicodeDecodeError:
+        raise InputError(f"file {str(file)!r} must be text in UTF-8, and is not: save it as CSV in UTF-8") from None
+    except (OSError, pa.ArrowInvalid, csv.Error) as error:
+        raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
+    if not first:
+        raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and a row a person")
+
+    malformed = [0]
+
+    def skip(row: Any) -> str:
+        malformed[0] += 1
+        return "skip"
+
+    def read(wanted: Sequence[str]) -> Iterator[Any]:
+        try:
+            # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
+            table = arrow_csv.read_csv(
+                str(file),
+                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=1 << 23),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(wanted, pa.string()),
+                    include_columns=list(dict.fromkeys(wanted)),
+                    strings_can_be_null=True,
+                ),
+            )
+            yield from table.to_batches(BATCH)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise InputError(f"file {str(file)!r} cannot be read as CSV: {_first_line(error)}") from None
+
+    return Source(str(file), columns, read, malformed)
+
+
+def _parquet(file: Path) -> Source:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(file)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"file {str(file)!r} cannot be read as Parquet: {_first_line(error)}") from None
+
+    def read(wanted: Sequence[str]) -> Iterator[Any]:
+        try:
+            yield from table.iter_batches(batch_size=BATCH, columns=list(wanted), use_threads=False)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise InputError(f"file {str(file)!r} cannot be read as Parquet: {_first_line(error)}") from None
+
+    return Source(str(file), table.schema_arrow.names, read)
+
+
+def _arrow(file: Path) -> Source:
+    import pyarrow as pa
+
+    try:
+        reader = pa.ipc.open_file(pa.memory_map(str(file)))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"file {str(file)!r} cannot be read as Arrow or Feather: {_first_line(error)}") from None
+
+    def read(wanted: Sequence[str]) -> Iterator[Any]:
+        try:
+            for place in range(reader.num_record_batches):
+                yield reader.get_batch(place).select(list(wanted))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise InputError(f"file {str(file)!r} cannot be read as Arrow or Feather: {_first_line(error)}") from None
+
+    return Source(str(file), reader.schema.names, read)
+
+
+def _duckdb(file: Path | None, query: str | None) -> Source:
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError("a query needs DuckDB, which is not installed: pip install 'fairgate[tables]'") from None
+
+    name = f"query {query!r}" if query is not None else f"file {str(file)!r}"
+    try:
+        connection = duckdb.connect(str(file), read_only=True) if file is not None else duckdb.connect()
+        if query is None:
+            tables = [row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()]
+            if len(tables) != 1:
+                listed = ", ".join(sorted(tables)) or "none"
+                raise InputError(f"{name} needs a query (--query) that says which table; its tables: {listed}")
+            query = f'select * from "{tables[0]}"'
+        relation = connection.sql(query)
+        if relation is None:
+            raise InputError(f"{name} must be a select that returns a table, and returns nothing")
+        columns = list(relation.columns)
+    except duckdb.Error as error:
+        raise InputError(f"{name} cannot be run by DuckDB: {_first_line(error)}") from None
+
+    def read(wanted: Sequence[str]) -> Iterator[Any]:
+        quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in dict.fromkeys(wanted))
+        try:
+            chosen = relation.project(quoted)
+            stream = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
+            yield from stream(BATCH)
+        except duckdb.Error as error:
+            raise InputError(f"{name} cannot be run by DuckDB: {_first_line(error)}") from None
+
+    return Source(name, columns, read)
+
+
+def _first_line(error: BaseException) -> str:
+    """Return what a library said, as one line without a full stop."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

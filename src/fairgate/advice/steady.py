@@ -1,0 +1,131 @@
+r"""Steady: where each threshold leads if acceptance changes who applies.
+
+The people of a group are parted at its median score into a low and a high pool, and acceptance moves the weight of the
+high pool, as in :class:`~fairgate.environments.ScorePools`. How strongly cannot be read off one table, so a range of
+strengths is looked at. Strength f means
+
+.. math:: w_g \to \tfrac12 + f \cdot (acc_g - a_0), \qquad floor = \tfrac12 - f a_0, \quad ceiling = floor + f :
+
+a group accepted at the present rate :math:`a_0` stays as it is, one accepted by 0.1 more gains 0.1 f of weight in its
+high pool (before that in turn changes who is accepted), and f = 0 is the table as it is. The paper's floor of 0.1 and
+ceiling of 0.9 are f = 0.8 about :math:`a_0 = 0.5`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairgate.advice.applicants import Applicants, tail
+from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.environments import ScorePools
+from fairgate.oracle import Point, Sweep, exact_sweep
+from fairgate.problem import Problem
+from fairgate.settings import Array
+from fairgate.tasks import Task
+
+SPLIT = 0.5
+"""Quantile of a group's scores that parts its pools."""
+
+
+class Feedback(NamedTuple):
+    """How acceptance moves people: strength f, and the acceptance rate a₀ at which they stay as they are."""
+
+    strength: float
+    balance: float
+
+    @property
+    def floor(self) -> float:
+        """Weight of the high pool that nobody accepted leads to; below 0 is clipped."""
+        return 1.0 - SPLIT - self.strength * self.balance
+
+
+class Steady(NamedTuple):
+    """The exact steady states of all thresholds under one strength of feedback, and the best one."""
+
+    feedback: Feedback
+    sweep: Sweep
+    best: Point
+
+
+def environment(
+    applicants: Applicants, feedback: Feedback | list[Feedback], model: LabelModel | None = None
+) -> ScorePools:
+    """Make the environment whose people are the applicants; a score is twice the number of its bin.
+
+    The bin with a group's median belongs half to either pool: what is above the median scores one more, which no even
+    threshold tells apart, so that equal weights are exactly the table. With several feedbacks, one a replicate.
+    """
+    people = (model or LabelModel.of(applicants)).fill(applicants.counts)
+    low = low_share(people)[..., None] * people
+    halves = np.stack((low, people - low), axis=2)  # group, bin, half, label
+    group, place, half, label = np.nonzero(halves)
+    each = feedback if isinstance(feedback, list) else [feedback]
+    floor = [one.floor for one in each]
+    ceiling = [one.floor + one.strength for one in each]
+    return ScorePools(
+        scores=2 * place + half,
+        labels=label,
+        groups=group,
+        split=SPLIT,
+        floor=floor if isinstance(feedback, list) else floor[0],
+        ceiling=ceiling if isinstance(feedback, list) else ceiling[0],
+        weights=halves[group, place, half, label],
+    )
+
+
+def low_share(people: Array) -> Array:
+    """Return the share of each bin that is in its group's low pool, (…, G, B), for people (…, G, B, 2)."""
+    each = people.sum(axis=-1)
+    half = SPLIT * each.sum(axis=-1, keepdims=True)
+    left = half - (each.cumsum(axis=-1) - each)
+    return np.asarray(np.clip(np.divide(left, each, out=np.zeros_like(each), where=each > 0.0), 0.0, 1.0))
+
+
+def settle(applicants: Applicants, problem: Problem, feedback: Feedback, model: LabelModel | None = None) -> Steady:
+    """Solve every threshold's steady state exactly and find the best feasible one whose reward the labels tell."""
+    model = model or LabelModel.of(applicants)
+    task = Task(environment(applicants, feedback, model), problem, 2.0 * np.arange(len(applicants.cuts)), "table")
+    found = exact_sweep(task, task.thresholds)
+    sweep = Sweep(
+        np.asarray(applicants.shown(applicants.cuts)), found.reward, found.gap, found.acceptance, found.residuals
+    )
+    known = model.unknown(applicants) <= UNKNOWN
+    told = Sweep(*(getattr(sweep, name)[..., known] for name in Sweep.__dataclass_fields__))
+    return Steady(feedback, sweep, told.best)
+
+
+def steady_cells(people: Array, feedback: Feedback) -> Array:
+    """Return P(group, label, decision) in each cut's steady state, (…, B, G, 2, 2), for people (…, G, B, 2).
+
+    What :func:`settle` finds, for many tables at once.
+    """
+    low = low_share(people)[..., None] * people
+    size = people.sum(axis=(-1, -2))
+    half = np.maximum(SPLIT * size, 1e-300)[..., None, None]
+    pools = [tail(part, axis=-2) / half for part in (low, people - low)]
+    none, full = (pool.sum(axis=-1) for pool in pools)
+    weight = (feedback.floor + feedback.strength * none) / (1.0 - feedback.strength * (full - none))
+    weight = np.clip(weight, 0.0, 1.0)[..., None]
+    accepted = weight * pools[1] + (1.0 - weight) * pools[0]
+    everybody = weight * pools[1][..., :1, :] + (1.0 - weight) * pools[0][..., :1, :]
+    share = (size / size.sum(axis=-1, keepdims=True))[..., None, None, None]
+    cells = share * np.stack((np.maximum(everybody - accepted, 0.0), accepted), axis=-1)
+    return np.moveaxis(cells, -3, -4)
+
+
+def stands_until(applicants: Applicants, problem: Problem, cut: int, balance: float) -> float | None:
+    """Return the strength of feedback up to which threshold number `cut` meets every constraint; None if it never does.
+
+    Looked up in steps of 0.01 below 1; 1 means that it always does.
+    """
+    strengths = np.arange(0.0, 1.0, 0.01)
+    each = [Feedback(float(strength), balance) for strength in strengths]
+    pools = environment(applicants, each)
+    thresholds = np.full((len(each), pools.group_count), 2.0 * cut)
+    residuals = problem.assess(pools.probabilities(pools.steady_state(thresholds), thresholds)).residuals
+    broken = np.flatnonzero(residuals.max(axis=0, initial=-np.inf) > 1e-12)
+    if not broken.size:
+        return 1.0
+    return None if broken[0] == 0 else float(strengths[broken[0] - 1])

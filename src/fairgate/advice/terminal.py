@@ -1,0 +1,74 @@
+"""The advice on a terminal of 80 columns; the recommendation comes last."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from fairgate.advice.advise import Advice
+from fairgate.advice.aims import strength_name
+from fairgate.advice.recommendation import written
+from fairgate.run import Estimate
+
+
+def show(advice: Advice, console: Console) -> None:
+    """Print findings, the best thresholds in the long run, the loops, and the recommendation."""
+    people = advice.applicants
+    sizes = ", ".join(f"{name} {size}" for name, size in zip(people.groups, people.sizes.tolist(), strict=True))
+    console.print(escape(f"{people.people} people ({sizes}), {people.missing} labels missing."), highlight=False)
+    for finding in advice.findings:
+        console.print(escape(f"{finding.level.capitalize()}: {finding.text}"), highlight=False)
+    console.print(_steady(advice))
+    moving = sorted(strength for strength in advice.loops if strength > 0.0) or list(advice.loops)
+    console.print(_loop(advice, moving[len(moving) // 2]))
+    console.print(
+        "Exact figures of the population: reward, gap and feasible over the last rounds, violation summed over all.",
+        highlight=False,
+    )
+    console.print()
+    console.print("[bold]Recommendation[/bold]")
+    console.print(escape(advice.recommendation.text), highlight=False)
+
+
+def _steady(advice: Advice) -> Table:
+    table = Table(title="Best threshold in the long run", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.title_justify = "left"
+    for heading in ("feedback", "threshold", "reward", "gap", "acceptance", "feasible"):
+        table.add_column(heading, justify="left" if heading == "feedback" else "right", no_wrap=True)
+    for each in advice.steady:
+        best = each.best
+        table.add_row(
+            f"{strength_name(each.feedback.strength)} ({each.feedback.strength:g})",
+            written(best.threshold),
+            f"{best.reward:.4f}",
+            f"{best.gap:.4f}",
+            f"{best.acceptance:.1%}",
+            "yes" if best.feasible else "no",
+        )
+    return table
+
+
+def _loop(advice: Advice, strength: float) -> Table:
+    size = f"{advice.aims.seeds} loops × {advice.aims.rounds} rounds"
+    title = f"In the loop, feedback {strength_name(strength)} ({strength:g}): {size}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+    table.add_column("who chooses", overflow="fold", max_width=26)
+    for heading in ("threshold", "reward", "gap", "violation", "feasible"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for outcome in advice.loops[strength]:
+        figures = outcome.summary
+        table.add_row(
+            outcome.entrant.title,
+            written(outcome.threshold),
+            _mean(figures["population_reward"], 4),
+            _mean(figures["population_gap"], 4),
+            _mean(figures["population_violation"], 1),
+            f"{figures['feasible'].mean:.0%}",
+        )
+    return table
+
+
+def _mean(value: Estimate, digits: int) -> str:
+    return f"{value.mean:.{digits}f}"

@@ -1,0 +1,155 @@
+"""Today: what every threshold does to the people of the table, with intervals and with what missing labels hide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.advice.aims import Aims
+from fairgate.advice.applicants import Applicants, tail
+from fairgate.advice.intervals import gap_interval, quantile_of, wilson
+from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.counts import Counts
+from fairgate.problem import is_feasible
+from fairgate.settings import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Today:
+    """Figures of each threshold (K,) for the people of the table as they are; intervals have level 95%.
+
+    Attributes
+    ----------
+    thresholds
+        As they read in the table.
+    acceptance, acceptance_low, acceptance_high
+        Share of everybody accepted, (K,).
+    rates, rates_low, rates_high
+        Share of each group accepted, (G, K).
+    gap, gap_low, gap_high
+        Largest minus smallest rate of a group, (K,).
+    reward, reward_low, reward_high
+        Reward per person, (K,), missing labels being shared out among people of similar score and the same group.
+    worst, best
+        Reward if every missing label were 0, and if every one were 1, (K,).
+    known
+        Whether labels say what the reward is: at most 1% of all people are accepted with nothing known of them.
+    residuals, feasible
+        Residuals by constraint, (J, K), and whether all are at most 0, (K,).
+    """
+
+    thresholds: Array
+    acceptance: Array
+    acceptance_low: Array
+    acceptance_high: Array
+    rates: Array
+    rates_low: Array
+    rates_high: Array
+    gap: Array
+    gap_low: Array
+    gap_high: Array
+    reward: Array
+    reward_low: Array
+    reward_high: Array
+    worst: Array
+    best: Array
+    known: NDArray[np.bool_]
+    residuals: Array
+    feasible: NDArray[np.bool_]
+
+
+def look(applicants: Applicants, aims: Aims) -> Today:
+    """Work out every threshold's figures for the people of the table.
+
+    >>> import pyarrow as pa
+    >>> from fairgate.advice import from_frame
+    >>> table = pa.table({"score": [1, 2, 3, 4], "label": [0, 1, 0, 1], "group": ["a", "b", "a", "b"]})
+    >>> found = look(from_frame(table, score="score", label="label", group="group"), Aims(cost=1.0, parity=0.1))
+    >>> found.rates
+    array([[1. , 0.5, 0.5, 0. ],
+           [1. , 1. , 0.5, 0.5]])
+    >>> found.reward, found.feasible
+    (array([0.  , 0.25, 0.  , 0.25]), array([ True, False,  True, False]))
+    """
+    model = LabelModel.of(applicants)
+    accepted = applicants.above.sum(axis=2)
+    sizes = np.broadcast_to(applicants.sizes[:, None], accepted.shape)
+    reward, error = reward_of(applicants, aims.cost, model)
+    reach = quantile_of() * error
+    cells = cells_of(model.fill(applicants.counts))
+    found = aims.problem.assess(cells)
+    counts = Counts(cells)
+    low, high = wilson(accepted, sizes)
+    overall_low, overall_high = wilson(accepted.sum(axis=0), applicants.people)
+    gap_low, gap_high = gap_interval(accepted.T, sizes.T)
+    _, positive, missing = np.moveaxis(applicants.above.sum(axis=0), -1, 0)
+    everybody = accepted.sum(axis=0)
+    worst = ((1.0 + aims.cost) * positive - aims.cost * everybody) / applicants.people
+    return Today(
+        thresholds=np.asarray(applicants.shown(applicants.cuts)),
+        acceptance=counts.overall,
+        acceptance_low=overall_low,
+        acceptance_high=overall_high,
+        rates=counts.rates.T,
+        rates_low=low,
+        rates_high=high,
+        gap=counts.gap,
+        gap_low=gap_low,
+        gap_high=gap_high,
+        reward=reward,
+        reward_low=reward - reach,
+        reward_high=reward + reach,
+        worst=worst,
+        best=worst + (1.0 + aims.cost) * missing / applicants.people,
+        known=model.unknown(applicants) <= UNKNOWN,
+        residuals=found.residuals,
+        feasible=is_feasible(found.residuals),
+    )
+
+
+def cells_of(people: Array) -> Array:
+    """Turn people by group, bin and label, (G, B, 2), into cells at each cut, (B, G, 2, 2)."""
+    accepted = tail(people)
+    return np.moveaxis(np.stack((accepted[:, :1] - accepted, accepted), axis=-1), 1, 0)
+
+
+def reward_of(applicants: Applicants, cost: float, model: LabelModel) -> tuple[Array, Array]:
+    r"""Return the reward per person at each cut and its standard error, (B,).
+
+    With m missing labels among those accepted of a band whose L known labels have the mean q, a known label counts for
+    itself, if accepted, and for m / L of those missing. Each person's part in the estimate,
+
+    .. math:: \psi = d\,((1 + c)\,y - c) + (1 + c) \frac{m}{L} (y - q) \quad\text{or}\quad
+              \psi = d\,((1 + c)\,q - c) \text{ if y is missing},
+
+    has the mean r, and its variance over n people gives the standard error. One good and one bad person more are
+    supposed to have been accepted, so that nobody accepted is not taken for certainty.
+    """
+    rates = model.rates(applicants.counts)
+    total = np.zeros(len(applicants.cuts))
+    squares = np.zeros(len(applicants.cuts))
+    for counts, band, rate in zip(applicants.counts, model.bands, rates, strict=True):
+        for each in np.unique(band):
+            inside = (band == each)[:, None] * counts
+            accepted = tail(inside, axis=0).astype(np.float64)  # (B, 3)
+            rejected = inside.sum(axis=0) - accepted
+            share = rate[band == each][0]
+            if not inside[:, 2].any():
+                good, bad = accepted[:, 1], accepted[:, 0]
+                total += good - cost * bad
+                squares += good + cost**2 * bad
+                continue
+            known = max(inside[:, :2].sum(), 1.0)
+            lent = (1.0 + cost) * accepted[:, 2] / known
+            filled = (1.0 + cost) * share - cost
+            total += accepted[:, 1] - cost * accepted[:, 0] + filled * accepted[:, 2]
+            squares += accepted[:, 2] * filled**2
+            for label, own in ((1, 1.0), (0, -cost)):
+                borrowed = lent * (label - share)
+                squares += accepted[:, label] * (own + borrowed) ** 2 + rejected[:, label] * borrowed**2
+    people = applicants.people
+    reward = total / people
+    spread = np.maximum((squares + 1.0 + cost**2) / people - reward**2, 0.0)
+    return reward, np.sqrt(spread / people)
