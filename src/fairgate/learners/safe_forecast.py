@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
+from fairgate.learners.gaussian_process import posterior
 from fairgate.learners.memory import Memory
 from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.response import ResponseMemory, absorb, blank, foresee, forget, terms_now
@@ -368,14 +369,9 @@ def corrected(memory: ForecastMemory, rows: NDArray[np.int64], outlook: Outlook)
     rates, positives = memory.first[:, which]
     people, accepted, accepted_positives = memory.settled[:3, which]
     noise = np.where(people > 0, np.maximum(rates * (1.0 - rates), 0.01) / np.maximum(people, 1e-9), 1e6)
-    kernel = variance[:, None, None, None] * related
-    system = kernel + noise[..., None] * np.eye(arms)
-    kernel = np.broadcast_to(kernel, system.shape)
     seen = np.stack((accepted - people * rates, accepted_positives - people * positives), axis=-1)
     seen /= np.maximum(people, 1.0)[..., None]
-    solved = np.linalg.solve(system, np.concatenate((seen, kernel), axis=-1))
-    shift = kernel @ solved[..., :2]
-    left = np.diagonal(kernel, axis1=-2, axis2=-1) - (kernel * solved[..., 2:].swapaxes(-1, -2)).sum(axis=-1)
+    shift, left = posterior(variance[:, None, None, None] * related, noise, seen)
 
     new = outlook._replace(
         **{name: getattr(outlook, name).copy() for name in ("rates", "positives", "error", "label_error")}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
+from fairgate.learners.gaussian_process import posterior
 from fairgate.learners.memory import Memory
 from fairgate.learners.outlook import Outlook, Worth
 from fairgate.problem import Signals
@@ -166,11 +167,8 @@ class SmoothOptimist(Learner[SmoothMemory]):
         prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
         seen = np.stack((memory.accepted, memory.positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
         surprise = np.where(people[..., None] > 0.0, seen - prior, 0.0)
-        system = kernel + noise[..., None] * np.eye(arms)  # (R, G, K, K)
-        kernel = np.broadcast_to(kernel, system.shape)
-        solved = np.linalg.solve(system, np.concatenate((surprise, kernel), axis=-1))
-        mean = prior + kernel @ solved[..., :2]
-        variance = np.diagonal(kernel, axis1=-2, axis2=-1) - (kernel * solved[..., 2:].swapaxes(-1, -2)).sum(axis=-1)
+        shift, variance = posterior(kernel, noise, surprise)
+        mean = prior + shift
 
         rates = np.clip(mean[..., 0], 0.0, 1.0)
         positives = np.clip(mean[..., 1], 0.0, rates)
