@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fairgate.bench import drawings
 from fairgate.bench.leaderboard import TARGET, Leaderboard
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.terminal import SEES, p_text
-from fairgate.experiments.report import Picture, anchor, flat
+from fairgate.pages import Picture, anchor, flat, templates
 from fairgate.statistics import iqm
 
 if TYPE_CHECKING:
@@ -55,14 +54,7 @@ class Drawing:
 
 def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> str:
     """Write the page; the same outcomes give the same bytes."""
-    page = Environment(
-        loader=PackageLoader("fairgate.bench", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    page = templates("fairgate.bench")
     page.filters.update(anchor=anchor, p_text=p_text, minus=lambda text: str(text).replace("-", "−"))
     return page.get_template("bench.html.j2").render(
         board=board,

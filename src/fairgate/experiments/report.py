@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import re
-import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairgate.experiments.plan import TITLES
 from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Number, Results, Row, Table
+from fairgate.pages import Picture, anchor, flat, templates
 
 BADGES = {HOLDS: "holds", DIRECTION: "direction", FAILS: "fails"}
 """The style of each verdict's badge."""
-
-LABELS = {
-    "many": "seeds of the larger runs",
-    "seed": "seed of the random numbers",
-    "tail": "last rounds in a tail mean",
-    "versions": "version",
-    "data": "SHA-256",
-    "code": "SHA-256 of the code",
-}
-"""Settings whose short names would not tell a reader what they are."""
-
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def render(results: Results, images: Mapping[str, bytes]) -> str:
@@ -42,14 +26,7 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
     missing = [drawing.key for drawing in drawings if drawing.key not in images]
     if missing:
         raise ValueError(f"images must hold the PNG of every drawing; there is none for {', '.join(missing)}")
-    page = Environment(
-        loader=PackageLoader("fairgate.experiments", ""),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    page = templates("fairgate.experiments")
     page.filters.update(
         anchor=anchor,
         groups=groups,
@@ -69,28 +46,6 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
         lines=flat(results.settings),
         badges=BADGES,
     )
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A PNG as a page holds it: inline, with its size so that nothing moves when it appears."""
-
-    source: str
-    width: int
-    height: int
-
-    @classmethod
-    def of(cls, key: str, png: bytes) -> Picture:
-        """Take up the bytes of a PNG file."""
-        if not png.startswith(PNG) or len(png) < 24:
-            raise ValueError(f"images[{key!r}] must be the bytes of a PNG file, but starts with {png[:8]!r}")
-        width, height = struct.unpack(">II", png[16:24])
-        return cls("data:image/png;base64," + base64.b64encode(png).decode(), width, height)
-
-    @property
-    def wide(self) -> bool:
-        """Whether it has panels side by side, which could not be read when shrunk to the width of a phone."""
-        return self.width > 1000 or self.width > 1.7 * self.height
 
 
 def tally(claims: Sequence[Claim]) -> dict[str, int]:
@@ -152,22 +107,3 @@ def titled(key: str) -> str:
 def heading(text: str) -> str:
     """Start a heading with a capital, but leave symbols such as η alone."""
     return text[:1].upper() + text[1:] if text[:1].isascii() else text
-
-
-def anchor(key: str) -> str:
-    """Turn a key into a name that links can point to."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", key)
-
-
-def flat(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return settings as lines of name and text; a setting within a setting is named after both."""
-    lines: list[tuple[str, str]] = []
-    for key, value in settings.items():
-        name = LABELS.get(key, key)
-        if isinstance(value, Mapping):
-            lines += [(f"{name}: {inner}", text) for inner, text in flat(value)]
-        elif isinstance(value, Sequence) and not isinstance(value, str):
-            lines.append((name, ", ".join(map(str, value))))
-        else:
-            lines.append((name, str(value)))
-    return lines
