@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
+import narwhals as nw
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -90,3 +92,54 @@ def test_a_place_that_cannot_be_written_is_said(run: fg.Run, tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(fg.InputError, match="cannot write the run to"):
         run.save(tmp_path / "file" / "run.parquet")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_a_run_is_a_tidy_table_of_every_library(run: fg.Run, backend: Literal["pandas", "polars", "pyarrow"]) -> None:
+    by_round, by_group = (nw.from_native(run.frame(by, backend), eager_only=True) for by in ("round", "group"))
+    assert (len(by_round), len(by_group)) == (4 * 60, 4 * 60 * 2)
+    assert type(by_round.to_native()).__module__.startswith(backend)
+    at = by_round.filter((nw.col("replicate") == 2) & (nw.col("round") == 60)).rows(named=True)[0]
+    assert (at["task"], at["learner"]) == (run.settings["task"]["name"], "OFS")
+    assert at["reward"] == run.batch.reward[2, 59]
+    assert at["gap"] == run.batch_gap[2, 59]
+    assert at["population_parity"] == run.population.residuals[0, 2, 59]
+    assert at["feasible"] == bool((run.population.residuals[:, 2, 59] <= 0).all())
+    here = by_group.filter((nw.col("replicate") == 2) & (nw.col("round") == 60)).rows(named=True)
+    assert [row["group"] for row in here] == [0, 1]
+    assert [row["people"] for row in here] == run.counts[2, 59].sum(axis=(1, 2)).tolist()
+    assert [row["threshold"] for row in here] == run.thresholds[2, 59].tolist()
+    rates = [row["accepted"] / row["people"] for row in here]
+    assert max(rates) - min(rates) == pytest.approx(at["gap"])
+    summary = run.summary(tail=20)
+    last = by_round.filter(nw.col("round") > 40)
+    assert last["population_gap"].mean() == pytest.approx(summary["population_gap"].mean)
+    assert by_round["violation"].sum() / 4 == pytest.approx(summary["violation"].mean)
+
+
+def test_a_run_s_figures_are_fairlearn_s(run: fg.Run) -> None:
+    """People made of the counts of some rounds, judged by fairlearn's own metrics."""
+    metrics = pytest.importorskip("fairlearn.metrics")
+    tidy, groups = run.frame(), run.frame(by="group")
+    for place in (0, 33, 239):
+        group, label, decision = (
+            np.repeat(each.ravel(), run.counts.reshape(-1, 2, 2, 2)[place].ravel()) for each in np.indices((2, 2, 2))
+        )
+        gap = metrics.demographic_parity_difference(label, decision, sensitive_features=group)
+        assert tidy["gap"][place] == pytest.approx(gap)
+        frame = metrics.MetricFrame(
+            metrics={"rate": metrics.selection_rate, "people": metrics.count},
+            y_true=label,
+            y_pred=decision,
+            sensitive_features=group,
+        )
+        rows = groups[2 * place : 2 * place + 2]
+        assert rows["acceptance"].to_numpy() == pytest.approx(frame.by_group["rate"].to_numpy())
+        assert rows["people"].to_list() == frame.by_group["people"].to_list()
+
+
+def test_a_table_of_something_else_is_refused(run: fg.Run) -> None:
+    with pytest.raises(fg.InputError, match="by 'rounds'"):
+        run.frame("rounds")
+    with pytest.raises(fg.InputError, match="backend 'panda'"):
+        run.frame(backend="panda")  # type: ignore[arg-type]

@@ -275,7 +275,7 @@ def simulate(
     seeds: Annotated[int | None, typer.Option(help="Independent loops a learner.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Rounds a loop.")] = None,
     seed: Annotated[int | None, typer.Option(help="Root of all random numbers.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for report.json and thresholds.csv.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for report.html, report.json and thresholds.csv.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the threshold to use for your own applicants: findings, figures, loops and a recommendation."""
@@ -302,7 +302,8 @@ def simulate(
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
         return
     show(advice, Console())
-    Console().print(f"Written to {chosen.out}: report.json and thresholds.csv", highlight=False, soft_wrap=True)
+    written = f"Written to {chosen.out}: open report.html (also report.json, thresholds.csv)"
+    Console().print(written, highlight=False, soft_wrap=True)
 
 
 @app.command(epilog="Example: fairgate init credit && fairgate simulate --config credit/policy.toml")

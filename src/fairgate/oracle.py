@@ -57,12 +57,17 @@ class Sweep:
         )
 
     @property
-    def best(self) -> Point:
-        """The feasible threshold of highest reward; if none is feasible, the one that violates least."""
+    def best_index(self) -> int:
+        """Number of the feasible threshold of highest reward; if none is feasible, of the one that violates least."""
         feasible = is_feasible(self.residuals)
         if feasible.any():
-            return self.point(int(np.argmax(np.where(feasible, self.reward, -np.inf))))
-        return self.point(int(np.argmin(violation(self.residuals))))
+            return int(np.argmax(np.where(feasible, self.reward, -np.inf)))
+        return int(np.argmin(violation(self.residuals)))
+
+    @property
+    def best(self) -> Point:
+        """The feasible threshold of highest reward; if none is feasible, the one that violates least."""
+        return self.point(self.best_index)
 
 
 @dataclass(frozen=True)

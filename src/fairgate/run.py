@@ -7,18 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts
-from fairgate.errors import InputError
+from fairgate.errors import InputError, unknown_name
 from fairgate.problem import Signals, is_feasible, violation
 from fairgate.settings import Array, whole_number
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+"""Libraries a run can be a table of."""
 
 FORMAT = 1
 """Version of the file a run is saved as; a reader refuses any other."""
@@ -137,8 +140,77 @@ class Run:
             for name, values in self.per_replicate(tail).items()
         }
 
+    def frame(self, by: str = "round", backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return the run as a tidy table, one row an observation.
+
+        Parameters
+        ----------
+        by
+            ``"round"``: a row a replicate and round, with reward, gap, acceptance and violation of the batch and of the
+            population, whether the population is feasible, every residual, and the learner's traces. ``"group"``: a row
+            a replicate, round and group, with its threshold, people, positives, how many of either were accepted, and
+            the group's acceptance rate in the batch and in the population.
+        backend
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+
+        Examples
+        --------
+        >>> import fairgate as fg
+        >>> run = fg.simulate(fg.load_task("compas"), fg.OFS(), rounds=100, seeds=3)
+        >>> tidy = run.frame()
+        >>> tidy.shape, tidy.query("round > 80").groupby("replicate")["reward"].mean().shape
+        ((300, 17), (3,))
+        >>> run.frame(by="group", backend="polars").columns[4:8]
+        ['group', 'threshold', 'people', 'accepted']
+        """
+        import narwhals as nw
+
+        if by not in ("round", "group"):
+            raise unknown_name("by", by, ("round", "group"))
+        if backend not in BACKENDS:
+            raise unknown_name("backend", backend, BACKENDS)
+        columns = self._by_round() if by == "round" else self._by_group()
+        try:
+            return nw.from_dict({name: values.ravel() for name, values in columns.items()}, backend=backend).to_native()
+        except ImportError:
+            raise InputError(f"backend {backend!r} is not installed: pip install {backend}") from None
+
+    def _keys(self) -> dict[str, NDArray[Any]]:
+        """What a row is about, (R, T): task, learner, replicate from 0 and round from 1."""
+        shape = self.thresholds.shape[:2]
+        names = {"task": self.settings["task"]["name"], "learner": self.settings["learner"]["kind"]}
+        found: dict[str, NDArray[Any]] = {name: np.full(shape, value) for name, value in names.items()}
+        replicate, time = np.indices(shape)
+        return found | {"replicate": replicate, "round": np.asarray(time + 1)}
+
+    def _by_round(self) -> dict[str, NDArray[Any]]:
+        found = self._keys()
+        for kind, cells, signals in (
+            ("", self.counts, self.batch),
+            ("population_", self.probabilities, self.population),
+        ):
+            counts = Counts(cells)
+            found |= {f"{kind}reward": signals.reward, f"{kind}gap": counts.gap, f"{kind}acceptance": counts.overall}
+            found[f"{kind}violation"] = violation(signals.residuals)
+        found["feasible"] = is_feasible(self.population.residuals)
+        found |= {f"population_{name}": each for name, each in zip(self.names, self.population.residuals, strict=True)}
+        return found | {f"trace_{name}": values for name, values in self.traces.items()}
+
+    def _by_group(self) -> dict[str, NDArray[Any]]:
+        keys = {name: np.repeat(values, self.thresholds.shape[2]) for name, values in self._keys().items()}
+        return keys | {
+            "group": np.indices(self.thresholds.shape)[2],
+            "threshold": self.thresholds,
+            "people": self.counts.sum(axis=(3, 4)),
+            "accepted": self.counts[..., 1].sum(axis=3),
+            "positives": self.counts[..., 1, :].sum(axis=3),
+            "accepted_positives": self.counts[..., 1, 1],
+            "acceptance": Counts(self.counts).rates,
+            "population_acceptance": Counts(self.probabilities).rates,
+        }
+
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the run as long columns, one row a replicate and round."""
+        """Return the run as it is saved, one row a replicate and round."""
         replicates, rounds, groups = self.thresholds.shape
         columns: dict[str, NDArray[Any]] = {
             "replicate": np.repeat(np.arange(replicates, dtype=np.int32), rounds),

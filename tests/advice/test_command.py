@@ -37,7 +37,11 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert "Recommendation\nAccept people with risk_score ≥ " in result.stdout
     assert result.stderr.splitlines()[0] == "feedback 0: best of today, kept"
-    assert {path.name for path in (tmp_path / "x/advice").iterdir()} == {"report.json", "thresholds.csv"}
+    assert {path.name for path in (tmp_path / "x/advice").iterdir()} == {
+        "report.html",
+        "report.json",
+        "thresholds.csv",
+    }
     again = fairgate("init", "x", cwd=tmp_path)
     assert again.returncode == 2
     assert "x/policy.toml is there already and is not overwritten" in again.stderr
@@ -45,12 +49,12 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
 
 def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     pq.write_table(example_table(), tmp_path / "people.parquet")
-    options = ("--positive", "yes", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--json")
+    options = ("--positive", "1", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--json")
     result = fairgate("simulate", "people.parquet", *NAMES, *options, *SMALL, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     report = json.loads(result.stdout)
     assert report == json.loads((tmp_path / "advice/report.json").read_text(encoding="utf-8"))
-    people = from_file(tmp_path / "people.parquet", score="risk_score", label="repaid", group="sex", positive="yes")
+    people = from_file(tmp_path / "people.parquet", score="risk_score", label="repaid", group="sex")
     aims = Aims(cost=2, parity=0.1, service=(0.3, 0.8), seeds=2, rounds=20, feedback=(0.0, 0.5))
     found = advise(people, aims)
     assert report["recommendation"]["text"] == found.recommendation.text

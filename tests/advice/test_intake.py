@@ -16,6 +16,8 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fairgate as fg
 from fairgate.advice import Aims, Applicants, advise, from_file
@@ -224,3 +226,35 @@ def test_columns_of_several_types_are_read_as_words() -> None:
     frame = pd.DataFrame({"score": [1, "2", 3.5, None], "label": [True, "0", 1, 0.0], "group": ["f", 1, 2.5, "f"]})
     found = fg.from_frame(frame, **COLUMNS)
     assert (found.people, found.groups) == (3, ("1", "2.5", "f"))
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@given(
+    st.lists(finite | st.floats(0.3333333, 0.3333334) | st.integers(-9, 9).map(float), min_size=2, max_size=30),
+    st.booleans(),
+    st.integers(1, 30),
+)
+def test_a_threshold_as_it_is_written_accepts_the_same_people(scores: list[float], descending: bool, bins: int) -> None:
+    table = pa.table({"score": scores, "label": [0, 1] * (len(scores) // 2) + [1] * (len(scores) % 2), "group": scores})
+    people = fg.from_frame(
+        table.set_column(2, "group", pa.array(["a"] * len(scores))), **COLUMNS, descending=descending
+    )
+    for joined in (people, people.coarsened(bins)):
+        for place, cut in enumerate(joined.shown(joined.cuts).tolist()):
+            written = float(joined.words(place))
+            assert [each == written or (each < written) == descending for each in scores] == [
+                each == cut or (each < cut) == descending for each in scores
+            ]
+
+
+def test_thresholds_of_many_scores_are_written_exactly_enough() -> None:
+    scores = np.random.default_rng(0).normal(size=3 * BINS) * 1e-3 + 0.5
+    table = pa.table({"score": scores, "label": np.arange(len(scores)) % 2, "group": np.arange(len(scores)) % 2})
+    people = fg.from_frame(table, **COLUMNS).coarsened()
+    assert not people.exact
+    for place, cut in enumerate(people.cuts):
+        written = people.words(place)
+        assert (scores >= float(written)).sum() == (scores >= cut).sum()
+        assert len(written) <= 12

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 import fairgate as fg
 from fairgate.advice import Aims, Applicants, Columns, from_frame
 from fairgate.advice.advise import balance_of
-from fairgate.advice.labels import LabelModel
-from fairgate.advice.steady import Feedback, environment, settle, stands_until, steady_cells
+from fairgate.advice.steady import Feedback, environment, settle, stands_until
 from fairgate.advice.today import look
 from fairgate.counts import Counts
+from fairgate.oracle import exact_sweep
+from fairgate.tasks import Task
 from tests.advice.people import SERVICE
 
 AIMS = Aims(cost=1.5, parity=0.1, service=(0.2, 0.8))
@@ -41,22 +42,21 @@ def test_without_feedback_the_long_run_is_the_table_itself(people: Applicants) -
 
 
 @given(applicants(), st.floats(0.0, 0.98), st.floats(0.0, 1.0))
-def test_many_tables_at_once_are_solved_as_the_environment_is(
-    people: Applicants, strength: float, balance: float
-) -> None:
+def test_steady_states_are_those_of_the_environment(people: Applicants, strength: float, balance: float) -> None:
     feedback = Feedback(strength, balance)
     found = settle(people, AIMS.problem, feedback)
-    cells = steady_cells(LabelModel.of(people).fill(people.counts)[None], feedback)[0]
-    signals = AIMS.problem.assess(cells)
-    np.testing.assert_allclose(cells.sum(axis=(1, 2, 3)), 1.0)
-    np.testing.assert_allclose(signals.reward, found.sweep.reward, atol=1e-9)
-    np.testing.assert_allclose(signals.residuals, found.sweep.residuals, atol=1e-9)
+    task = Task(environment(people, feedback), AIMS.problem, 2.0 * np.arange(len(people.cuts)))
+    expected = exact_sweep(task, task.thresholds)
+    np.testing.assert_allclose(found.sweep.reward, expected.reward, atol=1e-9)
+    np.testing.assert_allclose(found.sweep.acceptance, expected.acceptance, atol=1e-9)
+    np.testing.assert_allclose(found.sweep.residuals, expected.residuals, atol=1e-9)
+    np.testing.assert_allclose(np.ptp(found.rates, axis=0), expected.gap, atol=1e-9)
 
 
 @given(applicants(), st.floats(0.0, 0.95))
 def test_a_group_accepted_at_the_present_rate_stays_as_it_is(people: Applicants, strength: float) -> None:
     """One group alone, in balance with a threshold: that threshold does what it does today, however strong feedback."""
-    alone = Applicants(("a",), people.cuts, people.means, people.counts[:1], people.columns, people.rows)
+    alone = Applicants(("a",), people.cuts, people.tops, people.counts[:1], people.columns, people.rows)
     rates = look(alone, Aims()).acceptance
     for cut, balance in enumerate(rates):
         pools = environment(alone, Feedback(strength, float(balance)))

@@ -116,3 +116,14 @@ def test_where_nobody_has_a_label_no_reward_is_claimed() -> None:
     found = look(from_frame(hidden, **COLUMNS), SERVICE.aims)
     assert not found.known[found.thresholds < -0.2].any()
     assert found.known[found.thresholds > 0.0].all()
+
+
+def test_a_threshold_earns_the_same_with_all_bins_and_with_bins_joined() -> None:
+    people = from_frame(SERVICE.draw(3000, np.random.default_rng(4), missing=0.8), **COLUMNS)
+    joined = people.coarsened()
+    assert len(joined.cuts) < len(people.cuts)
+    fine, coarse = look(people, SERVICE.aims), look(joined, SERVICE.aims)
+    places = np.searchsorted(people.cuts, joined.cuts)
+    np.testing.assert_allclose(coarse.reward, fine.reward[places], atol=1e-12)
+    np.testing.assert_array_equal(coarse.known, fine.known[places])
+    np.testing.assert_allclose(coarse.gap, fine.gap[places], atol=1e-12)

@@ -18,9 +18,6 @@ from fairgate.advice.steady import Feedback, Steady, settle
 from fairgate.advice.today import Today, look
 from fairgate.progress import progress
 
-CANDIDATES = 512
-"""Most thresholds that are candidates for a recommendation, at even shares of people."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice:
@@ -91,7 +88,7 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     --------
     >>> from fairgate.advice import from_frame
     >>> from fairgate.advice.example import example_table
-    >>> people = from_frame(example_table(), score="risk_score", label="repaid", group="sex", positive="yes")
+    >>> people = from_frame(example_table(), score="risk_score", label="repaid", group="sex")
     >>> advice = advise(people, Aims(cost=2.0, parity=0.10, service=(0.3, 0.8), seeds=2, rounds=100))
     >>> advice.recommendation.status, advice.recommendation.rule
     ('sure', 'risk_score ≥ 0.559')
@@ -99,7 +96,7 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     aims = Aims() if aims is None else aims
     findings = inspect(applicants, aims)
     today = look(applicants, aims)
-    candidates = applicants.coarsened(CANDIDATES)
+    candidates = applicants.coarsened()
     coarse = look(candidates, aims)
     plain = choose(candidates, aims.problem, Feedback(0.0, 0.0), aims.seed)
     balance = balance_of(candidates, aims, plain.unguarded)
@@ -108,9 +105,9 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     choice = plain if aims.feedback[0] == 0.0 else choose(candidates, aims.problem, strengths[0], aims.seed)
     recommendation = recommend(candidates, aims, coarse, choice, steady, strengths[0])
     loops = {}
-    with progress(len(strengths) * steps(aims), quiet=quiet) as begin:
-        for each in strengths:
-            loops[each.strength] = run_loops(candidates, aims, each, plain.unguarded, choice.cut, begin)
+    with progress(len(steady) * steps(aims, choice), quiet=quiet) as begin:
+        for each in steady:
+            loops[each.feedback.strength] = run_loops(candidates, aims, each, choice, plain.unguarded, begin)
     return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation)
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.advice.values import natural
 from fairgate.settings import Array
+
+CANDIDATES = 512
+"""Most thresholds that are candidates for a recommendation, at even shares of people."""
 
 
 class Columns(NamedTuple):
@@ -32,8 +37,8 @@ class Applicants:
     cuts
         Lowest score of each bin, (B,), increasing: the thresholds one can choose. Higher is better; where the table has
         it the other way round (`descending`), scores are negated here and only here.
-    means
-        Mean score of each bin, (B,).
+    tops
+        Highest score of each bin, (B,).
     counts
         People by group, bin and label (0, 1, missing), (G, B, 3).
     columns
@@ -52,7 +57,7 @@ class Applicants:
 
     groups: tuple[str, ...]
     cuts: Array
-    means: Array
+    tops: Array
     counts: NDArray[np.int64]
     columns: Columns
     rows: int
@@ -98,18 +103,48 @@ class Applicants:
         """Return a threshold of the table as it reads here, where higher is better."""
         return 0.0 - threshold if self.descending else threshold
 
-    def coarsened(self, bins: int) -> Applicants:
+    def called(self, group: str) -> str:
+        """Name a group in words; one that is a number by its column, too."""
+        return f"{self.columns.group} {group}" if natural(group)[0] == 0 else group
+
+    def words(self, place: int) -> str:
+        """Write a threshold as it reads in the table, short, but so that it accepts the very same people.
+
+        More than six digits are left away towards those accepted, as long as nobody scores in between.
+
+        >>> cuts = np.array([0.1, 2 / 3, 0.6666667, 0.7])
+        >>> people = Applicants(("a",), cuts, cuts, np.ones((1, 4, 3), dtype=np.int64), Columns("s", "y", "g"), 12)
+        >>> [people.words(place) for place in range(4)]
+        ['0.1', '0.666666', '0.6666667', '0.7']
+        """
+        exact = Decimal(repr(float(self.shown(self.cuts[place]))))
+        below = float(self.shown(self.tops[place - 1])) if place else None
+        for digits in range(6, 17):
+            step = Decimal(1).scaleb(exact.adjusted() + 1 - digits)
+            short = exact.quantize(step, ROUND_CEILING if self.descending else ROUND_FLOOR)
+            if below is None or (float(short) < below if self.descending else float(short) > below):
+                break
+        else:
+            short = exact
+        text = f"{short.normalize():f}" if -7 < exact.adjusted() < 12 else f"{float(short):.16g}"
+        return min(text, repr(float(exact)).removesuffix(".0"), key=len)
+
+    def starts(self, bins: int) -> NDArray[np.int64]:
+        """Return the first of each run of neighbouring bins, at most `bins` runs of about as many people each."""
+        if len(self.cuts) <= bins:
+            return np.arange(len(self.cuts))
+        each = self.counts.sum(axis=(0, 2))
+        return np.flatnonzero(np.diff((each.cumsum() - each) * bins // self.people, prepend=-1))
+
+    def coarsened(self, bins: int = CANDIDATES) -> Applicants:
         """Join neighbouring bins until there are at most `bins`, of about as many people each."""
         if len(self.cuts) <= bins:
             return self
-        each = self.counts.sum(axis=(0, 2))
-        place = (each.cumsum() - each) * bins // self.people
-        starts = np.flatnonzero(np.diff(place, prepend=-1))
-        people = np.add.reduceat(each, starts)
+        starts = self.starts(bins)
         return replace(
             self,
             cuts=self.cuts[starts],
-            means=np.add.reduceat(self.means * each, starts) / people,
+            tops=np.maximum.reduceat(self.tops, starts),
             counts=np.add.reduceat(self.counts, starts, axis=1),
             exact=False,
         )

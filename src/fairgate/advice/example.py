@@ -22,7 +22,7 @@ file = "applicants.csv"       # CSV, Parquet, Arrow, Feather or DuckDB; as seen 
 score = "risk_score"          # the column a threshold is set on
 label = "repaid"              # what came of the person; may be missing for some
 group = "sex"                 # groups to be treated alike
-positive = "yes"              # the label that counts as 1; not needed if labels are 0 and 1
+# positive = "yes"            # the label that counts as 1, if labels are not 0 and 1
 # descending = true           # if a higher score is worse
 
 [aims]
@@ -38,7 +38,7 @@ rounds = 1000
 seed = 0
 
 [output]
-out = "advice"                # folder for report.json and thresholds.csv; as seen from this file
+out = "advice"                # folder for the report; as seen from this file
 """
 
 
@@ -57,7 +57,7 @@ def example_table() -> Any:
     return pa.table(
         {
             "risk_score": np.round(score, 3),
-            "repaid": np.where(repaid, "yes", "no"),
+            "repaid": repaid.astype(np.int64),
             "sex": np.where(sex, "f", "m"),
         }
     )

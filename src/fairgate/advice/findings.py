@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants
+from fairgate.advice.applicants import CANDIDATES, Applicants
 from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.advice.values import listed, natural
 from fairgate.errors import InputError
 
 TINY = 50
@@ -118,6 +119,11 @@ def _labels(applicants: Applicants) -> list[Finding]:
         value = 1 if totals[0] == 0 else 0
         text = f"Every known label ({column!r}) is {value}: the table does not tell whom to accept."
         found.append(Finding("one-label", "warning", text))
+    merged = sorted((value for value, meaning in applicants.meanings.items() if meaning == 0), key=natural)
+    if len(merged) > 1 and len(applicants.meanings) > 2:
+        ones = listed([value for value, meaning in applicants.meanings.items() if meaning == 1])
+        text = f"The label column {column!r} has more than two values: {ones} counts as 1, {listed(merged)} count as 0."
+        found.append(Finding("labels-merged", "note", text))
     if applicants.missing:
         text = (
             f"{applicants.missing} of {people} labels ({_share(applicants.missing, people)}) are missing. They are "
@@ -174,7 +180,10 @@ def _direction(applicants: Applicants) -> list[Finding]:
 def _ties(applicants: Applicants) -> list[Finding]:
     if not applicants.exact:
         count = len(applicants.cuts)
-        text = f"Scores take many values; thresholds are chosen among {count} of them, at even shares of people."
+        text = (
+            f"Scores take many values: figures are worked out at {count} of them, at even shares of people, and the "
+            f"recommendation is one of {len(applicants.starts(CANDIDATES))}."
+        )
         return [Finding("binned", "note", text)]
     each = applicants.counts.sum(axis=(0, 2))
     largest = int(each.argmax())

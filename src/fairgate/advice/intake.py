@@ -140,23 +140,22 @@ def _count(
     descending: bool,
 ) -> Applicants:
     """Count the kept rows by group, bin and label."""
-    cuts, exact = cut_points(np.concatenate(scores))
+    cuts, tops, exact = cut_points(np.concatenate(scores))
     meaning = np.array([meanings[value] for value in labels.found] + [2], dtype=np.int64)
     order = sorted(groups.found, key=natural)
     rank = np.empty(len(order), dtype=np.int64)
     rank[[groups.found[name] for name in order]] = np.arange(len(order))
     shape = (len(order), len(cuts), 3)
-    counts, sums = np.zeros(np.prod(shape), dtype=np.int64), np.zeros(len(cuts))
+    counts = np.zeros(np.prod(shape), dtype=np.int64)
     for score, (label, group) in zip(scores, codes, strict=True):
         place = np.searchsorted(cuts, score, side="right") - 1
-        sums += np.bincount(place, score, minlength=len(cuts))
         counts += np.bincount((rank[group] * len(cuts) + place) * 3 + meaning[label], minlength=len(counts))
     cube = counts.reshape(shape)
     present = np.flatnonzero(cube.sum(axis=(1, 2)))
     return Applicants(
         groups=tuple(order[place] for place in present),
         cuts=cuts,
-        means=sums / cube.sum(axis=(0, 2)),
+        tops=tops,
         counts=cube[present],
         columns=columns,
         rows=rows,
@@ -167,13 +166,15 @@ def _count(
     )
 
 
-def cut_points(scores: Array) -> tuple[Array, bool]:
-    """Return the lowest score of each bin, and whether that is every distinct score.
+def cut_points(scores: Array) -> tuple[Array, Array, bool]:
+    """Return the lowest and the highest score of each bin, and whether every distinct score is a bin.
 
     Many distinct scores are cut at quantiles, so that bins hold about as many people each.
     """
     ordered = np.sort(scores)
     first = np.diff(ordered, prepend=-np.inf) > 0
     if first.sum() <= BINS:
-        return ordered[first], True
-    return np.unique(ordered[np.arange(BINS) * len(ordered) // BINS]), False
+        return ordered[first], ordered[first], True
+    cuts = np.unique(ordered[np.arange(BINS) * len(ordered) // BINS])
+    ends = np.append(np.searchsorted(ordered, cuts[1:]), len(ordered))
+    return cuts, ordered[ends - 1], False

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import Applicants, tail
+from fairgate.advice.applicants import CANDIDATES, Applicants, tail
 from fairgate.settings import Array
 
 BANDS = 32
@@ -48,12 +48,17 @@ class LabelModel:
 
     @classmethod
     def of(cls, applicants: Applicants) -> LabelModel:
-        """Lay out the bands for a table, each of about as many people."""
-        people = applicants.counts.sum(axis=2)
+        """Lay out the bands for a table, each of about as many people.
+
+        A band is made of whole candidates, so that their figures are the same with all bins and with bins joined.
+        """
+        starts = applicants.starts(CANDIDATES)
+        people = np.add.reduceat(applicants.counts.sum(axis=2), starts, axis=1)
         most = BANDS if applicants.missing else 1
         count = np.clip(applicants.sizes // BAND_PEOPLE, 1, most)
         middle = people.cumsum(axis=1) - people / 2.0
         bands = np.minimum((middle * (count / applicants.sizes)[:, None]).astype(np.int64), count[:, None] - 1)
+        bands = np.repeat(bands, np.diff(starts, append=len(applicants.cuts)), axis=1)
         totals = sum_bands(applicants.counts, bands, most)
         labelled, everybody = totals[..., :2].sum(axis=-1), totals.sum(axis=-1)
         known = (everybody > 0) & (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.applicants import Applicants, tail
 from fairgate.advice.labels import LabelModel
+from fairgate.problem import ROUNDING
+from fairgate.settings import Array
 
 THRESHOLDS = 64
 """Thresholds that lotteries and per-group thresholds are made of."""
@@ -18,11 +20,26 @@ THRESHOLDS = 64
 
 @dataclass(frozen=True)
 class Option:
-    """Something else than one threshold for all, what it would earn on the people of the table, and its standing."""
+    """Something else than one threshold for all, with its exact figures on the people of the table, and its standing.
+
+    Attributes
+    ----------
+    kind
+        "lottery" or "per-group".
+    reward, rates
+        Reward a person, None if the constraints cannot be met this way, and acceptance rate by group.
+    weights
+        Of a lottery: how often each threshold is drawn; the threshold None accepts nobody.
+    thresholds
+        By group.
+    text
+        In words.
+    """
 
     kind: str
     reward: float | None
     rates: dict[str, float]
+    weights: list[tuple[float | None, float]]
     thresholds: dict[str, float]
     text: str
 
@@ -36,67 +53,98 @@ def other_ways(applicants: Applicants, aims: Aims) -> list[Option]:
     rates = accepted.sum(axis=2) / size[:, None]
     worth = (accepted[..., 1] - aims.cost * accepted[..., 0]) / size.sum()
     shares = size / size.sum()
-    lottery = _best(rates, worth, shares, aims, shared=True)
-    by_group = _best(rates, worth, shares, aims, shared=False)
-    found = []
-    text = "A lottery between two thresholds treats people with the same score by chance; where that is accepted, "
-    if lottery is None:
-        text = "No lottery between shared thresholds meets every constraint either. "
-        found.append(Option("lottery", None, {}, {}, text.strip()))
-    else:
-        mixed = (rates * lottery).sum(axis=1)
-        reward = float((worth * lottery).sum())
-        text += f"it can meet every constraint and would earn {reward:.4f} a person."
-        found.append(Option("lottery", reward, dict(zip(coarse.groups, mixed.tolist(), strict=True)), {}, text))
+    return [_lottery(coarse, rates, worth, shares, aims), _per_group(coarse, rates, worth, shares, aims)]
+
+
+def _lottery(coarse: Applicants, rates: Array, worth: Array, shares: Array, aims: Aims) -> Option:
+    weights = best_lottery(rates, worth, shares, aims)
+    if weights is None:
+        text = "No lottery between shared thresholds meets every constraint either."
+        return Option("lottery", None, {}, [], {}, text)
+    weights = np.where(weights < 1e-9, 0.0, weights)
+    weights /= weights.sum()
+    drawn = np.flatnonzero(weights)
+    reward = float(worth.sum(axis=0) @ weights)
+    listed = ", ".join(
+        f"{'nobody' if k == len(coarse.cuts) else f'{coarse.sign} {coarse.words(int(k))}'} with {weights[k]:.1%}"
+        for k in drawn
+    )
+    text = (
+        "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint: "
+        f"drawn anew for every person, accept {listed} probability. It would earn {reward:.4f} a person."
+    )
+    shown = [None if k == len(coarse.cuts) else float(coarse.shown(coarse.cuts[k])) for k in drawn]
+    mixed = dict(zip(coarse.groups, (rates @ weights).tolist(), strict=True))
+    return Option("lottery", reward, mixed, list(zip(shown, weights[drawn].tolist(), strict=True)), {}, text)
+
+
+def _per_group(coarse: Applicants, rates: Array, worth: Array, shares: Array, aims: Aims) -> Option:
     text = (
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
     )
-    if by_group is None:
-        found.append(Option("per-group", None, {}, {}, text + "Here they could not meet every constraint either."))
-        return found
-    wanted = (rates * by_group).sum(axis=1)
-    place = np.abs(rates[:, :-1] - wanted[:, None]).argmin(axis=1)
-    each = {name: float(coarse.shown(coarse.cuts[k])) for name, k in zip(coarse.groups, place, strict=True)}
-    reward = float((worth * by_group).sum())
-    listed = ", ".join(f"{applicants.sign} {value:.6g} for {name}" for name, value in each.items())
-    text += f"They could meet every constraint, about {listed}, and would earn about {reward:.4f} a person."
-    found.append(Option("per-group", reward, dict(zip(coarse.groups, wanted.tolist(), strict=True)), each, text))
+    places = best_per_group(rates, worth, shares, aims)
+    if places is None:
+        return Option("per-group", None, {}, [], {}, text + "Here they could not meet every constraint either.")
+    each = range(len(places))
+    reward = float(worth[each, places].sum())
+    listed = ", ".join(
+        f"{coarse.sign} {coarse.words(int(k))} for {coarse.called(name)}"
+        for name, k in zip(coarse.groups, places, strict=True)
+    )
+    thresholds = {name: float(coarse.shown(coarse.cuts[k])) for name, k in zip(coarse.groups, places, strict=True)}
+    kept = dict(zip(coarse.groups, rates[each, places].tolist(), strict=True))
+    text += f"They could meet every constraint, {listed}, and would earn {reward:.4f} a person."
+    return Option("per-group", reward, kept, [], thresholds, text)
+
+
+def best_per_group(rates: Array, worth: Array, shares: Array, aims: Aims) -> NDArray[np.int64] | None:
+    """Return the number of each group's threshold, (G,), that together earn most under every constraint, or None.
+
+    All rates lie between some lowest rate a and a + ε. Given a, and a price on acceptance that brings the overall rate
+    into its window, every group chooses for itself; all a and a grid of prices are tried.
+    """
+    rates, worth = rates[:, :-1], worth[:, :-1]  # a group of which nobody is accepted has no threshold
+    low, high = aims.service or (0.0, 1.0)
+    width = 1.0 if aims.parity is None else aims.parity
+    prices = np.concatenate(([0.0], *(sign * np.geomspace(0.001, 1.0 + aims.cost, 60) for sign in (1.0, -1.0))))
+    paid = worth + prices[:, None, None] * shares[:, None] * rates  # (P, G, K)
+    groups = np.arange(len(rates))
+    best, found = -np.inf, None
+    for lowest in np.unique(rates):
+        allowed = (rates >= lowest - ROUNDING) & (rates <= lowest + width + ROUNDING)
+        if not allowed.any(axis=1).all():
+            continue
+        picks = np.where(allowed, paid, -np.inf).argmax(axis=2)  # (P, G)
+        chosen = rates[groups, picks]
+        overall = chosen @ shares
+        fine = (overall >= low - ROUNDING) & (overall <= high + ROUNDING)
+        earned = np.where(fine, worth[groups, picks].sum(axis=1), -np.inf)
+        if earned.max() > best:
+            best, found = float(earned.max()), picks[earned.argmax()]
     return found
 
 
-def _best(rates: Any, worth: Any, shares: Any, aims: Aims, *, shared: bool) -> Any:
-    """Solve for the weights of thresholds, (G, K), with the highest reward under every constraint; None if none does.
+def best_lottery(rates: Array, worth: Array, shares: Array, aims: Aims) -> Array | None:
+    """Return the weights of shared thresholds, (K,), with the highest reward under every constraint, or None.
 
     A linear program: reward and rates are linear in the weights.
     """
     from scipy.optimize import linprog
 
-    groups, arms = rates.shape
-    blocks = np.zeros((groups, groups, arms))
-    blocks[np.arange(groups), np.arange(groups)] = rates
-    by_group = blocks.reshape(groups, -1)  # acceptance rate of each group
     rows, limits = [], []
     if aims.parity is not None:
-        for a, b in combinations(range(groups), 2):
-            rows += [by_group[a] - by_group[b], by_group[b] - by_group[a]]
-            limits += [aims.parity, aims.parity]
+        for one, other in permutations(rates, 2):
+            rows.append(one - other)
+            limits.append(aims.parity)
     if aims.service is not None:
-        overall = shares @ by_group
-        rows += [-overall, overall]
+        rows += [-(shares @ rates), shares @ rates]
         limits += [-aims.service[0], aims.service[1]]
-    ones = np.kron(np.eye(groups), np.ones(arms))
-    matrix, objective = np.array(rows).reshape(-1, groups * arms), -worth.reshape(-1)
-    if shared:
-        fold = np.tile(np.eye(arms), (groups, 1))
-        matrix, objective, ones = matrix @ fold, objective @ fold, np.ones((1, arms))
     solved = linprog(
-        objective,
-        A_ub=matrix if len(rows) else None,
-        b_ub=limits if len(rows) else None,
-        A_eq=ones,
-        b_eq=np.ones(len(ones)),
+        -worth.sum(axis=0),
+        A_ub=np.array(rows) if rows else None,
+        b_ub=limits if rows else None,
+        A_eq=np.ones((1, rates.shape[1])),
+        b_eq=[1.0],
     )
-    if solved.status != 0:
-        return None
-    return np.tile(solved.x, (groups, 1)) if shared else solved.x.reshape(groups, arms)
+    return np.asarray(solved.x) if solved.status == 0 else None

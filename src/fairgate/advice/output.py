@@ -1,4 +1,4 @@
-"""Output: everything found out as ``report.json``, and every threshold as ``thresholds.csv``."""
+"""Output: everything found out as ``report.json`` and ``report.html``, and every threshold as ``thresholds.csv``."""
 
 from __future__ import annotations
 
@@ -12,27 +12,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
 from fairgate.advice.choice import CAUTION, RESAMPLES, STEP
 from fairgate.advice.intervals import LEVEL
-from fairgate.advice.labels import LabelModel
+from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.advice.loop import describe
+from fairgate.advice.page import render
+from fairgate.advice.steady import Steady
 from fairgate.experiments.output import write_text
+from fairgate.problem import is_feasible
 
 FORMAT = 1
 """Version of ``report.json``."""
 
 POINTS = 201
-"""Most points of a curve in ``report.json``; ``thresholds.csv`` has them all."""
+"""Points of a curve in ``report.json``, but for a few more that are spoken of; ``thresholds.csv`` has them all."""
 
 
 def write(advice: Advice, folder: Path, source: str) -> dict[str, Any]:
     """Write the files under `folder`, each whole or not at all, and return what ``report.json`` holds."""
     found = document(advice, source)
     write_text(folder / "thresholds.csv", table(advice))
-    # The page belongs here: write_text(folder / "report.html", render(found)), made of the document alone.
+    write_text(folder / "report.html", render(found))
     write_text(folder / "report.json", json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return found
 
@@ -52,10 +56,11 @@ def table(advice: Advice) -> str:
 
 def document(advice: Advice, source: str) -> dict[str, Any]:
     """Return everything as plain data; docs/your-data.md says what each part means."""
-    applicants, candidates = advice.applicants, advice.candidates
+    applicants = advice.applicants
     advised = asdict(advice.recommendation)
     for name in ("reward", "gap", "acceptance"):
         advised[name] = advice.recommendation.__dict__[name]._asdict()
+    places = shown_cuts(advice)
     labelled = applicants.counts[..., :2].sum(axis=1)
     unknown = float(LabelModel.of(applicants).unknown(applicants)[0])
     found = {
@@ -82,18 +87,15 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
         "constraints": list(advice.aims.problem.names),
         "method": {"level": LEVEL, "caution": CAUTION, "resamples": RESAMPLES, "same_step": STEP},
         "findings": [finding._asdict() for finding in advice.findings],
-        "today": curves(advice),
+        "today": curves(advice, places),
         "steady": [
             {
                 "strength": each.feedback.strength,
                 "name": strength_name(each.feedback.strength),
                 "balance": each.feedback.balance,
-                "best": asdict(each.best),
+                "best": asdict(each.best) | {"written": advice.candidates.words(each.cut)},
                 "recommended": asdict(each.sweep.point(advice.recommendation.cut)),
-                "curve": {
-                    name: getattr(each.sweep, name)[thinned(len(candidates.cuts), advice.recommendation.cut)].tolist()
-                    for name in ("thresholds", "reward", "gap", "acceptance")
-                },
+                "curve": steady_curves(advice, each, places),
             }
             for each in advice.steady
         ],
@@ -101,7 +103,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             {
                 "strength": strength,
                 "name": strength_name(strength),
-                "learners": [describe(outcome) for outcome in outcomes],
+                "learners": [describe(outcome, advice.candidates) for outcome in outcomes],
             }
             for strength, outcomes in advice.loops.items()
         ],
@@ -111,16 +113,31 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
     return plain
 
 
-def curves(advice: Advice) -> dict[str, Any]:
-    """Return the figures of at most 201 thresholds, the recommended one among them, by column."""
-    here = int(np.searchsorted(advice.applicants.cuts, advice.candidates.cuts[advice.recommendation.cut]))
-    places = thinned(len(advice.applicants.cuts), here)
-    return {name: values[places].tolist() for name, values in advice.thresholds().items()}
+def shown_cuts(advice: Advice) -> NDArray[np.int64]:
+    """Return the numbers of the candidates in ``report.json``: evenly spread, and all that the report speaks of."""
+    count = len(advice.candidates.cuts)
+    even = np.linspace(0, count - 1, min(count, POINTS)).round().astype(np.int64)
+    return np.union1d(even, [advice.recommendation.cut, *(each.cut for each in advice.steady)])
 
 
-def thinned(count: int, kept: int) -> Any:
-    """Return places evenly spread over `count`, `kept` among them."""
-    return np.union1d(np.linspace(0, count - 1, min(count, POINTS - 1)).round().astype(np.int64), [kept])
+def curves(advice: Advice, places: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the figures of these candidates as columns, those of ``thresholds.csv``."""
+    rows = np.searchsorted(advice.applicants.cuts, advice.candidates.cuts[places])
+    columns = {name: values[rows].tolist() for name, values in advice.thresholds().items()}
+    return {"written": [advice.candidates.words(int(place)) for place in places], **columns}
+
+
+def steady_curves(advice: Advice, steady: Steady, places: NDArray[np.int64]) -> dict[str, Any]:
+    """Return where these candidates lead under one strength of feedback, as columns like those of ``today``."""
+    sweep = steady.sweep
+    known = LabelModel.of(advice.candidates).unknown(advice.candidates) <= UNKNOWN
+    columns: dict[str, NDArray[Any]] = {"threshold": sweep.thresholds, "acceptance": sweep.acceptance}
+    columns |= {f"acceptance {name}": rate for name, rate in zip(advice.applicants.groups, steady.rates, strict=True)}
+    columns |= {"gap": sweep.gap, "reward": np.where(known, sweep.reward, np.nan)}
+    for name, residual in zip(advice.aims.problem.names, sweep.residuals, strict=True):
+        columns[f"residual {name}"] = residual
+    columns["feasible"] = is_feasible(sweep.residuals)
+    return {name: values[places].tolist() for name, values in columns.items()}
 
 
 def _plain(value: Any) -> Any:

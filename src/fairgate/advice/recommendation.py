@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fairgate.advice.aims import Aims, strength_name
 from fairgate.advice.applicants import Applicants
 from fairgate.advice.choice import CAUTION, NONE, RESAMPLES, STEP, SURE, Choice
@@ -21,6 +23,13 @@ WORDS = {
     "service-high": "the acceptance rate is {:.4f} too high",
 }
 """What a positive residual means."""
+
+KEPT = {
+    "parity": "The gap between groups",
+    "service-low": "The lowest acceptance rate",
+    "service-high": "The highest acceptance rate",
+}
+"""What each constraint is about."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,8 @@ class Recommendation:
     residuals, misses
         Residuals by constraint, and by how much the constraints that are broken are.
     price
-        Reward given up for the distance to the constraints.
+        Reward given up for the distance to the constraints, against the best threshold that meets them all on these
+        people.
     holds, same, possible
         Shares of resampled tables: threshold feasible; about the same threshold chosen; any threshold feasible.
     stands_until
@@ -98,7 +108,7 @@ def recommend(
         "status": choice.status,
         "cut": cut,
         "threshold": threshold,
-        "rule": f"{applicants.columns.score} {applicants.sign} {written(threshold)}",
+        "rule": f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}",
         "feedback": feedback.strength,
         "reward": _reward(today, choice, feedback),
         "gap": _gap(today, choice, feedback),
@@ -108,7 +118,7 @@ def recommend(
         "rates": dict(zip(applicants.groups, choice.rates[cut].tolist(), strict=True)),
         "residuals": residuals,
         "misses": {name: value for name, value in residuals.items() if value > ROUNDING},
-        "price": choice.price if choice.status == SURE else 0.0,
+        "price": 0.0 if choice.status == NONE else choice.price,
         "holds": choice.holds,
         "same": choice.same,
         "possible": choice.possible,
@@ -116,7 +126,7 @@ def recommend(
         "options": other_ways(applicants, aims) if choice.status == NONE else [],
     }
     made = Recommendation(**found, text="")
-    return Recommendation(**found, text=put_into_words(made, choice, steady))
+    return Recommendation(**found, text=put_into_words(made, applicants, aims, choice, steady))
 
 
 def _reward(today: Today, choice: Choice, feedback: Feedback) -> Interval:
@@ -135,28 +145,20 @@ def _gap(today: Today, choice: Choice, feedback: Feedback) -> Interval:
     return Interval(value, max(value - reach, 0.0), min(value + reach, 1.0))
 
 
-def written(threshold: float) -> str:
-    """Write a threshold short if that is exact, else with six digits.
-
-    >>> written(0.25), written(1 / 3)
-    ('0.25', '0.333333')
-    """
-    short = repr(threshold).removesuffix(".0")
-    return short if len(short) <= 10 else f"{threshold:.6g}"
-
-
-def put_into_words(made: Recommendation, choice: Choice, steady: list[Steady]) -> str:
+def put_into_words(
+    made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice, steady: list[Steady]
+) -> str:
     """Write the paragraph."""
-    rates = ", ".join(f"{name} {rate:.0%}" for name, rate in made.rates.items())
+    rates = ", ".join(f"{applicants.called(name)} {rate:.1%}" for name, rate in made.rates.items())
     gap = f", a gap of {_interval(made.gap)}" if len(made.rates) > 1 else ""
-    figures = f"earns {_interval(made.reward)} a person and accepts {made.acceptance.value:.0%} ({rates}){gap}."
+    figures = f"earns {_interval(made.reward)} a person and accepts {made.acceptance.value:.1%} ({rates}){gap}."
     if made.status == NONE:
         misses = " and ".join(WORDS[name].format(value) for name, value in made.misses.items())
         known = "" if choice.known.all() else " among those whose reward the labels tell"
         parts = [
             f"No threshold{known} meets every constraint. The nearest is {made.rule}, where {misses}. It {figures}",
             f"In {made.possible:.0%} of {RESAMPLES} resampled tables some threshold meets them all.",
-            "To go on: loosen a constraint, find a better score, or choose among these.",
+            f"To go on, {_loosened(aims, choice)}find a better score, or choose among these.",
             *(option.text for option in made.options),
         ]
         return " ".join(parts)
@@ -165,29 +167,64 @@ def put_into_words(made: Recommendation, choice: Choice, steady: list[Steady]) -
     parts = [f"Accept people with {made.rule}. {whom} that {figures}"]
     if made.reward.value < 0.0:
         parts.append("That is less than accepting nobody would.")
-    same = f"in {made.same:.0%} the threshold chosen is the same but for at most {STEP:.1%} of the people"
+    same = f"in {made.same:.0%} the threshold chosen is the same but for at most {STEP:.1%} of all people"
     if not made.residuals:
         parts.append(f"No constraint was asked for. Of {RESAMPLES} resampled tables, {same}.")
     else:
-        if made.status == SURE:
-            cost = f"a distance that costs {made.price:.4f}" if made.price >= 0.00005 else "which costs nothing here"
-            parts.append(f"It keeps every constraint by at least {CAUTION:g} standard errors, {cost}.")
-        else:
-            parts.append(
-                "It meets every constraint on these people, but the table is too small to be sure: no threshold keeps "
-                f"all of them by {CAUTION:g} standard errors. More people would help."
-            )
+        parts.append(_surety(made, applicants, choice))
         holds = f"it meets every constraint in {made.holds:.0%}"
         parts.append(f"Of {RESAMPLES} resampled tables, {holds}, and {same}.")
-    parts.append(_what_would_change_it(made, steady))
+    parts.append(_what_would_change_it(made, applicants, steady))
     return " ".join(filter(None, parts))
+
+
+def _surety(made: Recommendation, applicants: Applicants, choice: Choice) -> str:
+    """Say by how much the constraints are kept, what that costs, and what more people would help."""
+    free = made.price < 0.00005
+    if made.status == SURE:
+        cost = "which costs nothing here" if free else f"a distance that costs {made.price:.4f} of reward a person"
+        return f"It keeps every constraint by at least {CAUTION:g} standard errors, {cost}."
+    distance = choice.residuals[:, choice.cut] / np.maximum(choice.residual_errors[:, choice.cut], 1e-9)
+    tight = str(list(made.residuals)[int(distance.argmax())])
+    smallest = int(applicants.sizes.argmin())
+    few = (
+        f" ({applicants.called(applicants.groups[smallest])} are {applicants.sizes[smallest]})"
+        if tight == "parity"
+        else ""
+    )
+    best = f"{applicants.columns.score} {applicants.sign} {applicants.words(choice.unguarded)}"
+    other = "" if free else f" {best} would earn {made.price:.4f} more a person and meet them by a hair."
+    return (
+        "It meets every constraint on these people, but they are too few to be sure: no threshold keeps all of them by "
+        f"{CAUTION:g} standard errors, and this one is the surest. {KEPT[tight]} is the hardest to be sure of; more "
+        f"people would help{few}.{other}"
+    )
+
+
+def _loosened(aims: Aims, choice: Choice) -> str:
+    """Say how far each constraint alone would have to be loosened for some threshold to meet all."""
+    ways = []
+    for place, name in enumerate(aims.problem.names):
+        others = np.delete(choice.residuals, place, axis=0).max(axis=0, initial=-np.inf)
+        needed = choice.residuals[place][(others <= ROUNDING) & choice.known]
+        if needed.size:
+            more = float(needed.min())
+            low, high = aims.service or (0.0, 1.0)
+            ways.append(
+                f"allow a gap of {np.ceil(((aims.parity or 0.0) + more) * 1e4) / 1e4:.4f}"
+                if name == "parity"
+                else f"allow acceptance from {np.floor((low - more) * 1e3) / 1e3:.1%}"
+                if name == "service-low"
+                else f"allow acceptance up to {np.ceil((high + more) * 1e3) / 1e3:.1%}"
+            )
+    return ", or ".join(ways) + " (then a threshold meets them all), " if ways else "loosen more than one constraint, "
 
 
 def _interval(value: Interval) -> str:
     return f"{value.value:.4f} ({value.low:.4f} to {value.high:.4f})"
 
 
-def _what_would_change_it(made: Recommendation, steady: list[Steady]) -> str:
+def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: list[Steady]) -> str:
     """Say how feedback moves the answer."""
     parts = []
     if made.residuals and made.stands_until is not None:
@@ -199,11 +236,11 @@ def _what_would_change_it(made: Recommendation, steady: list[Steady]) -> str:
     under = f"Under {strength_name(strength)} feedback ({strength:g})"
     if strength > made.feedback and not best.feasible:
         parts.append(f"{under} no threshold would meet every constraint in the long run.")
-    elif strength > made.feedback and best.threshold != made.threshold:
+    elif strength > made.feedback and strongest.cut != made.cut:
         here = strongest.sweep.point(made.cut)
-        instead = f"instead of {here.reward:.4f}" if here.feasible else "and this one would break a constraint"
+        instead = f"instead of {here.reward:.4f}" if here.feasible else "while this one would break a constraint"
         parts.append(
-            f"{under} the best threshold in the long run would be {written(best.threshold)}, earning {best.reward:.4f} "
-            f"a person {instead}."
+            f"{under} the best threshold in the long run would be {applicants.words(strongest.cut)}, earning "
+            f"{best.reward:.4f} a person {instead}."
         )
     return " ".join(parts)

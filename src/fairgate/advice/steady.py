@@ -19,11 +19,11 @@ import numpy as np
 
 from fairgate.advice.applicants import Applicants, tail
 from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.counts import Counts
 from fairgate.environments import ScorePools
-from fairgate.oracle import Point, Sweep, exact_sweep
+from fairgate.oracle import Point, Sweep
 from fairgate.problem import Problem
 from fairgate.settings import Array
-from fairgate.tasks import Task
 
 SPLIT = 0.5
 """Quantile of a group's scores that parts its pools."""
@@ -42,10 +42,20 @@ class Feedback(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """The exact steady states of all thresholds under one strength of feedback, and the best one."""
+    """The exact steady states of all thresholds under one strength of feedback, and the best one.
+
+    Attributes
+    ----------
+    sweep, rates
+        What each threshold leads to, (K,), and the groups' acceptance rates there, (G, K).
+    cut, best
+        Number of the best feasible threshold whose reward the labels tell, and its figures.
+    """
 
     feedback: Feedback
     sweep: Sweep
+    rates: Array
+    cut: int
     best: Point
 
 
@@ -83,23 +93,22 @@ def low_share(people: Array) -> Array:
     return np.asarray(np.clip(np.divide(left, each, out=np.zeros_like(each), where=each > 0.0), 0.0, 1.0))
 
 
-def settle(applicants: Applicants, problem: Problem, feedback: Feedback, model: LabelModel | None = None) -> Steady:
+def settle(applicants: Applicants, problem: Problem, feedback: Feedback) -> Steady:
     """Solve every threshold's steady state exactly and find the best feasible one whose reward the labels tell."""
-    model = model or LabelModel.of(applicants)
-    task = Task(environment(applicants, feedback, model), problem, 2.0 * np.arange(len(applicants.cuts)), "table")
-    found = exact_sweep(task, task.thresholds)
-    sweep = Sweep(
-        np.asarray(applicants.shown(applicants.cuts)), found.reward, found.gap, found.acceptance, found.residuals
-    )
-    known = model.unknown(applicants) <= UNKNOWN
-    told = Sweep(*(getattr(sweep, name)[..., known] for name in Sweep.__dataclass_fields__))
-    return Steady(feedback, sweep, told.best)
+    model = LabelModel.of(applicants)
+    counts = Counts(steady_cells(model.fill(applicants.counts), feedback))
+    found = problem.assess(counts)
+    shown = np.asarray(applicants.shown(applicants.cuts))
+    sweep = Sweep(shown, found.reward, counts.gap, counts.overall, found.residuals)
+    told = np.flatnonzero(model.unknown(applicants) <= UNKNOWN)
+    cut = int(told[Sweep(*(getattr(sweep, name)[..., told] for name in Sweep.__dataclass_fields__)).best_index])
+    return Steady(feedback, sweep, counts.rates.T, cut, sweep.point(cut))
 
 
 def steady_cells(people: Array, feedback: Feedback) -> Array:
     """Return P(group, label, decision) in each cut's steady state, (…, B, G, 2, 2), for people (…, G, B, 2).
 
-    What :func:`settle` finds, for many tables at once.
+    That of :func:`environment`, solved for many tables at once.
     """
     low = low_share(people)[..., None] * people
     size = people.sum(axis=(-1, -2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -9,27 +10,56 @@ from rich.table import Table
 
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
-from fairgate.advice.recommendation import written
+from fairgate.advice.loop import settled
 from fairgate.run import Estimate
 
 
 def show(advice: Advice, console: Console) -> None:
-    """Print findings, the best thresholds in the long run, the loops, and the recommendation."""
+    """Print findings, today's figures, the best thresholds in the long run, the loops, and the recommendation."""
     people = advice.applicants
-    sizes = ", ".join(f"{name} {size}" for name, size in zip(people.groups, people.sizes.tolist(), strict=True))
+    sizes = ", ".join(
+        f"{people.called(name)}: {size}" for name, size in zip(people.groups, people.sizes.tolist(), strict=True)
+    )
     console.print(escape(f"{people.people} people ({sizes}), {people.missing} labels missing."), highlight=False)
     for finding in advice.findings:
         console.print(escape(f"{finding.level.capitalize()}: {finding.text}"), highlight=False)
+    console.print(_today(advice))
     console.print(_steady(advice))
     moving = sorted(strength for strength in advice.loops if strength > 0.0) or list(advice.loops)
     console.print(_loop(advice, moving[len(moving) // 2]))
     console.print(
-        "Exact figures of the population: reward, gap and feasible over the last rounds, violation summed over all.",
+        "Exact figures of the population over the last rounds; violation is summed over all. Learner A sees only what "
+        "comes of its own threshold, C also scores and the labels of the accepted.",
         highlight=False,
     )
     console.print()
     console.print("[bold]Recommendation[/bold]")
     console.print(escape(advice.recommendation.text), highlight=False)
+
+
+def _today(advice: Advice) -> Table:
+    """Nine thresholds at about even shares of people and the recommended one, each with 95% intervals."""
+    today, advised = advice.today, advice.recommendation.threshold
+    even = [int(np.abs(today.acceptance - share).argmin()) for share in np.linspace(0.9, 0.1, 9)]
+    place = int(np.flatnonzero(today.thresholds == advised)[0])
+    size = f"with 95% intervals; all {len(today.thresholds)} thresholds are in thresholds.csv"
+    table = Table(title=f"Today ({size})", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.title_justify = "left"
+    for heading in ("threshold", "accepted", "gap", "reward", "met"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for k in sorted({*even, place}):
+        known = bool(today.known[k])
+        table.add_row(
+            advice.applicants.words(k),
+            f"{today.acceptance[k]:.1%}",
+            f"{today.gap[k]:.3f} ({today.gap_low[k]:.3f} to {today.gap_high[k]:.3f})",
+            f"{today.reward[k]:.3f} ({today.reward_low[k]:.3f} to {today.reward_high[k]:.3f})"
+            if known
+            else "not known",
+            "yes" if today.feasible[k] else "no",
+            style="bold" if k == place else "",
+        )
+    return table
 
 
 def _steady(advice: Advice) -> Table:
@@ -41,7 +71,7 @@ def _steady(advice: Advice) -> Table:
         best = each.best
         table.add_row(
             f"{strength_name(each.feedback.strength)} ({each.feedback.strength:g})",
-            written(best.threshold),
+            advice.candidates.words(each.cut),
             f"{best.reward:.4f}",
             f"{best.gap:.4f}",
             f"{best.acceptance:.1%}",
@@ -54,16 +84,17 @@ def _loop(advice: Advice, strength: float) -> Table:
     size = f"{advice.aims.seeds} loops × {advice.aims.rounds} rounds"
     title = f"In the loop, feedback {strength_name(strength)} ({strength:g}): {size}"
     table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
-    table.add_column("who chooses", overflow="fold", max_width=26)
-    for heading in ("threshold", "reward", "gap", "violation", "feasible"):
+    table.add_column("who chooses", no_wrap=True)
+    for heading in ("threshold", "reward", "gap", "accepted", "violation", "feasible"):
         table.add_column(heading, justify="right", no_wrap=True)
     for outcome in advice.loops[strength]:
         figures = outcome.summary
         table.add_row(
             outcome.entrant.title,
-            written(outcome.threshold),
+            settled(outcome, advice.candidates),
             _mean(figures["population_reward"], 4),
             _mean(figures["population_gap"], 4),
+            f"{figures['acceptance'].mean:.1%}",
             _mean(figures["population_violation"], 1),
             f"{figures['feasible'].mean:.0%}",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,15 +100,15 @@ class Words:
 def word(value: object) -> str | None:
     """Write a value of a table as a word, the same for every kind of file; None if it is missing.
 
-    >>> [word(value) for value in (1, 1.0, True, " f ", 0.5, float("nan"), "", None)]
-    ['1', '1', 'true', 'f', '0.5', None, None, None]
+    >>> [word(value) for value in (1, 1.0, "1.0", True, " f ", 0.5, float("nan"), "", None)]
+    ['1', '1', '1', 'true', 'f', '0.5', None, None, None]
     """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return None if value != value else str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     text = "" if value is None else str(value).strip()
-    return text or None
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", text) or None
 
 
 def label_meanings(name: str, found: Sequence[str] | dict[str, int], positive: object = None) -> dict[str, int]:

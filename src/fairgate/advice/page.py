@@ -1,0 +1,88 @@
+"""The page: ``report.html``, made of ``report.json`` alone; a slider moves the threshold, and nothing is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairgate.pages import flat, templates
+
+STATUS = {
+    "sure": ("holds", "surely feasible"),
+    "unsure": ("direction", "feasible on these people, not surely"),
+    "none": ("fails", "no threshold is feasible"),
+}
+"""Style and words of the badge of each status."""
+
+ASKED = {
+    "cost": "cost of accepting somebody whose label is 0",
+    "parity": "largest gap allowed",
+    "service": "lowest and highest share accepted",
+    "feedback": "strengths of feedback; the advice is for the first",
+    "current": "threshold in use when the table was made",
+    "seeds": "simulated loops",
+    "rounds": "rounds of a loop",
+    "seed": "seed of the random numbers",
+    "level": "level of the intervals",
+    "caution": "distance kept from a constraint, in standard errors",
+    "resamples": "resampled tables",
+    "same_step": "share of people by which thresholds count as the same",
+    "fairgate": "version of fairgate",
+}
+"""What the settings are called on the page."""
+
+
+def render(document: Mapping[str, Any]) -> str:
+    """Write the page; the same document gives the same bytes."""
+    page = templates("fairgate.advice")
+    page.filters.update(
+        percent=lambda share: f"{share:.1%}",
+        figure=lambda value, digits=4: "–" if value is None else f"{value:.{digits}f}".replace("-", "−"),
+    )
+    asked = {**document["aims"], **document["method"], "fairgate": document["fairgate"]}
+    badge, words = STATUS[document["recommendation"]["status"]]
+    return page.get_template("report.html.j2").render(
+        report=document,
+        table=document["table"],
+        advised=document["recommendation"],
+        badge=badge,
+        status=words,
+        shown=shown(document),
+        lines=flat({ASKED[name]: value for name, value in asked.items() if value is not None}),
+    )
+
+
+def shown(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the script of the page draws: the columns of every view, and where to begin."""
+    table = document["table"]
+    today = rising(document["today"])
+    views: list[dict[str, Any]] = [{"title": "as they are", "columns": today, "best": None}]
+    for each in document["steady"]:
+        best = today["threshold"].index(each["best"]["threshold"])
+        if each["strength"] == 0.0:
+            views[0]["best"] = best
+        else:
+            title = f"after {each['name']} feedback ({each['strength']:g})"
+            views.append({"title": title, "columns": rising(each["curve"]), "best": best})
+    return {
+        "score": table["columns"]["score"],
+        "sign": "≤" if table["descending"] else "≥",
+        "groups": [group["name"] for group in table["groups"]],
+        "parity": document["aims"]["parity"],
+        "service": document["aims"]["service"],
+        "missing": table["labels"]["missing"] > 0,
+        "constraints": document["constraints"],
+        "thresholds": today["written"],
+        "advised": today["threshold"].index(document["recommendation"]["threshold"]),
+        "views": views,
+    }
+
+
+def rising(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return the columns with thresholds from low to high, as they lie on a slider, also where lower is better.
+
+    >>> rising({"threshold": [3, 2], "gap": [0.1, 0.2]})
+    {'threshold': [2, 3], 'gap': [0.2, 0.1]}
+    """
+    back = columns["threshold"][0] > columns["threshold"][-1]
+    return {name: values[::-1] if back else values for name, values in columns.items()}
