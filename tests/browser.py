@@ -112,9 +112,10 @@ class Page:
             raise RuntimeError(f"script failed: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def screenshot(self) -> bytes:
-        """Return the whole page, also what is below the fold, as a PNG."""
+    def screenshot(self, height: float | None = None) -> bytes:
+        """Return the whole page, also what is below the fold, or only its upper `height` pixels, as a PNG."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        size["height"] = height or size["height"]
         answer = self.call(
             "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={**size, "scale": 1}
         )

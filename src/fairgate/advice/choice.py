@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +45,8 @@ class Choice:
     residuals
         By constraint, (J, K).
     reward_error, gap_error, residual_errors
-        Root mean squared deviation of resampled figures from these, (K,), (K,) and (J, K). Near a gap of 0, where the
-        gap of a resample can only be larger, it is the error of the signed difference.
+        Root mean squared deviation of resampled figures from these, (K,), (K,) and (J, K); of the gap, see
+        :func:`gap_errors`.
     known
         Thresholds whose reward the labels tell, (K,).
     unguarded
@@ -103,7 +104,7 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
     signals = problem.assess(observed)
     rng = np.random.default_rng([seed, 1])
     flat = applicants.counts.reshape(-1) / applicants.people
-    rewards, residuals, gaps = [], [], []
+    rewards, residuals, rates = [], [], []
     most = max(1, AT_ONCE // flat.size)
     for start in range(0, RESAMPLES, most):
         drawn = rng.multinomial(applicants.people, flat, size=min(most, RESAMPLES - start))
@@ -111,9 +112,11 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
         found = problem.assess(counts)
         rewards.append(found.reward)
         residuals.append(found.residuals)
-        gaps.append(counts.gap)
+        rates.append(counts.rates)
     reward, residual = np.concatenate(rewards), np.concatenate(residuals, axis=1)  # (R, K) and (J, R, K)
     errors = _deviation(residual, signals.residuals[:, None])
+    gap_error = gap_errors(np.concatenate(rates), observed.rates)
+    errors[[name == "parity" for name in problem.names]] = gap_error
     cut, status = pick(signals.reward[None], signals.residuals[:, None], errors, known)
     chosen, _ = pick(reward, residual, errors, known)
     unguarded, _ = pick(signals.reward[None], signals.residuals[:, None], np.zeros_like(errors), known)
@@ -128,7 +131,7 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
         rates=observed.rates,
         residuals=signals.residuals,
         reward_error=_deviation(reward, signals.reward),
-        gap_error=_deviation(np.concatenate(gaps), observed.gap),
+        gap_error=gap_error,
         residual_errors=errors,
         known=known,
         unguarded=int(unguarded[0]),
@@ -141,6 +144,24 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
 def _deviation(resampled: Array, observed: Array) -> Array:
     """Root mean squared deviation of resamples, the axis before the last, from what was observed."""
     return np.asarray(np.sqrt(((resampled - observed) ** 2).mean(axis=-2)))
+
+
+def gap_errors(resampled: Array, observed: Array) -> Array:
+    r"""Return the error of the gap at each threshold, (K,), from rates of the groups, (R, K, G) and (K, G).
+
+    Resampling the gap itself would call a small gap surer than it is, since it cannot fall below 0. So each pair of
+    groups has its signed difference d with its error s, and the gap may be as large as the largest \|d\| + 2 s.
+
+    >>> rates = np.random.default_rng(0).normal(0.5, 0.1, (1000, 1, 2))
+    >>> gap_errors(rates, np.full((1, 2), 0.5)).round(2)              # 0.1 · √2
+    array([0.14])
+    """
+    gap = np.ptp(observed, axis=1)
+    reach = gap.copy()
+    for a, b in combinations(range(observed.shape[1]), 2):
+        error = _deviation((resampled[..., a] - resampled[..., b]), observed[:, a] - observed[:, b])
+        reach = np.maximum(reach, np.abs(observed[:, a] - observed[:, b]) + CAUTION * error)
+    return np.asarray((reach - gap) / CAUTION)
 
 
 def pick(

@@ -1,0 +1,194 @@
+"""The people given to fit or partial_fit: checked row by row, then counted by score, group and label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _num_samples
+
+from fairgate.errors import InputError
+from fairgate.settings import Array, as_floats
+
+
+class Table(NamedTuple):
+    """People by distinct score, group and label: all that choosing a threshold needs to know.
+
+    Attributes
+    ----------
+    scores
+        (S,), increasing.
+    people
+        (S, G, 2).
+    groups
+        Names of the groups; (None,) if none were given.
+    """
+
+    scores: Array
+    people: Array
+    groups: tuple[Any, ...]
+
+    @classmethod
+    def empty(cls, groups: tuple[Any, ...]) -> Table:
+        """A table of groups that are known, but nobody of them has a score yet."""
+        return cls(np.zeros(0), np.zeros((0, len(groups), 2)), groups)
+
+    @classmethod
+    def merged(cls, parts: Sequence[Table]) -> Table:
+        """Add up tables of different people."""
+        names = in_order("sensitive_features", (group for part in parts for group in part.groups))
+        scores, place = np.unique(np.concatenate([part.scores for part in parts]), return_inverse=True)
+        people = np.zeros((len(scores), len(names), 2))
+        places = np.split(place, np.cumsum([len(part.scores) for part in parts])[:-1])
+        for part, rows in zip(parts, places, strict=True):
+            people[rows[:, None], [names.index(group) for group in part.groups]] += part.people
+        return cls(scores, people, names)
+
+    def by_group(self) -> Iterator[Array]:
+        """People by score and label, (S, 2), of one group after the other."""
+        return iter(np.moveaxis(self.people, 1, 0))
+
+    def accepted(self, thresholds: Sequence[Array]) -> list[Array]:
+        """People by label at or above the thresholds (K,) of each group, (K, 2) a group."""
+        tails = np.zeros((len(self.scores) + 1, *self.people.shape[1:]))
+        tails[:-1] = self.people[::-1].cumsum(axis=0)[::-1]
+        return [tails[np.searchsorted(self.scores, own), group] for group, own in enumerate(thresholds)]
+
+    def cells(self, accepted: Array, growing: bool) -> Array:
+        """Cells (K, 1, G, 2, 2); while groups may still come, one that is alone is compared with an empty one."""
+        rejected = np.maximum(self.people.sum(axis=0) - accepted, 0.0)
+        cells = np.stack((rejected, accepted), axis=-1)[:, None]
+        alone = growing and len(self.groups) == 1 and self.groups[0] is not None
+        return np.concatenate((cells, np.zeros_like(cells)), axis=2) if alone else cells
+
+
+class Batch(NamedTuple):
+    """Checked labels, groups and weights of the rows given to fit or partial_fit.
+
+    Attributes
+    ----------
+    labels, group, weights
+        Label, place of the group in `names`, and weight, (n,).
+    names
+        Names of the groups; (None,) if none were given.
+    """
+
+    labels: NDArray[Any]
+    group: NDArray[np.int64]
+    weights: Array
+    names: tuple[Any, ...]
+
+    @classmethod
+    def checked(cls, features: Any, labels: Any, groups: Any, weights: Any) -> Batch:
+        """Check everything but the features, which are for the estimator to check."""
+        rows = 0 if features is None else _num_samples(features)
+        if not rows:
+            raise InputError(f"X must have at least one row, got {'None' if features is None else 'none'}")
+        checked = np.ones(rows) if weights is None else as_floats("sample_weight", weights, ndim=1)
+        _same_length("sample_weight", len(checked), rows)
+        if (checked < 0).any() or not checked.any():
+            spread = f"{checked.min():g} to {checked.max():g}"
+            raise InputError(f"sample_weight must be at least 0 and not zero for everybody, got {spread}")
+        named = [None] * rows if groups is None else groups_of(groups, rows)
+        names = in_order("sensitive_features", named)
+        places = {name: place for place, name in enumerate(names)}
+        group = np.array([places[name] for name in named], dtype=np.int64)
+        return cls(_labels(labels, rows), group, checked, names)
+
+    def two_classes(self) -> NDArray[Any]:
+        """The labels there are; say so if they, or those of people who count, are not two."""
+        found = np.unique(self.labels[self.weights > 0])
+        if len(found) != 2:
+            plural = "class" if len(found) == 1 else "classes"
+            raise InputError(f"y must have 2 classes, got {len(found)} {plural} of positive weight: {found.tolist()}")
+        return found
+
+    def check_labels(self, classes: NDArray[Any]) -> None:
+        """Say so if there are labels the estimator does not know."""
+        unknown = sorted(set(self.labels.tolist()) - set(classes.tolist()))
+        if unknown:
+            raise InputError(f"y must be labels the estimator knows, {classes.tolist()}, got {unknown}")
+
+    def rows(self, index: NDArray[np.int64]) -> Batch:
+        """The same for these rows only."""
+        return self._replace(labels=self.labels[index], group=self.group[index], weights=self.weights[index])
+
+    def counted(self, scores: Array, positive: Any, edges: Array | None) -> Table:
+        """Count people who have these scores by score, group and label; those of weight 0 are nobody."""
+        if edges is not None:  # a score matters only through the highest candidate it reaches
+            scores = np.concatenate(([-np.inf], edges))[np.searchsorted(edges, scores, side="right")]
+        counts = self.weights > 0
+        distinct, place = np.unique(scores[counts], return_inverse=True)
+        shape = (len(distinct), len(self.names), 2)
+        label = (self.labels[counts] == positive).astype(np.int64)
+        cell = np.ravel_multi_index((place, self.group[counts], label), shape)
+        people = np.bincount(cell, weights=self.weights[counts], minlength=math.prod(shape))
+        return Table(distinct, people.reshape(shape).astype(np.float64), self.names)
+
+
+def groups_of(values: Any, rows: int) -> list[Any]:
+    """One group a row, as plain Python objects; say so if there are not that many, or one is missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.where(np.ma.getmaskarray(values), np.array(None), values.data)
+    found = np.asarray(values, dtype=object)  # else a NaN among text would become the text "nan"
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.ndim == 0:
+        raise InputError(f"sensitive_features must be one column of groups, got {type(values).__name__}")
+    if found.ndim != 1:
+        raise InputError(f"sensitive_features must be one column, got shape {found.shape}: join columns into one first")
+    _same_length("sensitive_features", len(found), rows)
+    groups = [each.item() if isinstance(each, np.generic) else each for each in found.tolist()]
+    for place, group in enumerate(groups):
+        if _missing(group):
+            raise InputError(f"sensitive_features must name a group for everybody, got {group} at position {place}")
+    return groups
+
+
+def in_order(argument: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Distinct values, sorted; say so if they are no kind of name."""
+    values = list(values)
+    try:
+        return tuple(sorted(set(values)) if len(set(values)) > 1 else set(values))
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise InputError(f"{argument} must be of one kind that can be sorted, got {kinds}") from None
+
+
+def _labels(values: Any, rows: int) -> NDArray[Any]:
+    """One of at most two labels a row."""
+    if values is None:
+        raise InputError("FairThresholdClassifier requires y to be passed, but the target y is None")
+    labels: NDArray[Any] = column_or_1d(values, warn=True)
+    _same_length("y", len(labels), rows)
+    if labels.dtype == object:
+        for place, label in enumerate(labels.tolist()):
+            if _missing(label):
+                raise InputError(f"y must have a label for everybody, got {label} at position {place}")
+        in_order("y", labels.tolist())
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    if type_of_target(labels, input_name="y") != "binary":
+        found = np.unique(labels).tolist()
+        raise InputError(f"Only binary classification is supported. y must have 2 classes, got {found}")
+    return labels
+
+
+def _missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA; the last is neither equal to itself nor not."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array, which is no name but not missing either
+        return False
+
+
+def _same_length(name: str, length: int, rows: int) -> None:
+    if length != rows:
+        raise InputError(f"{name} must have one value a row of X, which has {rows} rows, got {length} values")
