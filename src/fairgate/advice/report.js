@@ -9,7 +9,11 @@
   const scores = today.threshold;
   let view = 0;
 
-  const signed = (value, digits) => value.toFixed(digits).replace("-", "−");
+  // Halves are rounded to even, as in the text and in thresholds.csv.
+  const writer = (digits) => new Intl.NumberFormat("en", {
+    minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false, roundingMode: "halfEven",
+  });
+  const signed = (value, digits) => writer(digits).format(value).replace("-", "−");
   const share = (value) => signed(100 * value, 1) + "%";
   const plain = (value) => signed(value, 4);
   const told = (value, write) => (value === null ? "not known" : write(value));
