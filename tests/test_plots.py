@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import fairgate as fg
+from fairgate.advice.example import example_table
 from fairgate.oracle import Sweep, exact_sweep
-from fairgate.plots import acceptance_scale, plot_acceptance, plot_learning, plot_tradeoff
+from fairgate.plots import acceptance_scale, plot_acceptance, plot_learning, plot_thresholds, plot_tradeoff
 from fairgate.problem import is_feasible
 
 Drawer = Callable[..., Axes]
@@ -219,9 +220,9 @@ def test_bad_arguments_get_one_sentence(runs: dict[str, fg.Run], sweep: Sweep) -
         fg.InputError, match=r"^unknown figure 'rewards': did you mean 'reward'\? Known: gap, reward, vio"
     ):
         plot_learning(runs, "rewards")
-    with pytest.raises(fg.InputError, match=r"^runs must map at least one name to a run, got Run\(small"):
-        plot_learning(runs["OFS"])  # type: ignore[arg-type]
-    with pytest.raises(fg.InputError, match=r"^runs must map at least one name to a run, got {}$"):
+    with pytest.raises(fg.InputError, match=r"^runs must be a run, or map at least one name to a run, got \['OFS'"):
+        plot_learning(["OFS"])  # type: ignore[arg-type]
+    with pytest.raises(fg.InputError, match=r"^runs must be a run, or map at least one name to a run, got {}$"):
         plot_learning({})
     with pytest.raises(fg.InputError, match=r"^smooth must be a whole number of at least 1, got 0$"):
         plot_learning(runs, smooth=0)
@@ -249,3 +250,30 @@ def test_importing_plots_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
         "assert matplotlib.rcParams == matplotlib.rcParamsOrig"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_run_alone_is_drawn_under_its_learners_name(runs: dict[str, fg.Run]) -> None:
+    alone, named = plot_learning(runs["OFS"], smooth=5), plot_learning({"OFS": runs["OFS"]}, smooth=5)
+    assert alone.lines[0].get_label() == "OFS"
+    np.testing.assert_array_equal(alone.lines[0].get_ydata(), named.lines[0].get_ydata())
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("figure", ["reward", "gap", "acceptance"])
+def test_thresholds_of_a_table_are_drawn_with_intervals(figure: str, descending: bool) -> None:
+    table = example_table()
+    people = fg.from_frame(table, score="risk_score", label="repaid", group="sex", descending=descending)
+    advice = fg.advice.advise(people, fg.advice.Aims(cost=2.0, parity=0.1, seeds=1, rounds=5, feedback=(0.0,)))
+    axes = plot_thresholds(advice, figure)
+    *curves, chosen = axes.lines
+    order = np.argsort(advice.today.thresholds)
+    drawn = advice.today.rates if figure == "acceptance" else [getattr(advice.today, figure)]
+    for curve, values in zip(curves, drawn, strict=True):
+        np.testing.assert_array_equal(curve.get_xdata(), advice.today.thresholds[order])
+        np.testing.assert_array_equal(curve.get_ydata(), values[order])
+    assert np.asarray(chosen.get_xdata()).tolist() == [advice.recommendation.threshold] * 2
+    band = axes.collections[0].get_paths()[0].vertices
+    high = (advice.today.rates_high[0] if figure == "acceptance" else getattr(advice.today, f"{figure}_high")).max()
+    assert np.asarray(band)[:, 1].max() == pytest.approx(high)
+    with pytest.raises(fg.InputError, match="figure 'rewards'"):
+        plot_thresholds(advice, "rewards")

@@ -1,5 +1,8 @@
 """Choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
 
+from importlib import import_module
+from typing import Any
+
 from fairgate import advice, environments, learners, plots
 from fairgate.advice import from_frame
 from fairgate.constraints import (
@@ -72,3 +75,10 @@ __all__ = [
     "sampled_sweep",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the parts that other libraries are needed for when they are asked for: ``fg.sklearn``, ``fg.gym``."""
+    if name in ("bench", "gym", "sklearn"):
+        return import_module(f"fairgate.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Plots: learning curves of runs, the trade-off of fixed thresholds, and acceptance against the threshold.
+"""Plots: learning curves of runs, the trade-off of fixed thresholds, and what thresholds do in a task or a table.
 
 Every function draws on the axes it is given and leaves their legend to the caller; without axes it makes a figure of
 one column's width (3.5 in) with a legend. It returns the axes, whose ``figure.savefig(...)`` writes a file. Nothing
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
@@ -46,7 +47,7 @@ QUANTITIES = {"reward": "reward per person", "gap": "DP gap", "violation": "cumu
 
 
 def plot_learning(
-    runs: Mapping[str, Run],
+    runs: Run | Mapping[str, Run],
     figure: str = "reward",
     ax: Axes | None = None,
     smooth: int = 50,
@@ -59,7 +60,7 @@ def plot_learning(
     Parameters
     ----------
     runs
-        Runs by the name they have in the legend.
+        A run, or runs by the name they have in the legend.
     figure
         ``"reward"``, ``"gap"`` (demographic parity) or ``"violation"`` (all constraints, summed up to the round).
     ax
@@ -82,8 +83,10 @@ def plot_learning(
     >>> axes.get_ylabel()
     'DP gap, batch\n(mean of 20 rounds)'
     """
+    if isinstance(runs, Run):
+        runs = {runs.settings["learner"]["kind"]: runs}
     if not isinstance(runs, Mapping) or not runs:
-        raise InputError(f"runs must map at least one name to a run, got {runs!r}")
+        raise InputError(f"runs must be a run, or map at least one name to a run, got {runs!r}")
     drawn = {name: _learning_curves(name, run, figure, smooth, exact) for name, run in runs.items()}
     axes = _axes(ax)
     for index, (name, (rounds, values)) in enumerate(drawn.items()):
@@ -276,23 +279,82 @@ def plot_acceptance(task: Task, ax: Axes | None = None, points: int = 401, **sty
     for index, (name, values) in enumerate(curves.items()):
         look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
         axes.plot(thresholds, values, **{**look, "label": name, **style})
-    axes.fill_between(
-        thresholds,
-        0,
-        1,
-        where=is_feasible(sweep.residuals).tolist(),
-        transform=axes.get_xaxis_transform(),
-        color=SHADE,
-        linewidth=0,
-        zorder=0,
-        label="feasible",
-    )
+    _shade_feasible(axes, thresholds, is_feasible(sweep.residuals))
     axes.set_xlim(thresholds[0], thresholds[-1])
     axes.set_xlabel("threshold (unit of the score)", fontsize=FONT)
     axes.set_ylabel("share or reward per person", fontsize=FONT)
     if ax is None:
         add_legend(axes.figure, [axes], columns=2)
     return axes
+
+
+def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw what every threshold does to the people of a table, with 95% intervals, and which one is recommended.
+
+    Thresholds that meet every constraint on these people are shaded.
+
+    Parameters
+    ----------
+    advice
+        What :func:`fairgate.advice.advise` found.
+    figure
+        ``"reward"``, ``"gap"`` or ``"acceptance"``, the last for every group.
+    ax
+        Axes to draw on; by default those of a new figure.
+    **style
+        For :meth:`matplotlib.axes.Axes.plot`, such as ``linewidth``.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> from fairgate.advice.example import example_table
+    >>> people = fg.from_frame(example_table(), score="risk_score", label="repaid", group="sex")
+    >>> aims = fg.advice.Aims(cost=2.0, parity=0.1, service=(0.3, 0.8), seeds=1, rounds=5)
+    >>> axes = plot_thresholds(fg.advice.advise(people, aims), "acceptance")
+    >>> [line.get_label() for line in axes.lines]
+    ['accepted, f', 'accepted, m', 'recommended']
+    """
+    titles = {**QUANTITIES, "acceptance": "share accepted"}
+    del titles["violation"]
+    if figure not in titles:
+        raise unknown_name("figure", figure, titles)
+    today, chosen = advice.today, advice.recommendation
+    names = [f"accepted, {name}" for name in advice.applicants.groups] if figure == "acceptance" else [titles[figure]]
+    field = "rates" if figure == "acceptance" else figure
+    middle, low, high = (np.atleast_2d(getattr(today, f"{field}{end}")) for end in ("", "_low", "_high"))
+    if figure == "reward":  # where labels do not tell, nothing is drawn
+        middle, low, high = (np.where(today.known, values, np.nan) for values in (middle, low, high))
+    axes = _axes(ax)
+    order = np.argsort(today.thresholds)
+    at = today.thresholds[order]
+    for index, name in enumerate(names):
+        look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
+        (line,) = axes.plot(at, middle[index, order], **{**look, "label": name, **style})
+        axes.fill_between(at, low[index, order], high[index, order], color=line.get_color(), alpha=0.2, linewidth=0)
+    axes.axvline(
+        chosen.threshold, color="0.3", linewidth=1, label="nearest" if chosen.status == "none" else "recommended"
+    )
+    _shade_feasible(axes, at, today.feasible[order])
+    axes.set_xlim(at[0], at[-1])
+    axes.set_xlabel(f"threshold of {advice.applicants.columns.score}", fontsize=FONT)
+    axes.set_ylabel(titles[figure], fontsize=FONT)
+    if ax is None:
+        add_legend(axes.figure, [axes], columns=2)
+    return axes
+
+
+def _shade_feasible(axes: Axes, thresholds: Array, feasible: NDArray[np.bool_]) -> None:
+    axes.fill_between(
+        thresholds,
+        0,
+        1,
+        where=feasible.tolist(),
+        transform=axes.get_xaxis_transform(),
+        color=SHADE,
+        linewidth=0,
+        zorder=0,
+        label="feasible",
+    )
 
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
