@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# Packages that ship a public table, which tests read without importing them; skipped where they cannot be had. What they
+# would need themselves is not installed, and other versions do not have the tables.
+TABLES := ethik==0.0.2 xai==0.3.0
 
 .PHONY: reproduce test lint docs benchmark lock clean
 
@@ -37,6 +40,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("fairgate needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(TABLES)
 	touch $(READY)
 
 # Writes constraints.txt anew: the newest versions that fit pyproject.toml.

@@ -199,3 +199,12 @@ def test_a_million_rows_are_counted_exactly_in_little_memory(tmp_path: Path) -> 
     gap = abs(accepted[group].mean() - accepted[~group].mean())
     assert report["recommendation"]["gap"]["value"] == pytest.approx(gap, abs=1e-12)
     assert fg.__version__ == report["fairgate"]
+
+
+def test_a_folder_in_the_place_of_a_file_is_one_sentence_and_leaves_nothing_half(tmp_path: Path) -> None:
+    (tmp_path / "advice/report.html").mkdir(parents=True)
+    fairgate("init", ".", cwd=tmp_path)
+    result = fairgate("simulate", "--config", "policy.toml", *SMALL, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1].startswith("fairgate: cannot write advice/report.html: ")
+    assert {path.name for path in (tmp_path / "advice").iterdir()} == {"report.html", "thresholds.csv"}
