@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import joblib
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -26,15 +26,10 @@ from sklearn.preprocessing import StandardScaler
 import fairgate as fg
 from fairgate.constraints import Constraint
 from fairgate.sklearn import FairThresholdClassifier, FeasibilityWarning
+from tests.classifier.people import People, Score
 
 PARITY = [fg.DemographicParity(0.2)]
 IMPOSSIBLE: list[Constraint] = [fg.ServiceRate(0.6, 0.7), fg.Budget(0.5)]
-
-
-class People(NamedTuple):
-    features: NDArray[np.float64]
-    labels: NDArray[np.int64]
-    groups: NDArray[np.str_]
 
 
 @pytest.fixture
@@ -43,21 +38,6 @@ def people() -> People:
     groups = rng.choice(["a", "b"], 300)
     features = rng.normal(size=(300, 3)) + 0.3 * (groups == "b")[:, None]
     return People(features, (rng.random(300) < 1 / (1 + np.exp(-2 * features[:, 0]))).astype(np.int64), groups)
-
-
-class Score(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A fixed score: the first feature."""
-
-    classes_ = np.array([0, 1])
-
-    def fit(self, features: Any, labels: Any) -> Score:
-        return self
-
-    def decision_function(self, features: Any) -> NDArray[np.float64]:
-        return np.asarray(features, dtype=np.float64)[:, 0]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
 
 # In scikit-learn's tools
