@@ -180,8 +180,8 @@ class Run:
         shape = self.thresholds.shape[:2]
         names = {"task": self.settings["task"]["name"], "learner": self.settings["learner"]["kind"]}
         found: dict[str, NDArray[Any]] = {name: np.full(shape, value) for name, value in names.items()}
-        replicate, time = np.indices(shape)
-        return found | {"replicate": replicate, "round": np.asarray(time + 1)}
+        places = np.indices(shape)
+        return found | {"replicate": places[0], "round": places[1] + 1}
 
     def _by_round(self) -> dict[str, NDArray[Any]]:
         found = self._keys()

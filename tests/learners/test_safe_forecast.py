@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.learners.safe_forecast import allowed
+from fairgate.learners.coin import allowed
 
 
 @pytest.mark.parametrize(("name", "limit"), [("interior", 0.1), ("german", 0.1), ("label-delay", 0.1)])
@@ -88,8 +88,8 @@ def test_the_coins_window_is_read_off_the_constraints() -> None:
     ("settings", "sentence"),
     [
         ({"dwell": 1}, "SafeForecast: dwell must be a whole number of at least 2, got 1"),
-        ({"caution": -1.0}, "SafeForecast: caution must be at least 0, got -1"),
-        ({"doubt": float("nan")}, "SafeForecast: doubt must be finite, got nan"),
+        ({"caution": -1.0}, "SafeForecast: caution must be a finite number of at least 0, got -1"),
+        ({"doubt": float("nan")}, "SafeForecast: doubt must be a finite number of at least 0, got nan"),
     ],
 )
 def test_bad_settings_get_one_sentence(settings: dict[str, float], sentence: str) -> None:

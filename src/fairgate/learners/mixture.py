@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairgate.learners.foresight import Foresight, Plan, Response, at, fitted, ranked
-from fairgate.learners.outlook import Outlook
+from fairgate.learners.foresight import Foresight, Plan
+from fairgate.learners.long_run import Response
+from fairgate.learners.outlook import Outlook, Worth
+from fairgate.learners.response import at, fitted
 from fairgate.policy import Lottery
 from fairgate.problem import Problem
 from fairgate.settings import Array
@@ -27,6 +30,9 @@ STEPS = tuple(
 
 MOVES = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)
 """Down, not at all, or up, for either threshold and the weight."""
+
+BLOCK = 16384
+"""Lotteries × replicates × groups looked at together."""
 
 
 @dataclass(frozen=True)
@@ -96,30 +102,30 @@ class Mixture(Foresight):
         replicates, count = len(caution), response.rates.shape[-1]
         families = beginnings(count)
         limits = np.cumsum([0, *(family.shape[1] for family in families)])
-        tried = np.broadcast_to(np.concatenate(families, axis=1)[:, None], (3, replicates, limits[-1]))
-        least, every = np.full(replicates, np.inf), np.arange(replicates)[:, None]
-        for step in (*STEPS, None):
-            outlook, rates, mixed = mix(response, tried)
-            preference, lower, upper = ranked(outlook.worth(problem), caution)
-            least = np.minimum(least, lower.min(axis=0))
-            top = np.stack(
-                [low + preference[low:high].argmax(axis=0) for low, high in pairwise(limits)], axis=1
-            )  # (R, starts)
-            if step is not None:
-                around = tried[:, every, top][..., None] + (np.array(step) * MOVES).T[:, None, None]
-                around[0] = np.clip(around[0], 0, count - 2)
-                around[1] = np.clip(around[1], around[0] + 1, count - 1)
-                around[2] = np.clip(around[2], 0.0, 1.0)
-                tried = around.reshape(3, replicates, -1)
-                limits = np.arange(len(families) + 1) * len(MOVES)
-        best, each = preference.argmax(axis=0), every[:, 0]
-        low, high, weight = tried[:, each, best]
+        tried = np.concatenate(families, axis=1)
+        least, every = np.full(replicates, np.inf), np.arange(replicates)
+        for step in STEPS:
+            worth = appraise(problem, response, tried)
+            least = np.minimum(least, worth.least())
+            parts = [(low, Worth(*(values[low:high] for values in worth))) for low, high in pairwise(limits)]
+            top = np.stack([low + part.best(caution)[0] for low, part in parts], axis=1)  # (R, starts)
+            found = tried[:, top] if tried.ndim == 2 else tried[:, every[:, None], top]
+            around = found[..., None] + (np.array(step) * MOVES).T[:, None, None]
+            around[0] = np.clip(around[0], 0, count - 2)
+            around[1] = np.clip(around[1], around[0] + 1, count - 1)
+            around[2] = np.clip(around[2], 0.0, 1.0)
+            tried = around.reshape(3, replicates, -1)
+            limits = np.arange(len(families) + 1) * len(MOVES)
+        outlook, rates, mixed = mix(response, tried)
+        worth = outlook.worth(problem)
+        best, upper = worth.best(caution)
+        low, high, weight = tried[:, every, best]
         ends = np.concatenate(([-np.inf], grid, [np.inf]))
         thresholds = ends[np.stack((low, high)).astype(np.int64)][:, :, None]
-        groups = response.shares.shape[1]
-        policy = Lottery(np.repeat(thresholds, groups, axis=2), np.stack((weight, 1.0 - weight)))
-        terms = np.stack([every_term[each, :, :, best] for every_term in mixed])
-        return Plan(policy, rates[each, :, best], outlook.error[each, :, best], terms, least, upper[best, each])
+        policy = Lottery(np.repeat(thresholds, rates.shape[1], axis=2), np.stack((weight, 1.0 - weight)))
+        terms = np.stack([each[every, :, :, best] for each in mixed])
+        least = np.minimum(least, worth.least())
+        return Plan(policy, rates[every, :, best], outlook.error[every, :, best], terms, least, upper)
 
 
 def beginnings(count: int) -> list[Array]:
@@ -141,16 +147,30 @@ def beginnings(count: int) -> list[Array]:
     ]
 
 
+def appraise(problem: Problem, response: Response, tried: Array) -> Worth:
+    """Return what lotteries are worth; see :func:`mix`. So many at a time as fit in a processor's cache."""
+    size = max(BLOCK // response.near.size, 1)
+    blocks = (tried[..., low : low + size] for low in range(0, tried.shape[-1], size))
+    parts = [mix(response, block)[0].worth(problem) for block in blocks]
+    return Worth(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
 def mix(response: Response, tried: Array) -> tuple[Outlook, Array, tuple[Array, Array]]:
-    """Foretell what lotteries (3, R, C) of two options and a weight lead to: the outlook, rates and terms."""
-    low, high, weight = tried[0].astype(np.int64), tried[1].astype(np.int64), tried[2][:, None, None]
+    """Foretell what lotteries of two options and a weight lead to: the outlook, rates and terms.
+
+    The lotteries are (3, R, C), or (3, C) if they are the same for all replicates.
+    """
+    low, high, weight = tried[0].astype(np.int64), tried[1].astype(np.int64), tried[2][..., None, None, :]
+
+    def at_option(terms: Array, option: NDArray[np.int64]) -> Array:
+        return terms[..., option] if option.ndim == 1 else np.take_along_axis(terms, option[:, None, None], axis=-1)
 
     def picked(terms: Array) -> tuple[Array, Array]:
-        one, other = (np.take_along_axis(terms, option[:, None, None], axis=-1) for option in (low, high))
+        one, other = at_option(terms, low), at_option(terms, high)
         return np.asarray(other + weight * (one - other)), other
 
     (accepted, strict), (good, _) = picked(response.rates), picked(response.positives)
     rates, steep = fitted(accepted)
     surely = np.clip(at(strict, rates), 0.0, rates)  # above both thresholds; others are accepted with chance w
-    spread = np.maximum(weight[:, 0] * (rates - surely) + surely - rates**2, 0.0)
+    spread = np.maximum(weight[..., 0, :, :] * (rates - surely) + surely - rates**2, 0.0)
     return response.outlook(rates, np.clip(at(good, rates), 0.0, rates), steep, spread), rates, (accepted, good)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.problem import Problem
 from fairgate.settings import Array
+
+CERTAIN = 3.0
+"""Standard errors by which everything must seem infeasible before a learner says that nothing is feasible."""
 
 
 class Worth(NamedTuple):
@@ -17,6 +21,22 @@ class Worth(NamedTuple):
     residual: Array
     reward_error: Array
     residual_error: Array
+
+    def best(self, caution: Array | float) -> tuple[NDArray[np.int64], Array]:
+        """Return what surely holds and earns most, else what comes nearest to holding; and the bounds, (R,) each.
+
+        What surely holds has a bound, the residual plus `caution` (R,) standard errors, of at most 0.
+        """
+        upper = self.residual + caution * self.residual_error
+        sure = upper <= 0.0
+        dearest = np.where(sure, self.reward, -np.inf).argmax(axis=0)
+        nearest = upper.round(12).argmin(axis=0)  # of what differs by rounding alone, the first
+        best = np.where(sure.any(axis=0), dearest, nearest)
+        return best, upper[best, np.arange(best.size)]
+
+    def least(self) -> Array:
+        """Return what the smallest residual is at least, for certain, (R,): above 0 nothing is feasible."""
+        return np.asarray((self.residual - CERTAIN * self.residual_error).min(axis=0))
 
 
 class Outlook(NamedTuple):
@@ -43,13 +63,11 @@ class Outlook(NamedTuple):
 
     def cells(self) -> Array:
         """Return P(group, label, decision) under every shared threshold, (K, R, G, 2, 2)."""
-        rejected = np.clip(self.all_positives - self.positives, 0.0, 1.0 - self.rates)
-        cells = np.empty((*self.rates.shape, 2, 2))
-        cells[..., 1, 1] = self.positives
-        cells[..., 0, 1] = self.rates - self.positives
-        cells[..., 1, 0] = rejected
-        cells[..., 0, 0] = 1.0 - self.rates - rejected
-        return np.moveaxis(cells * self.shares[..., None, None, None], 2, 0)
+        return _shown(_cells(*self._by_group()[:4]))
+
+    def read(self, problem: Problem) -> tuple[Array, Array]:
+        """Return reward and largest residual of every threshold, (K, R) each."""
+        return _read(problem, self.cells())
 
     def worth(self, problem: Problem) -> Worth:
         """Read reward and largest residual off the cells, and how far errors of rates and positives could move them.
@@ -58,27 +76,50 @@ class Outlook(NamedTuple):
         effect counts, and the effects add up as independent errors do. So any utility and any constraint will do, a
         user's own too.
         """
-        reward, residual = _read(problem, self.cells())
+        shares, rates, positives, everybody, error, label_error = self._by_group()
+        reward, residual = _read(problem, _shown(_cells(shares, rates, positives, everybody)))
         reward_variance, residual_variance = np.zeros_like(reward), np.zeros_like(residual)
-        precision = self.positives / np.maximum(self.rates, 1e-9)
-        for group in range(self.rates.shape[1]):
-            step = np.zeros_like(self.rates)
-            step[:, group] = self.error[:, group]
-            moves = [(step, precision * step)]
-            if self.label_error.any():
-                step = np.zeros_like(self.rates)
-                step[:, group] = self.label_error[:, group]
-                moves.append((np.zeros_like(step), step))
+        within = np.clip(rates, 0.0, 1.0)
+        cells = _cells(shares, within, np.clip(positives, 0.0, within), everybody)
+        blurred = self.label_error.any()
+        for group in range(len(rates)):
+            kept, rate, good, whole = cells[group].copy(), rates[group], positives[group], everybody[group]
+            moves = [(error[group], good / np.maximum(rate, 1e-9) * error[group])]
+            if blurred:
+                moves.append((np.zeros_like(rate), label_error[group]))
             for up, more in moves:
-                ends = [self._moved(sign * up, sign * more) for sign in (-1.0, 1.0)]
-                read = [_read(problem, end.cells()) for end in ends]
-                reward_variance += np.maximum(*(np.abs(other - reward) for other, _ in read)) ** 2
-                residual_variance += np.maximum(*(np.abs(other - residual) for _, other in read)) ** 2
+                farther = []
+                for sign in (-1.0, 1.0):
+                    moved = np.clip(rate + sign * up, 0.0, 1.0)
+                    cells[group] = _cells(shares[group], moved, np.clip(good + sign * more, 0.0, moved), whole)
+                    other = _read(problem, _shown(cells))
+                    farther.append((np.abs(other[0] - reward), np.abs(other[1] - residual)))
+                reward_variance += np.maximum(farther[0][0], farther[1][0]) ** 2
+                residual_variance += np.maximum(farther[0][1], farther[1][1]) ** 2
+            cells[group] = kept
         return Worth(reward, residual, np.sqrt(reward_variance), np.sqrt(residual_variance))
 
-    def _moved(self, rates: Array, positives: Array) -> Outlook:
-        moved = np.clip(self.rates + rates, 0.0, 1.0)
-        return self._replace(rates=moved, positives=np.clip(self.positives + positives, 0.0, moved))
+    def _by_group(self) -> tuple[Array, ...]:
+        """Return the fields as (G, K, R), groups first: what is read off them lies together then."""
+        fields = (np.ascontiguousarray(values.transpose(1, 2, 0)) for values in self[1:])
+        return (self.shares.T[:, None], *fields)
+
+
+def _cells(shares: Array, rates: Array, positives: Array, everybody: Array) -> Array:
+    """Return P(group, label, decision), (…, 2, 2, K, R), of fields (…, K, R)."""
+    rejected = np.clip(everybody - positives, 0.0, 1.0 - rates)
+    cells = np.empty((*rates.shape[:-2], 2, 2, *rates.shape[-2:]))
+    cells[..., 1, 1, :, :] = positives
+    cells[..., 0, 1, :, :] = rates - positives
+    cells[..., 1, 0, :, :] = rejected
+    cells[..., 0, 0, :, :] = 1.0 - rates - rejected
+    cells *= shares[..., None, None, :, :]
+    return cells
+
+
+def _shown(cells: Array) -> Array:
+    """Show cells (G, 2, 2, K, R) as a problem reads them, (K, R, G, 2, 2)."""
+    return np.moveaxis(cells, (3, 4), (0, 1))
 
 
 def _read(problem: Problem, cells: Array) -> tuple[Array, Array]:

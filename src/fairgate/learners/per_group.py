@@ -8,8 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.foresight import Foresight, ForesightMemory, Plan, Response, at, each, fitted, present, ranked
+from fairgate.learners.forecaster import each, present
+from fairgate.learners.foresight import Foresight, ForesightMemory, Plan
+from fairgate.learners.long_run import Response
 from fairgate.learners.outlook import Outlook
+from fairgate.learners.response import at, fitted
 from fairgate.policy import Lottery
 from fairgate.problem import Problem
 from fairgate.settings import Array
@@ -222,9 +225,9 @@ def climb(
     places, least = start, np.full(replicates, np.inf)
     for step in (*steps, 0):
         picked = Outlook(outlook.shares, *(np.take_along_axis(values, places, axis=2) for values in outlook[1:]))
-        preference, lower, upper = ranked(picked.worth(problem), caution)
-        top = preference.argmax(axis=0)
+        worth = picked.worth(problem)
+        top, upper = worth.best(caution)
         best = places[every, :, top]
-        least = np.minimum(least, lower.min(axis=0))
+        least = np.minimum(least, worth.least())
         places = np.clip(best[..., None] + step * moves, ends, count - 1 - ends)
-    return Found(best, least, upper[top, every])
+    return Found(best, least, upper)

@@ -10,16 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
+from fairgate.learners.coin import allowed
 from fairgate.learners.memory import Memory
-from fairgate.learners.outlook import Outlook
-from fairgate.learners.safe_forecast import allowed
+from fairgate.learners.outlook import Outlook, Worth
 from fairgate.policy import Lottery
 from fairgate.problem import Signals
 from fairgate.settings import Array, NonNegative, PositiveShare, whole_number
 from fairgate.tasks import Task
-
-CERTAIN = 3.0
-"""Standard errors by which every threshold must seem infeasible before the learner says that none is feasible."""
 
 RENEW = 5
 """Rounds after which margins are worked out anew: they change slowly, and cost most of the time."""
@@ -139,15 +136,11 @@ class PlugIn(Learner[PlugInMemory]):
         outlook = self.outlook(memory)
         if (memory.rounds - self.opening) % RENEW == 0:
             worth = outlook.worth(memory.problem)
-            reward, residual, memory.margin = worth.reward, worth.residual, worth.residual_error
+            memory.margin = worth.residual_error
         else:
-            signals = memory.problem.assess(outlook.cells())
-            reward, residual = signals.reward, signals.residuals.max(axis=0, initial=-1.0)
-        upper = residual + np.asarray(self.caution) * memory.margin
-        feasible = upper <= 0.0
-        best = np.where(feasible, reward, -np.inf).argmax(axis=0)
-        memory.infeasible = (residual - CERTAIN * memory.margin).min(axis=0) > 0.0
-        return np.asarray(memory.grid[np.where(feasible.any(axis=0), best, upper.argmin(axis=0))])
+            worth = Worth(*outlook.read(memory.problem), memory.margin, memory.margin)
+        memory.infeasible = worth.least() > 0.0
+        return np.asarray(memory.grid[worth.best(np.asarray(self.caution))[0]])
 
     def learn(self, memory: PlugInMemory, thresholds: Array, signals: Signals) -> None:
         """Discount what is known and add the batch."""

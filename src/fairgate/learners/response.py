@@ -51,7 +51,7 @@ class ResponseMemory(Memory):
     heard
         Acceptance rates as heard of, for each rate ρ, (P, R, G).
     gram, cross
-        Sums of the regression, (P, R, G, 4, 4) and (P, R, G, 4, K).
+        Sums of the regression, (P, 4, 4, R, G) and (P, 4, K, R, G): replicates and groups last, which is faster.
     labels
         Labels of the accepted by score bin, (R, G, K + 1, 2).
     arrivals
@@ -68,43 +68,39 @@ class ResponseMemory(Memory):
 
 def blank(replicates: int, groups: int, arms: int) -> dict[str, Array]:
     """Return the fields of a memory that has seen nothing."""
-    each = (len(RATES), replicates, groups)
+    rates, each = len(RATES), (replicates, groups)
     return {
         "age": np.zeros(replicates, dtype=np.int64),
-        "heard": np.full(each, 0.5),
-        "gram": np.zeros((*each, TERMS, TERMS)),
-        "cross": np.zeros((*each, TERMS, arms)),
-        "labels": np.zeros((replicates, groups, arms + 1, 2)),
-        "arrivals": np.zeros((replicates, groups)),
+        "heard": np.full((rates, *each), 0.5),
+        "gram": np.zeros((rates, TERMS, TERMS, *each)),
+        "cross": np.zeros((rates, TERMS, arms, *each)),
+        "labels": np.zeros((*each, arms + 1, 2)),
+        "arrivals": np.zeros(each),
     }
 
 
 def forget(memory: ResponseMemory, rows: NDArray[np.int64]) -> None:
     """Begin anew in some replicates."""
     for name, start in blank(len(rows), memory.groups, len(memory.grid)).items():
-        field = getattr(memory, name)
-        field[(slice(None), rows) if name in ("heard", "gram", "cross") else rows] = start
+        getattr(memory, name)[(..., rows, slice(None)) if name in ("heard", "gram", "cross") else rows] = start
 
 
-def terms(heard: Array, echo: Array | float = 0.0) -> Array:
-    """Return the regressors (…, 4) of S at what has been heard of."""
+def terms(heard: Array, echo: Array | float = 0.0, axis: int = -1) -> Array:
+    """Return the regressors of S at what has been heard of, 4 along a new `axis`, by default (…, 4)."""
     away = heard - 0.5
-    return np.stack((np.ones_like(away), away, away * away, np.broadcast_to(echo, away.shape)), axis=-1)
-
-
-def terms_now(memory: ResponseMemory) -> Array:
-    """Return the regressors of the present round for each rate ρ, (P, R, G, 4)."""
-    return terms(memory.heard, ((1.0 - RATES)[:, None] ** memory.age)[..., None])
+    return np.stack((np.ones_like(away), away, away * away, np.broadcast_to(echo, away.shape)), axis=axis)
 
 
 def absorb(memory: ResponseMemory, seen: Seen) -> None:
     """Take in a batch: its scores, its labels, and how many were accepted."""
     assert seen.scores is not None
     assert seen.labels is not None
-    at_least = seen.scores[..., ::-1].cumsum(axis=-1)[..., -2::-1].astype(np.float64)  # (R, G, K)
-    regressors = terms_now(memory)
-    memory.gram += (regressors * seen.people[..., None])[..., :, None] * regressors[..., None, :]
-    memory.cross += regressors[..., None] * at_least[:, :, None, :]
+    above = seen.scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+    at_least = np.ascontiguousarray(above.transpose(2, 0, 1), dtype=np.float64)  # (K, R, G)
+    regressors = terms(memory.heard, ((1.0 - RATES)[:, None] ** memory.age)[..., None], axis=1)  # (P, 4, R, G)
+    memory.gram += (regressors * seen.people)[:, :, None] * regressors[:, None]
+    for cross, regressor in zip(memory.cross, regressors, strict=True):  # little by little, to stay in the cache
+        cross += regressor[:, None] * at_least
     memory.labels += seen.labels
     memory.arrivals += seen.people
     came = seen.people > 0
@@ -113,69 +109,93 @@ def absorb(memory: ResponseMemory, seen: Seen) -> None:
     memory.age += 1
 
 
-class Forecast(NamedTuple):
-    """What every threshold leads to in the long run, and the fit behind it, for some replicates.
+class Fit(NamedTuple):
+    """How R replicates answer to acceptance, by the data so far. The K + 2 options are -inf, the grid and inf.
 
     Attributes
     ----------
-    outlook
-        The forecast; positives have the benefit of the doubt where labels are few.
-    coefficients
-        Of S, (R, G, 4, K).
+    rates, positives
+        P(s ≥ option | g) and P(y=1, s ≥ option | g) as terms of what is heard of, (R, G, 4, K + 2).
+    inverse
+        Covariance of the terms in units of the noise, (R, G, 4, 4).
     chosen
         Index of the rate ρ, (R,).
-    above, whole
-        Positives above every threshold (R, G, 4, K), and of everybody (R, G, 4), in the same terms.
-    inverse
-        Covariance of the coefficients in units of the noise, (R, G, 4, 4).
     """
 
-    outlook: Outlook
-    coefficients: Array
-    chosen: NDArray[np.int64]
-    above: Array
-    whole: Array
+    rates: Array
+    positives: Array
     inverse: Array
+    chosen: NDArray[np.int64]
 
 
-def foresee(memory: ResponseMemory, rows: NDArray[np.int64], benefit: float) -> Forecast:
-    """Fit the regression in replicates `rows` and foretell every threshold's steady state.
+def fit(memory: ResponseMemory, rows: NDArray[np.int64], benefit: float) -> Fit:
+    """Fit the regression in replicates `rows`.
 
-    `benefit` is how many standard errors a score bin's share of positives is given on top.
+    `benefit` is how many standard errors a score bin's share of positives is given on top, where labels are few.
     """
-    gram, cross = memory.gram[:, rows] + RIDGE, memory.cross[:, rows]
-    inverse = np.linalg.inv(gram)
+    gram, cross = (np.moveaxis(sums[..., rows, :], (3, 4), (1, 2)).copy() for sums in (memory.gram, memory.cross))
+    inverse = np.linalg.inv(gram + RIDGE)
     coefficients = inverse @ cross
     chosen = (coefficients * cross).sum(axis=(2, 3, 4)).argmax(axis=0)
     every = np.arange(len(rows))
     inverse, coefficients = inverse[chosen, every], coefficients[chosen, every]
-    people = memory.arrivals[rows]
-
-    level, slope, bend = coefficients[:, :, 0], coefficients[:, :, 1], coefficients[:, :, 2]
-    rates = np.full(level.shape, 0.5)
-    for _ in range(NEWTON_STEPS):
-        away = rates - 0.5
-        steep = np.clip(slope + 2.0 * bend * away, -STEEPEST, STEEPEST)
-        rates = np.clip(rates - (rates - level - slope * away - bend * away * away) / (1.0 - steep), 0.0, 1.0)
-    rates = np.minimum.accumulate(rates, axis=-1)  # who is above a threshold is above every lower one
-    steep = np.clip(slope + 2.0 * bend * (rates - 0.5), -STEEPEST, STEEPEST)
-    regressors = terms(rates)  # (R, G, K, 4)
-    leverage = ((regressors @ inverse) * regressors).sum(axis=-1)
-    noise = np.maximum(rates * (1.0 - rates), 1.0 / np.maximum(people, 1.0)[..., None])
-    error = np.sqrt(noise * leverage) / (1.0 - steep)
 
     known = memory.labels[rows].sum(axis=-1)
     share = (memory.labels[rows][..., 1] + 0.5) / (known + 1.0)
     doubt = np.sqrt(np.maximum(share * (1.0 - share), 0.25 / (known + 1.0)) / (known + 1.0))
     good = np.where(known > 0, np.minimum(share + benefit * doubt, 1.0), 1.0)  # (R, G, K + 1)
-    ends = np.concatenate((coefficients, np.zeros_like(coefficients[..., :1])), axis=-1)
-    bins = (ends[..., :-1] - ends[..., 1:]) * good[:, :, None, 1:]
-    above = bins[..., ::-1].cumsum(axis=-1)[..., ::-1]  # (R, G, 4, K): positives above every threshold, as terms
-    positives = np.clip((regressors * above.swapaxes(-1, -2)).sum(axis=-1), 0.0, rates)
-    everybody = (regressors * above[..., :1].swapaxes(-1, -2)).sum(axis=-1)
-    below = 1.0 - (regressors * coefficients[..., :1].swapaxes(-1, -2)).sum(axis=-1)
-    all_positives = np.clip(everybody + below * good[..., :1], positives, 1.0)
-    shares = (people + 1e-9) / (people + 1e-9).sum(axis=1, keepdims=True)  # equal while nobody has come
-    outlook = Outlook(shares, rates, positives, all_positives, error, np.zeros_like(error))
-    whole = above[..., 0] + (np.array([1.0, 0.0, 0.0, 0.0]) - coefficients[..., 0]) * good[..., :1]
-    return Forecast(outlook, coefficients, chosen, above, whole, inverse)
+    none = np.zeros_like(coefficients[..., :1])
+    everybody = none + np.eye(TERMS)[:, :1]
+    ends = np.concatenate((everybody, coefficients, none), axis=-1)
+    bins = (ends[..., 1:-1] - ends[..., 2:]) * good[:, :, None, 1:]
+    above = bins[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    whole = above[..., :1] + (everybody - coefficients[..., :1]) * good[:, :, None, :1]
+    return Fit(ends, np.concatenate((whole, above, none), axis=-1), inverse, chosen)
+
+
+def shares_of(memory: ResponseMemory, rows: NDArray[np.int64]) -> Array:
+    """Return the groups' shares in replicates `rows`, (R, G), equal while nobody has come."""
+    people = memory.arrivals[rows] + 1e-9
+    return np.asarray(people / people.sum(axis=1, keepdims=True))
+
+
+def slope(coefficients: Array, rates: Array) -> Array:
+    """Return how much S of terms (R, G, 4, C) changes with acceptance at `rates` (R, G, C), as far as is believed."""
+    return np.clip(coefficients[:, :, 1] + 2.0 * coefficients[:, :, 2] * (rates - 0.5), -STEEPEST, STEEPEST)
+
+
+def fitted(coefficients: Array) -> tuple[Array, Array]:
+    """Return the acceptance rates that terms (R, G, 4, C) lead to, acc = S(acc), and the slopes of S there."""
+    rates = np.full(coefficients[:, :, 0].shape, 0.5)
+    for _ in range(NEWTON_STEPS):
+        steep = slope(coefficients, rates)
+        rates = np.clip(rates - (rates - at(coefficients, rates)) / (1.0 - steep), 0.0, 1.0)
+    return rates, slope(coefficients, rates)
+
+
+def at(coefficients: Array, rates: Array) -> Array:
+    """Return the value of terms (R, G, 4, C) in the long run of `rates` (R, G, C)."""
+    away = rates - 0.5
+    return coefficients[:, :, 0] + away * (coefficients[:, :, 1] + away * coefficients[:, :, 2])
+
+
+def value(coefficients: Array, rates: Array) -> Array:
+    """Return the same of terms (R, G, C, 4)."""
+    away = rates - 0.5
+    return np.asarray(coefficients[..., 0] + away * coefficients[..., 1] + away * away * coefficients[..., 2])
+
+
+def leverage(inverse: Array, rates: Array) -> Array:
+    """Return the variance of S in the long run of `rates` (R, G, C), in units of the noise."""
+    return value(terms(rates) @ inverse, rates)
+
+
+def foresee(memory: ResponseMemory, rows: NDArray[np.int64], found: Fit) -> Outlook:
+    """Foretell every threshold's steady state in replicates `rows`."""
+    coefficients, people = found.rates[..., 1:-1], memory.arrivals[rows]
+    rates = np.minimum.accumulate(fitted(coefficients)[0], axis=-1)  # who is above a threshold is above every lower one
+    noise = np.maximum(rates * (1.0 - rates), 1.0 / np.maximum(people, 1.0)[..., None])
+    error = np.sqrt(noise * leverage(found.inverse, rates)) / (1.0 - slope(coefficients, rates))
+    positives = np.clip(at(found.positives[..., 1:-1], rates), 0.0, rates)
+    everybody = np.clip(at(found.positives[..., :1], rates), positives, 1.0)
+    return Outlook(shares_of(memory, rows), rates, positives, everybody, error, np.zeros_like(error))

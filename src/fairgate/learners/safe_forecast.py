@@ -9,31 +9,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.errors import InputError
-from fairgate.learners.base import Learner
+from fairgate.learners.forecaster import (
+    EARLY,
+    SWINGS,
+    Forecaster,
+    ForecasterMemory,
+    each,
+    failed,
+    jumped,
+    problem_of,
+    unplayed,
+)
 from fairgate.learners.gaussian_process import posterior
 from fairgate.learners.memory import Memory
 from fairgate.learners.outlook import Outlook, Worth
-from fairgate.learners.response import ResponseMemory, absorb, blank, foresee, forget, terms_now
-from fairgate.policy import Lottery
-from fairgate.problem import Problem, Signals
-from fairgate.settings import Array, as_floats, whole_number
+from fairgate.learners.response import fit, foresee
+from fairgate.settings import Array, NonNegative
 from fairgate.tasks import Task
-
-CHANCES = np.linspace(0.02, 0.98, 49)
-"""Chances of acceptance the coin may have."""
-
-ROOM = 0.005
-"""How far from its limits the coin stays."""
-
-SWINGS = 3
-"""Stretches of high, low and high chance that the coin begins with, before it settles where the threshold will be."""
-
-EARLY = (6, 10)
-"""The first so many dwells have so few rounds: forecasts improve quickly then."""
-
-CERTAIN = 3.0
-"""Standard errors by which every threshold must seem infeasible before the learner says that none is feasible."""
 
 NEAR = 0.05
 """Share of the grid around the cautious choice within which a doubtful learner is optimistic about feasibility."""
@@ -49,56 +41,36 @@ UNSURE = 0.06
 
 
 @dataclass
-class ForecastMemory(ResponseMemory):
-    """The regression, what is in play, how forecasts fared, and counts by threshold for when they fail.
+class ForecastMemory(ForecasterMemory):
+    """What a forecaster remembers, and counts by threshold for when forecasts fail.
+
+    Surprises are those of first dwells on a threshold.
 
     Attributes
     ----------
-    due
-        Age at which the next choice is due, (R,).
-    arm, coin, chance
-        Threshold in play, whether the coin is played instead, and its chance of acceptance, (R,).
-    moved, waited, coins
-        Whether what is played changed, rounds since, and rounds of the coin after its beginning, (R,).
-    expected, variance, terms, rate
-        Forecast of the threshold in play: rate and squared error (R, G), coefficients (R, G, 4), index of ρ (R,).
-    spell
-        People, accepted, positives and forecast of accepted in this dwell, (4, R, G).
+    arm, moved, coins
+        Threshold in play, whether what is played changed, and rounds of the coin after its beginning, (R,).
+    expected
+        Forecast rate of the threshold in play, (R, G).
     settled
-        People, accepted, positives and forecast of accepted in each threshold's settled rounds, (4, R, G, K).
+        What `spell` holds, in each threshold's settled rounds, (4, R, G, K).
     first
         Forecast at the end of the coin's beginning: rates and positives, (2, R, G, K).
-    surprise, excess, trials
-        Sums over first dwells on a threshold: squared errors in units of their variance, and beyond it, (R,).
-    doubtful
-        Whether forecasts have failed, (R,).
-    infeasible
-        Whether it is certain that no threshold is feasible, (R,).
+    excess
+        Sum of squared errors beyond their variance, (R,).
     """
 
-    due: NDArray[np.int64]
     arm: NDArray[np.int64]
-    coin: NDArray[np.bool_]
-    chance: Array
     moved: NDArray[np.bool_]
-    waited: NDArray[np.int64]
     coins: NDArray[np.int64]
     expected: Array
-    variance: Array
-    terms: Array
-    rate: NDArray[np.int64]
-    spell: Array
     settled: Array
     first: Array
-    surprise: Array
     excess: Array
-    trials: Array
-    doubtful: NDArray[np.bool_]
-    infeasible: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class SafeForecast(Learner[ForecastMemory]):
+class SafeForecast(Forecaster[ForecastMemory]):
     r"""Learn from a fair coin how people respond, then play the best threshold that surely meets every constraint.
 
     **A coin is safe.** Accepting everybody with the same chance has no gap between groups, whatever the state, and any
@@ -156,202 +128,116 @@ class SafeForecast(Learner[ForecastMemory]):
     .. [3] Khezeli, Bitar, "Safe linear stochastic bandits", AAAI 2020.
     """
 
-    caution: float = 1.5
+    caution: NonNegative = 1.5
     swing: int = 15
     dwell: int = 25
-    coin_share: float = 0.1
-    doubt: float = 2.5
-    change: float = 20.0
+    coin_share: NonNegative = 0.1
+    doubt: NonNegative = 2.5
+    change: NonNegative = 20.0
 
     memory_type: ClassVar[type[Memory]] = ForecastMemory
-    tier: ClassVar[str] = "C"
-    lottery: ClassVar[bool] = True
-    traces: ClassVar[tuple[str, ...]] = ("infeasible", "coin", "doubtful")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("swing", "dwell"):
-            object.__setattr__(self, name, whole_number(f"SafeForecast: {name}", int(getattr(self, name)), 2))
-        for name in ("caution", "coin_share", "doubt", "change"):
-            value = float(as_floats(f"SafeForecast: {name}", getattr(self, name), ndim=0))
-            if value < 0.0:
-                raise InputError(f"SafeForecast: {name} must be at least 0, got {value:g}")
 
     def remember(self, task: Task, common: Mapping[str, Any]) -> ForecastMemory:
         """Start with nothing known and the first choice due at once."""
         replicates, groups, arms = common["replicates"], common["groups"], len(task.thresholds)
-        whole = np.zeros(replicates, dtype=np.int64)
-        yes = np.zeros(replicates, dtype=bool)
+        whole, yes = np.zeros(replicates, dtype=np.int64), np.zeros(replicates, dtype=bool)
+        alone = {"weights": np.repeat([[1.0], [0.0]], replicates, axis=1), "doubtful": yes.copy()}
         return ForecastMemory(
-            **common,
-            **blank(replicates, groups, arms),  # type: ignore[arg-type]
-            due=whole.copy(),
+            **unplayed(common, arms, parts=2, kinds=1) | alone,
             arm=np.full(replicates, arms // 2),
-            coin=yes.copy(),
-            chance=np.full(replicates, 0.5),
-            moved=yes.copy(),
-            waited=whole.copy(),
-            coins=whole.copy(),
+            moved=yes,
+            coins=whole,
             expected=np.zeros((replicates, groups)),
-            variance=np.zeros((replicates, groups)),
-            terms=np.zeros((replicates, groups, 4)),
-            rate=whole.copy(),
-            spell=np.zeros((4, replicates, groups)),
             settled=np.zeros((4, replicates, groups, arms)),
             first=np.zeros((2, replicates, groups, arms)),
-            surprise=np.zeros(replicates),
             excess=np.zeros(replicates),
-            trials=np.zeros(replicates),
-            doubtful=yes.copy(),
-            infeasible=yes.copy(),
         )
 
-    def propose(self, memory: ForecastMemory) -> Lottery:  # type: ignore[override]
-        """Return the coin or the threshold in play, as a lottery."""
-        rows = np.flatnonzero(memory.age == memory.due)
-        if rows.size:
-            self.decide(memory, rows)
-        threshold = np.where(memory.coin, -np.inf, memory.grid[memory.arm])
-        accepts = np.where(memory.coin, memory.chance, 1.0)
-        both = np.stack((threshold, np.full_like(threshold, np.inf)))
-        return Lottery(np.repeat(both[:, :, None], memory.groups, axis=2), np.stack((accepts, 1.0 - accepts)))
-
-    def choose(self, memory: ForecastMemory) -> Array:
-        """Return the threshold in play."""
-        return memory.grid[memory.arm]
-
-    def decide(self, memory: ForecastMemory, rows: NDArray[np.int64]) -> None:
-        """Choose what the replicates `rows` play next, and until when."""
-        stage, lowest_highest = memory.age[rows] // self.swing, allowed(memory.problem, memory.groups)
-        memory.waited[rows] = 0
-        swinging = stage < SWINGS
-        begin = rows[swinging]
-        memory.coin[begin], memory.moved[begin] = True, True
-        memory.chance[begin] = np.where(stage[swinging] % 2 == 0, lowest_highest[1], lowest_highest[0])
-        memory.due[begin] += self.swing
-        rows = rows[~swinging]
-        if not rows.size:
-            return
-
-        opening = memory.age[rows] <= (SWINGS + 1) * self.swing
-        forecast = foresee(memory, rows, benefit=1.0)
-        memory.first[:, rows[opening]] = np.stack((forecast.outlook.rates, forecast.outlook.positives))[:, opening]
-        outlook = corrected(memory, rows, forecast.outlook)
+    def settle(self, memory: ForecastMemory, rows: NDArray[np.int64], window: tuple[float, float]) -> None:
+        """Choose a threshold, or the coin."""
+        age, caution, every = memory.age[rows], each(self.caution, memory, rows), np.arange(len(rows))
+        found = fit(memory, rows, benefit=1.0)
+        plain = foresee(memory, rows, found)
+        begun = age <= (SWINGS + 1) * self.swing
+        memory.first[:, rows[begun]] = np.stack((plain.rates, plain.positives))[:, begun]
+        outlook = corrected(memory, rows, plain)
         worth = outlook.worth(problem_of(memory, rows))
-        cautious, bold, sure = self.candidates(memory, rows, worth, self.caution)
-        doubtful, each = memory.doubtful[rows], np.arange(len(rows))
-        infeasible = (worth.residual - CERTAIN * worth.residual_error).min(axis=0) > 0.0
+        cautious, bold, sure = self.candidates(memory, rows, worth, caution)
+        doubtful, infeasible = memory.doubtful[rows], worth.least() > 0.0
         arm = np.where(doubtful, bold, cautious)
 
         # The coin: before the first threshold, to learn of a bolder one, or because there is no threshold to play.
-        last_swing = memory.age[rows] == SWINGS * self.swing
-        unsure = worth.residual[bold, each] + self.caution * worth.residual_error[bold, each] > 0.0
-        affordable = memory.coins[rows] < self.coin_share * memory.age[rows] + self.dwell
-        learn_more = ~doubtful & ~last_swing & (~sure | ((bold != cautious) & unsure & affordable))
-        coin = last_swing | infeasible | learn_more
+        opening = self.opening(age)
+        unsure = worth.residual[bold, every] + caution * worth.residual_error[bold, every] > 0.0
+        affordable = memory.coins[rows] < each(self.coin_share, memory, rows) * age + self.dwell
+        learn_more = ~doubtful & ~opening & (~sure | ((bold != cautious) & unsure & affordable))
+        coin = opening | infeasible | learn_more
         target = np.where(learn_more, bold, cautious)
-        wanted = (outlook.shares * outlook.rates[each, :, target]).sum(axis=1)
-        memory.chance[rows] = np.where(coin, np.clip(wanted, *lowest_highest), memory.chance[rows])
+        wanted = (outlook.shares * outlook.rates[every, :, target]).sum(axis=1)
+        memory.chance[rows] = np.where(coin, np.clip(wanted, *window), memory.chance[rows])
+        memory.coins[rows] += np.where(learn_more & sure, self.stay(age), 0)
 
-        early = memory.age[rows] < (SWINGS + 1) * self.swing + EARLY[0] * EARLY[1]
-        stay = np.where(last_swing, self.swing, np.where(early, min(EARLY[1], self.dwell), self.dwell))
-        memory.due[rows] += stay
-        memory.coins[rows] += np.where(learn_more & sure, stay, 0)
         memory.moved[rows] = coin | memory.coin[rows] | (arm != memory.arm[rows])
         memory.arm[rows], memory.coin[rows], memory.infeasible[rows] = arm, coin, infeasible
-        memory.expected[rows] = outlook.rates[each, :, arm]
-        memory.variance[rows] = forecast.outlook.error[each, :, arm] ** 2
-        memory.terms[rows], memory.rate[rows] = forecast.coefficients[each, :, :, arm], forecast.chosen
+        memory.thresholds[0, rows] = memory.grid[arm][:, None]
+        memory.expected[rows] = outlook.rates[every, :, arm]
+        memory.variance[rows] = plain.error[every, :, arm] ** 2
+        memory.terms[0, rows], memory.rate[rows] = found.rates[every, :, :, arm + 1], found.chosen
 
     def candidates(
-        self, memory: ForecastMemory, rows: NDArray[np.int64], worth: Worth, caution: float
+        self, memory: ForecastMemory, rows: NDArray[np.int64], worth: Worth, caution: Array
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return the best surely feasible threshold (or the nearest), the best possible one, and if any is sure."""
         doubtful = memory.doubtful[rows]
-        upper = worth.residual + np.where(doubtful, np.minimum(caution, 1.0), caution) * worth.residual_error
-        sure = upper <= 0.0
-        best = np.where(sure, worth.reward, -np.inf).argmax(axis=0)
-        cautious = np.where(sure.any(axis=0), best, upper.argmin(axis=0))
+        cautious, upper = worth.best(np.where(doubtful, np.minimum(caution, 1.0), caution))
         apart = np.abs(np.arange(len(memory.grid))[:, None] - cautious) / max(len(memory.grid) - 1, 1)
-        width = np.where(doubtful & (apart > NEAR + 1e-9), 0.0, self.caution)
+        width = np.where(doubtful & (apart > NEAR + 1e-9), 0.0, each(self.caution, memory, rows))
         lower = worth.residual - width * worth.residual_error
         possible = lower <= np.maximum(0.0, lower.min(axis=0))
         hoped = worth.reward + np.where(doubtful, EAGER, 1.0) * worth.reward_error
-        return cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), np.asarray(sure.any(axis=0))
+        return cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), upper <= 0.0
 
-    def learn(self, memory: ForecastMemory, thresholds: Array, signals: Signals) -> None:
-        """Take in the batch; at the end of a dwell see how the forecast fared."""
-        seen = signals.seen
-        assert seen is not None
-        rows = np.arange(memory.replicates)
-        foretold = (terms_now(memory)[memory.rate, rows] * memory.terms).sum(axis=-1) * seen.people
-        settling = np.where(memory.age < (SWINGS + 1) * self.swing + EARLY[0] * EARLY[1], EARLY[1], self.dwell) * 2 // 5
-        counted = ~memory.coin & (~memory.moved | (memory.waited >= settling))
-        memory.spell += counted[:, None] * np.stack((seen.people, seen.accepted, seen.positives, foretold))
-        absorb(memory, seen)
-        memory.waited += 1
-        ended = np.flatnonzero((memory.age == memory.due) & ~memory.coin)
-        if ended.size:
-            self.review(memory, ended)
+    def counted(self, memory: ForecastMemory) -> NDArray[np.bool_]:
+        """Return where this round tells of the threshold in play: not while the state has yet to settle."""
+        settling = np.where(self.early(memory.age), EARLY[1], self.dwell) * 2 // 5
+        return np.asarray(~memory.moved | (memory.waited >= settling))
 
-    def review(self, memory: ForecastMemory, rows: NDArray[np.int64]) -> None:
+    def review(self, memory: ForecastMemory, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Compare what a dwell showed with the forecast and with earlier dwells on the same threshold."""
         people, accepted, _, foretold = memory.spell[:, rows]
-        arm = memory.arm[rows]
-        before = memory.settled[:, rows, :, arm].swapaxes(0, 1)
-        people, earlier = np.maximum(people, 1.0), np.maximum(before[0], 1.0)
-        trusted = ~memory.doubtful[rows][:, None]
+        arm, new = memory.arm[rows], memory.moved[rows]
+        earlier, accepted_then, _, foretold_then = memory.settled[:, rows, :, arm].swapaxes(0, 1)
+        people, trusted = np.maximum(people, 1.0), ~memory.doubtful[rows][:, None]
         now = (accepted - trusted * foretold) / people
-        then = (before[1] - trusted * before[3]) / earlier
-        chance = (accepted + before[1] + 1.0) / (people + before[0] + 2.0)
-        wobble = chance * (1.0 - chance) * (1.0 / people + 1.0 / earlier)
-        jump = np.where(before[0] > 0.0, (now - then) ** 2 / wobble, 0.0)
-        changed = (jump.max(axis=1) > self.change) & ~memory.moved[rows]
+        then = (accepted_then - trusted * foretold_then) / np.maximum(earlier, 1.0)
+        chance = (accepted + accepted_then + 1.0) / (people + earlier + 2.0)
+        changed = jumped(now, people, then, earlier, chance * (1.0 - chance), each(self.change, memory, rows)) & ~new
 
         error = ((accepted - foretold) / people) ** 2
         usual = np.maximum(memory.expected[rows] * (1.0 - memory.expected[rows]), 0.01) / people + memory.variance[rows]
-        new = memory.moved[rows]
         memory.surprise[rows] += np.where(new, (error / usual).mean(axis=1), 0.0)
         memory.excess[rows] = np.maximum(memory.excess[rows] + np.where(new, (error - usual).mean(axis=1), 0.0), 0.0)
         memory.trials[rows] += new
         trials = np.maximum(memory.trials[rows], 1.0)
-        memory.doubtful[rows] |= memory.surprise[rows] > self.doubt * (trials + 3.0 / trials)
+        memory.doubtful[rows] |= failed(memory.surprise[rows], trials, each(self.doubt, memory, rows))
         for total, part in zip(memory.settled, memory.spell, strict=True):
             total[rows, :, arm] += part[rows]
-        memory.spell[:, rows] = 0.0
-        if changed.any():
-            self.begin_anew(memory, rows[changed])
+        return changed
 
     def begin_anew(self, memory: ForecastMemory, rows: NDArray[np.int64]) -> None:
         """Forget everything in replicates where people have changed."""
-        forget(memory, rows)
-        memory.due[rows] = memory.coins[rows] = 0
+        super().begin_anew(memory, rows)
+        memory.coins[rows] = 0
         memory.settled[:, rows] = 0.0
-        memory.surprise[rows] = memory.excess[rows] = memory.trials[rows] = 0.0
-        memory.doubtful[rows] = memory.infeasible[rows] = False
+        memory.excess[rows] = 0.0
 
     def recommend(self, memory: ForecastMemory) -> Array:
         """Return the best threshold that seems feasible, with a third of the caution there is in play, (R, G)."""
         rows = np.arange(memory.replicates)
-        forecast = foresee(memory, rows, benefit=0.0)
-        outlook = corrected(memory, rows, forecast.outlook)
-        arm, _, _ = self.candidates(memory, rows, outlook.worth(problem_of(memory, rows)), self.caution / 3.0)
+        outlook = corrected(memory, rows, foresee(memory, rows, fit(memory, rows, benefit=0.0)))
+        caution = each(self.caution, memory, rows) / 3.0
+        arm, _, _ = self.candidates(memory, rows, outlook.worth(problem_of(memory, rows)), caution)
         return np.repeat(memory.grid[arm][:, None], memory.groups, axis=1)
-
-
-def problem_of(memory: Memory, rows: NDArray[np.int64]) -> Problem:
-    """Return the problem that replicates `rows` are set."""
-    problem = memory.problem
-    return problem if problem.replicates is None else problem.rows(rows)
-
-
-def allowed(problem: Problem, groups: int) -> tuple[float, float]:
-    """Return the lowest and highest chance at which the coin meets every constraint, one half if none does."""
-    cells = np.zeros((len(CHANCES), 1, groups, 2, 2))
-    cells[..., 1, :] = cells[..., 0, :] = 0.5 * np.stack((1.0 - CHANCES, CHANCES), axis=-1)[:, None, None, :] / groups
-    residuals = problem.assess(np.repeat(cells, problem.replicates or 1, axis=1)).residuals
-    fine = CHANCES[(residuals.max(axis=0, initial=-1.0) <= -ROOM).all(axis=1)]
-    return (float(fine.min()), float(fine.max())) if fine.size else (0.5, 0.5)
 
 
 def corrected(memory: ForecastMemory, rows: NDArray[np.int64], outlook: Outlook) -> Outlook:
