@@ -255,7 +255,9 @@ def bench(
     "--parity 0.05 --service 0.3:0.8"
 )
 def simulate(
-    file: Annotated[Path | None, typer.Argument(help="Table: .csv, .parquet, .arrow, .feather or .duckdb.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(readable=False, help="Table: .csv, .parquet, .arrow, .feather or .duckdb.")
+    ] = None,
     query: Annotated[str | None, typer.Option(help="SQL for DuckDB, over files or a .duckdb file.")] = None,
     config: Annotated[Path | None, typer.Option(help="Policy file; options given here win.")] = None,
     score: Annotated[str | None, typer.Option(help="Column a threshold is set on.")] = None,

@@ -14,13 +14,13 @@ class InputError(ValueError):
     """
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     """Say that `name` is no known `kind`, and which name is nearest.
 
     >>> print(unknown_name("task", "compass", ["german", "compas"]))
     unknown task 'compass': did you mean 'compas'? Known: compas, german
     """
     known = sorted(known)
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return InputError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}")

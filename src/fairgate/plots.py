@@ -314,6 +314,8 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
     >>> [line.get_label() for line in axes.lines]
     ['accepted, f', 'accepted, m', 'recommended']
     """
+    if not all(hasattr(advice, name) for name in ("today", "applicants", "recommendation")):
+        raise InputError(f"advice must be what fairgate.advice.advise returns, got {type(advice).__name__}")
     titles = {**QUANTITIES, "acceptance": "share accepted"}
     del titles["violation"]
     if figure not in titles:
@@ -334,7 +336,9 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
     axes.axvline(
         chosen.threshold, color="0.3", linewidth=1, label="nearest" if chosen.status == "none" else "recommended"
     )
-    _shade_feasible(axes, at, today.feasible[order])
+    # a threshold accepts the same people down to the next lower score (or, descending, up to the next higher one)
+    ends = np.append(at, at[-1]) if advice.applicants.descending else np.append(at[0], at)
+    _shade_feasible(axes, np.repeat(ends, 2)[1:-1], np.repeat(today.feasible[order], 2))
     axes.set_xlim(at[0], at[-1])
     axes.set_xlabel(f"threshold of {advice.applicants.columns.score}", fontsize=FONT)
     axes.set_ylabel(titles[figure], fontsize=FONT)

@@ -206,3 +206,13 @@ def test_the_page_says_what_the_report_says(folder: Path) -> None:
         assert "{{" not in page
         assert "None" not in page
     assert "no threshold is feasible" in (folder / "nasty" / "report.html").read_text(encoding="utf-8")
+
+
+def test_figures_are_rounded_as_python_rounds_them(folder: Path, browser: Browser) -> None:
+    page = browser.open(folder / "plain" / "report.html", 1280)
+    source = page.evaluate("[...document.scripts].at(-1).textContent")
+    function = source[source.index("function signed") : source.index("const share =")]
+    values = [0.00375, 56.25, 56.35, 0.5, 1.5, 2.5, -0.125, 0.375, -2.0, 0.0, 1234567.0625, 1e-9, 0.99995]
+    for digits in (0, 1, 2, 3, 4):
+        found = page.evaluate(f"(() => {{ {function}; return {values}.map(each => signed(each, {digits})) }})()")
+        assert found == [minus(f"{value:.{digits}f}") for value in values]

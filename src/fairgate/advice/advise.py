@@ -16,6 +16,7 @@ from fairgate.advice.loop import Outcome, run_loops, steps
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.steady import Feedback, Steady, settle
 from fairgate.advice.today import Today, look
+from fairgate.errors import InputError
 from fairgate.progress import progress
 
 
@@ -93,6 +94,10 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     >>> advice.recommendation.status, advice.recommendation.rule
     ('sure', 'risk_score ≥ 0.547')
     """
+    if not isinstance(applicants, Applicants):
+        raise InputError(f"applicants must come from from_frame or from_file, got {type(applicants).__name__}")
+    if not isinstance(aims, Aims | None):
+        raise InputError(f"aims must be Aims(…), got {type(aims).__name__}")
     aims = Aims() if aims is None else aims
     findings = inspect(applicants, aims)
     today = look(applicants, aims)

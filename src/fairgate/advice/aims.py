@@ -73,9 +73,8 @@ class Aims:
         keep(self, "feedback", tuple(dict.fromkeys(strengths)))
         if self.current is not None:
             keep(self, "current", _number("current", self.current, -math.inf, math.inf))
-        whole_number("seeds", self.seeds, 1)
-        whole_number("rounds", self.rounds, 5)
-        whole_number("seed", self.seed, 0)
+        for name, least in (("seeds", 1), ("rounds", 5), ("seed", 0)):
+            keep(self, name, whole_number(name, getattr(self, name), least))
 
     @cached_property
     def problem(self) -> Problem:

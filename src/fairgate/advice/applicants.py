@@ -53,6 +53,8 @@ class Applicants:
         Whether a higher score is worse in the table.
     exact
         Whether every distinct score is a bin of its own.
+    lines
+        Lines of a text file that are not blank; 0 of other tables.
     """
 
     groups: tuple[str, ...]
@@ -65,6 +67,7 @@ class Applicants:
     meanings: Mapping[str, int] = field(default_factory=dict)
     descending: bool = False
     exact: bool = True
+    lines: int = 0
 
     def __repr__(self) -> str:
         size = f"{self.people} people, {len(self.groups)} groups, {len(self.cuts)} thresholds"
@@ -126,7 +129,7 @@ class Applicants:
                 break
         else:
             short = exact
-        text = f"{short.normalize():f}" if -7 < exact.adjusted() < 12 else f"{float(short):.16g}"
+        text = f"{short.normalize():f}" if -7 < exact.adjusted() < 12 else repr(float(short))
         return min(text, repr(float(exact)).removesuffix(".0"), key=len)
 
     def starts(self, bins: int) -> NDArray[np.int64]:

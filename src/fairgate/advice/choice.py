@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.applicants import Applicants
+from fairgate.advice.intervals import gap_interval, wilson
 from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.advice.steady import Feedback, steady_cells
 from fairgate.counts import Counts
@@ -45,8 +46,8 @@ class Choice:
     residuals
         By constraint, (J, K).
     reward_error, gap_error, residual_errors
-        Root mean squared deviation of resampled figures from these, (K,), (K,) and (J, K); of the gap, see
-        :func:`gap_errors`.
+        Root mean squared deviation of resampled figures from these, (K,), (K,) and (J, K), but no smaller than the
+        intervals of rates allow; of the gap, see :func:`gap_errors`.
     known
         Thresholds whose reward the labels tell, (K,).
     unguarded
@@ -103,20 +104,24 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
     observed = Counts(steady_cells(model.fill(applicants.counts), feedback))
     signals = problem.assess(observed)
     rng = np.random.default_rng([seed, 1])
-    flat = applicants.counts.reshape(-1) / applicants.people
     rewards, residuals, rates = [], [], []
-    most = max(1, AT_ONCE // flat.size)
+    most = max(1, AT_ONCE // applicants.counts.size)
     for start in range(0, RESAMPLES, most):
-        drawn = rng.multinomial(applicants.people, flat, size=min(most, RESAMPLES - start))
-        counts = Counts(steady_cells(model.fill(drawn.reshape(-1, *applicants.counts.shape)), feedback))
+        drawn = resample(applicants, min(most, RESAMPLES - start), rng)
+        counts = Counts(steady_cells(model.fill(drawn), feedback))
         found = problem.assess(counts)
         rewards.append(found.reward)
         residuals.append(found.residuals)
         rates.append(counts.rates)
     reward, residual = np.concatenate(rewards), np.concatenate(residuals, axis=1)  # (R, K) and (J, R, K)
-    errors = _deviation(residual, signals.residuals[:, None])
-    gap_error = gap_errors(np.concatenate(rates), observed.rates)
-    errors[[name == "parity" for name in problem.names]] = gap_error
+    sizes = applicants.sizes.astype(np.float64)
+    gap_error = gap_errors(np.concatenate(rates), observed.rates, sizes)
+    low, high = wilson(observed.overall * sizes.sum(), sizes.sum())
+    least = {"parity": gap_error, "service-low": observed.overall - low, "service-high": high - observed.overall}
+    errors = np.maximum(
+        _deviation(residual, signals.residuals[:, None]),
+        [least[name] / (1.0 if name == "parity" else CAUTION) for name in problem.names] or 0.0,
+    )
     cut, status = pick(signals.reward[None], signals.residuals[:, None], errors, known)
     chosen, _ = pick(reward, residual, errors, known)
     unguarded, _ = pick(signals.reward[None], signals.residuals[:, None], np.zeros_like(errors), known)
@@ -146,22 +151,31 @@ def _deviation(resampled: Array, observed: Array) -> Array:
     return np.asarray(np.sqrt(((resampled - observed) ** 2).mean(axis=-2)))
 
 
-def gap_errors(resampled: Array, observed: Array) -> Array:
+def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw as many people anew, with replacement, several times, (times, G, B, 3); at least one of every group."""
+    sizes = rng.multinomial(applicants.people, applicants.sizes / applicants.people, size=times)
+    shares = applicants.counts.reshape(len(applicants.sizes), -1) / applicants.sizes[:, None]
+    return rng.multinomial(np.maximum(sizes, 1), shares).reshape(times, *applicants.counts.shape)
+
+
+def gap_errors(resampled: Array, observed: Array, people: Array) -> Array:
     r"""Return the error of the gap at each threshold, (K,), from rates of the groups, (R, K, G) and (K, G).
 
     Resampling the gap itself would call a small gap surer than it is, since it cannot fall below 0. So each pair of
-    groups has its signed difference d with its error s, and the gap may be as large as the largest \|d\| + 2 s.
+    groups has its signed difference d with its error s, and the gap may be as large as the largest \|d\| + 2 s; and
+    never less than the interval of :func:`~fairgate.advice.intervals.gap_interval` reaches, which knows that a rate of
+    0 of ten `people` is not certain, and how many pairs there are.
 
     >>> rates = np.random.default_rng(0).normal(0.5, 0.1, (1000, 1, 2))
-    >>> gap_errors(rates, np.full((1, 2), 0.5)).round(2)              # 0.1 · √2
+    >>> gap_errors(rates, np.full((1, 2), 0.5), np.array([1e4, 1e4])).round(2)              # 0.1 · √2
     array([0.14])
     """
     gap = np.ptp(observed, axis=1)
-    reach = gap.copy()
+    reach = gap_interval(observed * people, people)[1]
     for a, b in combinations(range(observed.shape[1]), 2):
         error = _deviation((resampled[..., a] - resampled[..., b]), observed[:, a] - observed[:, b])
         reach = np.maximum(reach, np.abs(observed[:, a] - observed[:, b]) + CAUTION * error)
-    return np.asarray((reach - gap) / CAUTION)
+    return np.asarray(np.maximum(reach - gap, 0.0) / CAUTION)
 
 
 def pick(

@@ -69,7 +69,7 @@ def write_example(folder: Path) -> list[Path]:
     for path in paths:
         if path.exists():
             raise InputError(f"{path} is there already and is not overwritten: choose another folder or remove it")
-    prepare_folder(folder)
+    prepare_folder(folder, "folder")
     table = example_table()
     rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
     lines = [",".join(table.column_names), *(f"{score},{repaid},{sex}" for score, repaid, sex in rows)]

@@ -40,6 +40,7 @@ def inspect(applicants: Applicants, aims: Aims) -> list[Finding]:
     refuse(applicants, aims)
     return [
         *_dropped(applicants),
+        *_current(applicants, aims),
         *_groups(applicants),
         *_labels(applicants),
         *_direction(applicants),
@@ -75,6 +76,8 @@ def refuse(applicants: Applicants, aims: Aims) -> None:
 
 def _share(part: float, whole: float) -> str:
     percent = 100.0 * part / whole
+    if 99.5 <= percent < 100.0:
+        return "over 99%"
     return f"{percent:.0f}%" if percent >= 9.5 else f"{percent:.1f}%" if percent >= 0.05 else "under 0.1%"
 
 
@@ -86,12 +89,26 @@ def _dropped(applicants: Applicants) -> list[Finding]:
         "group missing": ("group-missing", f"have no group ({applicants.columns.group!r})"),
         "line malformed": ("malformed", "have more or fewer fields than there are column names"),
     }
+    if applicants.lines > applicants.rows + 1:
+        text = (
+            f"The file has {applicants.lines} lines but {applicants.rows} rows: some values span several lines. If "
+            "none should, a quote is opened and not closed, and people are missing."
+        )
+        found.append(Finding("lines", "warning", text))
     for reason, count in applicants.dropped.items():
         key, text = texts[reason]
         share = _share(count, applicants.rows)
         rows = f"{count} of {applicants.rows} rows ({share}) {text} and were left out."
         found.append(Finding(key, "warning", f"{rows} If they differ from the others, so would the advice."))
     return found
+
+
+def _current(applicants: Applicants, aims: Aims) -> list[Finding]:
+    low, high = sorted((applicants.shown(applicants.cuts[0]), applicants.shown(applicants.cuts[-1])))
+    if aims.current is None or low <= aims.current <= high:
+        return []
+    text = f"The threshold in use, {aims.current:g}, lies outside the scores, which go from {low:.6g} to {high:.6g}."
+    return [Finding("current-outside", "warning", text)]
 
 
 def _groups(applicants: Applicants) -> list[Finding]:

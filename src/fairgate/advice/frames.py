@@ -50,7 +50,8 @@ def frame_source(frame: Any) -> Source:
             raise InputError(f"the column {repeated[0]!r} is in the table more than once: rename all but one")
     try:
         table = nw.from_native(frame)
-    except TypeError:
+        table.collect_schema()
+    except (TypeError, AttributeError):
         raise InputError(f"frame must be a table of pandas, polars or pyarrow, got {type(frame).__name__}") from None
     columns = [name for name in table.collect_schema().names() if isinstance(name, str)]
 
@@ -84,8 +85,8 @@ def to_frame(columns: Mapping[str, NDArray[Any] | Sequence[Any]], like: Any) -> 
     """
     import narwhals as nw
 
+    made = {name: list(values) for name, values in columns.items()}
     try:
-        backend = nw.get_native_namespace(nw.from_native(like))
-    except TypeError:
+        return nw.from_dict(made, backend=nw.get_native_namespace(nw.from_native(like))).to_native()
+    except (TypeError, ValueError):
         raise InputError(f"like must be a table of pandas, polars or pyarrow, got {type(like).__name__}") from None
-    return nw.from_dict({name: list(values) for name, values in columns.items()}, backend=backend).to_native()

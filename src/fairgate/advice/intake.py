@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +46,12 @@ def take_in(source: Source, columns: Columns, *, positive: object = None, descen
     descending
         Whether a higher score is worse.
     """
+    if not isinstance(descending, bool):
+        raise InputError(f"descending must be True or False, got {descending!r}")
     _check_columns(source, columns)
     scores: list[Array] = []
     codes: list[tuple[NDArray[np.int16], NDArray[np.int16]]] = []
-    labels, groups = Words("label", columns.label, LABELS), Words("group", columns.group, GROUPS)
+    labels, groups = Words("label", columns.label, LABELS, ("na",)), Words("group", columns.group, GROUPS)
     dropped: Counter[str] = Counter()
     text: list[str] = []
     rows = 0
@@ -77,7 +80,8 @@ def take_in(source: Source, columns: Columns, *, positive: object = None, descen
     if not any(map(len, scores)):
         _refuse_all(columns, dropped, rows, text)
     meanings = label_meanings(columns.label, labels.found, positive)
-    return _count(scores, codes, meanings, labels, groups, columns, rows, +dropped, descending)
+    counted = _count(scores, codes, meanings, labels, groups, columns, rows, +dropped, descending)
+    return replace(counted, lines=source.lines())
 
 
 def from_file(
@@ -172,7 +176,7 @@ def cut_points(scores: Array) -> tuple[Array, Array, bool]:
     Many distinct scores are cut at quantiles, so that bins hold about as many people each.
     """
     ordered = np.sort(scores)
-    first = np.diff(ordered, prepend=-np.inf) > 0
+    first = np.append(True, ordered[1:] > ordered[:-1])
     if first.sum() <= BINS:
         return ordered[first], ordered[first], True
     cuts = np.unique(ordered[np.arange(BINS) * len(ordered) // BINS])

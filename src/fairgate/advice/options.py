@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.applicants import Applicants, tail
-from fairgate.advice.labels import LabelModel
+from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.problem import ROUNDING
 from fairgate.settings import Array
 
-THRESHOLDS = 64
-"""Thresholds that lotteries and per-group thresholds are made of."""
+LOWEST, PRICES = 400, 20
+"""Lowest rates and prices of acceptance tried in the search for thresholds by group."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,27 @@ class Option:
 
 
 def other_ways(applicants: Applicants, aims: Aims) -> list[Option]:
-    """Return the best lottery between shared thresholds, and the best thresholds by group, on today's people."""
-    coarse = applicants.coarsened(THRESHOLDS)
-    people = LabelModel.of(coarse).fill(coarse.counts)
+    """Return the best lottery between shared thresholds, and thresholds by group, on the people as they are.
+
+    Thresholds that would accept people of whose labels nothing is known are left out.
+    """
+    model = LabelModel.of(applicants)
+    people = model.fill(applicants.counts)
     size = people.sum(axis=(1, 2))
-    accepted = np.concatenate((tail(people), np.zeros((len(size), 1, 2))), axis=1)  # the last accepts nobody
+    known = np.flatnonzero(model.unknown(applicants) <= UNKNOWN)
+    accepted = np.concatenate((tail(people)[:, known], np.zeros((len(size), 1, 2))), axis=1)  # the last accepts nobody
     rates = accepted.sum(axis=2) / size[:, None]
     worth = (accepted[..., 1] - aims.cost * accepted[..., 0]) / size.sum()
     shares = size / size.sum()
-    return [_lottery(coarse, rates, worth, shares, aims), _per_group(coarse, rates, worth, shares, aims)]
+    return [
+        _lottery(applicants, known, rates, worth, shares, aims),
+        _per_group(applicants, known, rates, worth, shares, aims),
+    ]
 
 
-def _lottery(coarse: Applicants, rates: Array, worth: Array, shares: Array, aims: Aims) -> Option:
+def _lottery(
+    applicants: Applicants, known: NDArray[np.int64], rates: Array, worth: Array, shares: Array, aims: Aims
+) -> Option:
     weights = best_lottery(rates, worth, shares, aims)
     if weights is None:
         text = "No lottery between shared thresholds meets every constraint either."
@@ -65,53 +74,72 @@ def _lottery(coarse: Applicants, rates: Array, worth: Array, shares: Array, aims
     weights /= weights.sum()
     drawn = np.flatnonzero(weights)
     reward = float(worth.sum(axis=0) @ weights)
-    listed = ", ".join(
-        f"{'nobody' if k == len(coarse.cuts) else f'{coarse.sign} {coarse.words(int(k))}'} with {weights[k]:.1%}"
-        for k in drawn
-    )
+    rules = [f"{applicants.sign} {applicants.words(int(known[k]))}" if k < len(known) else "nobody" for k in drawn]
+    parts = percentages(weights[drawn])
+    listed = ", ".join(f"{rule} with {part}" for rule, part in zip(rules, parts, strict=True))
     text = (
         "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint: "
-        f"drawn anew for every person, accept {listed} probability. It would earn {reward:.4f} a person."
+        f"drawn anew for every person, accept {listed} probability (exact weights are in report.json). It would earn "
+        f"{reward:.4f} a person."
     )
-    shown = [None if k == len(coarse.cuts) else float(coarse.shown(coarse.cuts[k])) for k in drawn]
-    mixed = dict(zip(coarse.groups, (rates @ weights).tolist(), strict=True))
+    shown = [float(applicants.shown(applicants.cuts[known[k]])) if k < len(known) else None for k in drawn]
+    mixed = dict(zip(applicants.groups, (rates @ weights).tolist(), strict=True))
     return Option("lottery", reward, mixed, list(zip(shown, weights[drawn].tolist(), strict=True)), {}, text)
 
 
-def _per_group(coarse: Applicants, rates: Array, worth: Array, shares: Array, aims: Aims) -> Option:
+def percentages(weights: Array) -> list[str]:
+    """Write shares that sum to 1 as percentages that sum to 100.
+
+    >>> percentages(np.array([1 / 3, 1 / 3, 1 / 3]))
+    ['33.34%', '33.33%', '33.33%']
+    """
+    exact = weights * 1e4
+    whole = np.floor(exact + 1e-6).astype(np.int64)
+    whole[np.argsort(whole - exact, kind="stable")[: 10_000 - whole.sum()]] += 1
+    return [f"{part / 100:.2f}%" for part in whole.tolist()]
+
+
+def _per_group(
+    applicants: Applicants, known: NDArray[np.int64], rates: Array, worth: Array, shares: Array, aims: Aims
+) -> Option:
     text = (
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
     )
-    places = best_per_group(rates, worth, shares, aims)
-    if places is None:
-        return Option("per-group", None, {}, [], {}, text + "Here they could not meet every constraint either.")
-    each = range(len(places))
-    reward = float(worth[each, places].sum())
+    found = best_per_group(rates, worth, shares, aims)
+    if found is None:
+        return Option("per-group", None, {}, [], {}, text + "Here none were found that meet every constraint either.")
+    groups, cuts = range(len(found)), known[found].tolist()
+    reward = float(worth[groups, found].sum())
     listed = ", ".join(
-        f"{coarse.sign} {coarse.words(int(k))} for {coarse.called(name)}"
-        for name, k in zip(coarse.groups, places, strict=True)
+        f"{applicants.sign} {applicants.words(cut)} for {applicants.called(name)}"
+        for name, cut in zip(applicants.groups, cuts, strict=True)
     )
-    thresholds = {name: float(coarse.shown(coarse.cuts[k])) for name, k in zip(coarse.groups, places, strict=True)}
-    kept = dict(zip(coarse.groups, rates[each, places].tolist(), strict=True))
+    thresholds = {
+        name: float(applicants.shown(applicants.cuts[cut])) for name, cut in zip(applicants.groups, cuts, strict=True)
+    }
+    kept = dict(zip(applicants.groups, rates[groups, found].tolist(), strict=True))
     text += f"They could meet every constraint, {listed}, and would earn {reward:.4f} a person."
     return Option("per-group", reward, kept, [], thresholds, text)
 
 
 def best_per_group(rates: Array, worth: Array, shares: Array, aims: Aims) -> NDArray[np.int64] | None:
-    """Return the number of each group's threshold, (G,), that together earn most under every constraint, or None.
+    """Return the number of each group's threshold, (G,), that together earn much under every constraint, or None.
 
     All rates lie between some lowest rate a and a + ε. Given a, and a price on acceptance that brings the overall rate
-    into its window, every group chooses for itself; all a and a grid of prices are tried.
+    into its window, every group chooses for itself; many a and a grid of prices are tried.
     """
     rates, worth = rates[:, :-1], worth[:, :-1]  # a group of which nobody is accepted has no threshold
+    if not rates.size:
+        return None
     low, high = aims.service or (0.0, 1.0)
     width = 1.0 if aims.parity is None else aims.parity
-    prices = np.concatenate(([0.0], *(sign * np.geomspace(0.001, 1.0 + aims.cost, 60) for sign in (1.0, -1.0))))
+    prices = np.concatenate(([0.0], *(sign * np.geomspace(0.001, 1.0 + aims.cost, PRICES) for sign in (1.0, -1.0))))
     paid = worth + prices[:, None, None] * shares[:, None] * rates  # (P, G, K)
     groups = np.arange(len(rates))
     best, found = -np.inf, None
-    for lowest in np.unique(rates):
+    lowest_rates = np.unique(rates)
+    for lowest in lowest_rates[np.linspace(0, len(lowest_rates) - 1, min(len(lowest_rates), LOWEST)).astype(np.int64)]:
         allowed = (rates >= lowest - ROUNDING) & (rates <= lowest + width + ROUNDING)
         if not allowed.any(axis=1).all():
             continue

@@ -9,7 +9,7 @@ from fairgate.pages import flat, templates
 
 STATUS = {
     "sure": ("holds", "surely feasible"),
-    "unsure": ("direction", "feasible on these people, not surely"),
+    "unsure": ("direction", "feasible, but not surely"),
     "none": ("fails", "no threshold is feasible"),
 }
 """Style and words of the badge of each status."""
@@ -56,14 +56,16 @@ def shown(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the script of the page draws: the columns of every view, and where to begin."""
     table = document["table"]
     today = rising(document["today"])
-    views: list[dict[str, Any]] = [{"title": "as they are", "columns": today, "best": None}]
+    advised = document["recommendation"]
+    views: list[dict[str, Any]] = [{"title": "as they are", "columns": today, "best": None, "strength": 0.0}]
     for each in document["steady"]:
         best = today["threshold"].index(each["best"]["threshold"])
         if each["strength"] == 0.0:
             views[0]["best"] = best
         else:
             title = f"after {each['name']} feedback ({each['strength']:g})"
-            views.append({"title": title, "columns": rising(each["curve"]), "best": best})
+            columns = rising(each["curve"])
+            views.append({"title": title, "columns": columns, "best": best, "strength": each["strength"]})
     return {
         "score": table["columns"]["score"],
         "sign": "≤" if table["descending"] else "≥",
@@ -73,8 +75,9 @@ def shown(document: Mapping[str, Any]) -> dict[str, Any]:
         "missing": table["labels"]["missing"] > 0,
         "constraints": document["constraints"],
         "thresholds": today["written"],
-        "advised": today["threshold"].index(document["recommendation"]["threshold"]),
+        "advised": today["threshold"].index(advised["threshold"]),
         "views": views,
+        "view": next((place for place, each in enumerate(views) if each["strength"] == advised["feedback"]), 0),
     }
 
 

@@ -149,16 +149,19 @@ def put_into_words(
     made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice, steady: list[Steady]
 ) -> str:
     """Write the paragraph."""
-    rates = ", ".join(f"{applicants.called(name)} {rate:.1%}" for name, rate in made.rates.items())
+    rates = ", ".join(f"{applicants.called(name)}: {rate:.1%}" for name, rate in made.rates.items())
     gap = f", a gap of {_interval(made.gap)}" if len(made.rates) > 1 else ""
     figures = f"earns {_interval(made.reward)} a person and accepts {made.acceptance.value:.1%} ({rates}){gap}."
     if made.status == NONE:
         misses = " and ".join(WORDS[name].format(value) for name, value in made.misses.items())
         known = "" if choice.known.all() else " among those whose reward the labels tell"
+        long_run = "" if made.feedback == 0.0 else f" in the long run, with feedback of strength {made.feedback:g}"
         parts = [
-            f"No threshold{known} meets every constraint. The nearest is {made.rule}, where {misses}. It {figures}",
-            f"In {made.possible:.0%} of {RESAMPLES} resampled tables some threshold meets them all.",
-            f"To go on, {_loosened(aims, choice)}find a better score, or choose among these.",
+            f"No threshold{known} meets every constraint{long_run}. The nearest is {made.rule}, where {misses}. It "
+            + figures,
+            f"In {made.possible:.1%} of {RESAMPLES} resampled tables some threshold meets them all.",
+            f"To go on, {_loosened(aims, choice)}find a better score, or choose among these"
+            + (", worked out for the people as they are." if long_run else "."),
             *(option.text for option in made.options),
         ]
         return " ".join(parts)
@@ -167,12 +170,12 @@ def put_into_words(
     parts = [f"Accept people with {made.rule}. {whom} that {figures}"]
     if made.reward.value < 0.0:
         parts.append("That is less than accepting nobody would.")
-    same = f"in {made.same:.0%} the threshold chosen is the same but for at most {STEP:.1%} of all people"
+    same = f"in {made.same:.1%} the threshold chosen is the same but for at most {STEP:.1%} of all people"
     if not made.residuals:
         parts.append(f"No constraint was asked for. Of {RESAMPLES} resampled tables, {same}.")
     else:
         parts.append(_surety(made, applicants, choice))
-        holds = f"it meets every constraint in {made.holds:.0%}"
+        holds = f"it meets every constraint in {made.holds:.1%}"
         parts.append(f"Of {RESAMPLES} resampled tables, {holds}, and {same}.")
     parts.append(_what_would_change_it(made, applicants, steady))
     return " ".join(filter(None, parts))
@@ -187,15 +190,13 @@ def _surety(made: Recommendation, applicants: Applicants, choice: Choice) -> str
     distance = choice.residuals[:, choice.cut] / np.maximum(choice.residual_errors[:, choice.cut], 1e-9)
     tight = str(list(made.residuals)[int(distance.argmax())])
     smallest = int(applicants.sizes.argmin())
-    few = (
-        f" ({applicants.called(applicants.groups[smallest])} are {applicants.sizes[smallest]})"
-        if tight == "parity"
-        else ""
-    )
+    name = applicants.called(applicants.groups[smallest])
+    few = f", above all of {name} ({applicants.sizes[smallest]})" if tight == "parity" else ""
     best = f"{applicants.columns.score} {applicants.sign} {applicants.words(choice.unguarded)}"
-    other = "" if free else f" {best} would earn {made.price:.4f} more a person and meet them by a hair."
+    other = "" if free else f" {best} would earn {made.price:.4f} more a person, and is less sure to meet them."
+    where = "on these people" if made.feedback == 0.0 else "in the long run, going by these people"
     return (
-        "It meets every constraint on these people, but they are too few to be sure: no threshold keeps all of them by "
+        f"It meets every constraint {where}, but they are too few to be sure: no threshold keeps all of them by "
         f"{CAUTION:g} standard errors, and this one is the surest. {KEPT[tight]} is the hardest to be sure of; more "
         f"people would help{few}.{other}"
     )

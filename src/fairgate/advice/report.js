@@ -7,13 +7,15 @@
   const slider = find("threshold");
   const today = data.views[0].columns;
   const scores = today.threshold;
-  let view = 0;
+  let view = data.view;
 
-  // Halves are rounded to even, as in the text and in thresholds.csv.
-  const writer = (digits) => new Intl.NumberFormat("en", {
-    minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false, roundingMode: "halfEven",
-  });
-  const signed = (value, digits) => writer(digits).format(value).replace("-", "−");
+  // toFixed rounds an exact half up; here, as in the text and in thresholds.csv, it goes to the even digit.
+  function signed(value, digits) {
+    const exact = Math.abs(value).toFixed(60), cut = exact.indexOf(".") + (digits ? digits + 1 : 0);
+    const rounded = Math.abs(value).toFixed(digits);
+    const half = /^\.?50*$/.test(exact.slice(cut)) && "13579".includes(rounded.at(-1));
+    return (value < 0 ? "−" : "") + (half ? exact.slice(0, cut) : rounded);
+  }
   const share = (value) => signed(100 * value, 1) + "%";
   const plain = (value) => signed(value, 4);
   const told = (value, write) => (value === null ? "not known" : write(value));
@@ -59,14 +61,15 @@
         : "meets every constraint";
     slider.setAttribute("aria-valuetext", rule + ", " + verdict.textContent);
     document.querySelectorAll("[data-jump]").forEach((button) => {
-      button.setAttribute("aria-pressed", String(Number(target(button)) === k));
+      button.disabled = target(button) === null;
+      button.setAttribute("aria-pressed", String(target(button) === k));
     });
   }
 
   const target = (button) => (button.dataset.jump === "best" ? data.views[view].best : data.advised);
 
   // ---------------------------------------------------------------- the curves
-  const HEIGHT = 250, LEFT = 52, RIGHT = 12, TOP = 10, BOTTOM = 52;
+  const HEIGHT = 250, RIGHT = 20, TOP = 10, BOTTOM = 52;
   const all = (name) => data.views.flatMap((each) => each.columns[name] || []).filter((value) => value !== null);
 
   function ticks(low, high, most) {
@@ -74,7 +77,7 @@
     const power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= raw * (1 - 1e-9));
     const found = [];
-    for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n += 1) found.push(n * step);
+    for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9 * step; n += 1) found.push(n * step || 0); // no −0
     return { found, step };
   }
 
@@ -96,7 +99,7 @@
   const CHARTS = [
     {
       id: "chart-acceptance",
-      lines: [...data.groups.map((group, index) => ["acceptance", " " + group, "line group-" + (index % 6)]),
+      lines: [...data.groups.map((group, index) => ["acceptance", " " + group, "line group-" + (index % 12)]),
         ["acceptance", "", "line overall"]],
       range: [0, 1],
       write: (value) => Math.round(100 * value) + "%",
@@ -132,6 +135,9 @@
     for (const chart of CHARTS) {
       const svg = find(chart.id);
       const width = Math.max(svg.parentNode.clientWidth, 200);
+      const vertical = ticks(...chart.range, 4);
+      const labels = vertical.found.map((value) => (chart.write ? chart.write(value) : tick(value, vertical.step)));
+      const LEFT = Math.max(44, 16 + 7.5 * Math.max(...labels.map((label) => label.length)));
       const right = width - RIGHT, bottom = HEIGHT - BOTTOM;
       const [low, high] = chart.range;
       const slope = (right - LEFT) / (domain[1] - domain[0] || 1);
@@ -150,24 +156,24 @@
         const [from, to] = chart.allowed;
         add(inside, "rect", { class: "allowed", x: LEFT, y: y(to), width: right - LEFT, height: y(from) - y(to) });
       }
-      const vertical = ticks(low, high, 4);
-      for (const value of vertical.found) {
+      vertical.found.forEach((value, place) => {
         add(svg, "line", { class: chart.zero && value === 0 ? "zero" : "grid", x1: LEFT, x2: right, y1: y(value), y2: y(value) });
-        const label = chart.write ? chart.write(value) : tick(value, vertical.step);
-        add(svg, "text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, label);
-      }
+        add(svg, "text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, labels[place]);
+      });
       const horizontal = ticks(domain[0], domain[1], width < 450 ? 4 : 8);
       for (const value of horizontal.found) {
         add(svg, "line", { class: "tick", x1: x(value), x2: x(value), y1: bottom, y2: bottom + 5 });
         add(svg, "text", { x: x(value), y: bottom + 19, "text-anchor": "middle" }, tick(value, horizontal.step));
       }
-      add(svg, "text", { class: "axis", x: (LEFT + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" }, data.score);
+      add(svg, "text", { class: "axis", x: (LEFT + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" },
+        data.score.length > width / 9 ? data.score.slice(0, Math.floor(width / 9)) + "…" : data.score);
       // where every constraint is met: a strip along the bottom
       if (data.constraints.length) {
         columns.feasible.forEach((fine, k) => {
           if (!fine) return;
-          const from = k ? (scores[k] + scores[k - 1]) / 2 : scores[k];
-          const to = k + 1 < scores.length ? (scores[k] + scores[k + 1]) / 2 : scores[k];
+          // a threshold accepts the same people down to the next lower score (up to the next higher one)
+          const other = scores[data.sign === "≥" ? k - 1 : k + 1];
+          const [from, to] = [scores[k], other === undefined ? scores[k] : other];
           const [a, b] = [x(from), x(to)].sort((one, other) => one - other);
           add(inside, "rect", { class: "feasible", x: a, y: bottom, width: Math.max(b - a, 1) + 0.3, height: 5 });
         });
@@ -192,12 +198,15 @@
 
   function line(parent, values, look, x, y) {
     let path = "", pen = "M";
+    const few = values.length <= 40; // drawn as the steps they are
     values.forEach((value, k) => {
-      path += value === null ? "" : pen + x(scores[k]).toFixed(2) + " " + y(value).toFixed(2);
+      const here = x(scores[k]).toFixed(2);
+      if (value !== null && few && pen === "L") path += data.sign === "≥" ? "V" + y(value).toFixed(2) : "H" + here;
+      path += value === null ? "" : pen + here + " " + y(value).toFixed(2);
       pen = value === null ? "M" : "L";
     });
     add(parent, "path", { class: look, d: path });
-    if (values.length <= 40) {
+    if (few) {
       values.forEach((value, k) => {
         if (value !== null) add(parent, "circle", { class: look.replace("line", "point"), cx: x(scores[k]), cy: y(value), r: 2.2 });
       });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ class Source:
     columns: Sequence[str]
     read: Callable[[Sequence[str]], Iterator[Any]]
     malformed: list[int] = field(default_factory=lambda: [0])
+    lines: Callable[[], int] = lambda: 0
 
 
 def open_source(file: Path | None, query: str | None = None) -> Source:
@@ -55,9 +57,15 @@ def open_source(file: Path | None, query: str | None = None) -> Source:
     if file is None and query is None:
         raise InputError("there is no table: name a file such as applicants.csv, or give a query (--query)")
     ending = "".join(file.suffixes[-2:]).lower() if file is not None else ""
-    if file is not None and not file.is_file():
-        what = "is a folder, not a file" if file.is_dir() else "does not exist"
-        raise InputError(f"file {str(file)!r} {what}: name a table such as applicants.csv")
+    if file is not None:
+        try:
+            found = file.stat()
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError)
+            why = "does not exist" if missing else f"cannot be opened ({error.strerror})"
+            raise InputError(f"file {str(file)!r} {why}: name a table such as applicants.csv") from None
+        if stat.S_ISDIR(found.st_mode):
+            raise InputError(f"file {str(file)!r} is a folder, not a file: name a table such as applicants.csv")
     if ending.endswith((".duckdb", ".ddb")) or query is not None:
         if file is not None and not ending.endswith((".duckdb", ".ddb")):
             raise InputError(
@@ -113,13 +121,23 @@ def _csv(file: Path) -> Source:
                     column_types=dict.fromkeys(wanted, pa.string()),
                     include_columns=list(dict.fromkeys(wanted)),
                     strings_can_be_null=True,
+                    null_values=[""],  # what else means that there is no value is the same for every kind of file
                 ),
             )
             yield from table.to_batches(BATCH)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise InputError(f"file {str(file)!r} cannot be read as CSV: {_first_line(error)}") from None
 
-    return Source(str(file), columns, read, malformed)
+    def lines() -> int:
+        """Count lines that are not blank, whatever ends them."""
+        count, rest = 0, b""
+        with pa.input_stream(str(file)) as stream:
+            while block := stream.read(1 << 24):
+                *whole, rest = (rest + block).replace(b"\r", b"\n").split(b"\n")
+                count += sum(map(bool, whole))
+        return count + bool(rest)
+
+    return Source(str(file), columns, read, malformed, lines)
 
 
 def _parquet(file: Path) -> Source:

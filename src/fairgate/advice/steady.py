@@ -100,7 +100,8 @@ def settle(applicants: Applicants, problem: Problem, feedback: Feedback) -> Stea
     found = problem.assess(counts)
     shown = np.asarray(applicants.shown(applicants.cuts))
     sweep = Sweep(shown, found.reward, counts.gap, counts.overall, found.residuals)
-    told = np.flatnonzero(model.unknown(applicants) <= UNKNOWN)
+    known = model.unknown(applicants) <= UNKNOWN
+    told = np.flatnonzero(known | ~known.any())
     cut = int(told[Sweep(*(getattr(sweep, name)[..., told] for name in Sweep.__dataclass_fields__)).best_index])
     return Steady(feedback, sweep, counts.rates.T, cut, sweep.point(cut))
 

@@ -29,7 +29,7 @@ def show(advice: Advice, console: Console) -> None:
     console.print(_loop(advice, moving[len(moving) // 2]))
     console.print(
         "Exact figures of the population over the last rounds; violation is summed over all. Learner A sees only what "
-        "comes of its own threshold, C also scores and the labels of the accepted.",
+        f"comes of its own threshold, C also scores and the labels of the accepted.{_dark(advice)}",
         highlight=False,
     )
     console.print()
@@ -46,7 +46,7 @@ def _today(advice: Advice) -> Table:
     table = Table(title=f"Today ({size})", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.title_justify = "left"
     for heading in ("threshold", "accepted", "gap", "reward", "met"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", overflow="fold")  # a number that is cut is a wrong number
     for k in sorted({*even, place}):
         known = bool(today.known[k])
         table.add_row(
@@ -66,13 +66,13 @@ def _steady(advice: Advice) -> Table:
     table = Table(title="Best threshold in the long run", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.title_justify = "left"
     for heading in ("feedback", "threshold", "reward", "gap", "acceptance", "feasible"):
-        table.add_column(heading, justify="left" if heading == "feedback" else "right", no_wrap=True)
+        table.add_column(heading, justify="left" if heading == "feedback" else "right", overflow="fold")
     for each in advice.steady:
         best = each.best
         table.add_row(
             f"{strength_name(each.feedback.strength)} ({each.feedback.strength:g})",
             advice.candidates.words(each.cut),
-            f"{best.reward:.4f}",
+            _short(best.reward, 4),
             f"{best.gap:.4f}",
             f"{best.acceptance:.1%}",
             "yes" if best.feasible else "no",
@@ -85,8 +85,8 @@ def _loop(advice: Advice, strength: float) -> Table:
     title = f"In the loop, feedback {strength_name(strength)} ({strength:g}): {size}"
     table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
     table.add_column("who chooses", no_wrap=True)
-    for heading in ("threshold", "reward", "gap", "accepted", "violation", "feasible"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("threshold", "reward", "gap", "accepted", "violation", "met"):
+        table.add_column(heading, justify="right", overflow="fold")
     for outcome in advice.loops[strength]:
         figures = outcome.summary
         table.add_row(
@@ -102,4 +102,15 @@ def _loop(advice: Advice, strength: float) -> Table:
 
 
 def _mean(value: Estimate, digits: int) -> str:
-    return f"{value.mean:.{digits}f}"
+    return _short(value.mean, digits)
+
+
+def _dark(advice: Advice) -> str:
+    if bool(advice.today.known.all()):
+        return ""
+    return " Where nothing is known of labels they are supposed to be like the nearest known ones: a guess."
+
+
+def _short(value: float, digits: int = 3) -> str:
+    """Write a figure with so many decimals, or a large one with four digits in all."""
+    return f"{value:.{digits}f}" if abs(value) < 100.0 else f"{value:.4g}"

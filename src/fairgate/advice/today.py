@@ -99,8 +99,8 @@ def look(applicants: Applicants, aims: Aims) -> Today:
         gap_low=gap_low,
         gap_high=gap_high,
         reward=reward,
-        reward_low=reward - reach,
-        reward_high=reward + reach,
+        reward_low=np.maximum(reward - reach, -aims.cost * overall_high),
+        reward_high=np.minimum(reward + reach, overall_high),  # nobody accepted is worth more than 1
         worst=worst,
         best=worst + (1.0 + aims.cost) * missing / applicants.people,
         known=model.unknown(applicants) <= UNKNOWN,

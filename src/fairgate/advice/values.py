@@ -15,6 +15,9 @@ from fairgate.settings import Array
 LISTED = 8
 """Names or values listed in a message."""
 
+MISSING = ("", "nan", "null", "none", "n/a", "#n/a", "<na>")
+"""What is written where there is no value, in any case; NA may be the name of a group, but is no label."""
+
 
 def listed(values: Sequence[object]) -> str:
     """List some values for a message.
@@ -36,8 +39,12 @@ def as_numbers(name: str, column: Any) -> tuple[Array, list[str]]:
         return np.full(len(column), np.nan), []
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        import pyarrow.compute as pc
+
+        written = pc.utf8_trim_whitespace(column)
+        absent = pc.is_in(pc.utf8_lower(written), value_set=pa.array((*MISSING, "na"), written.type))
         try:
-            return _floats(column.cast(pa.float64())), []
+            return _floats(pc.if_else(absent, pa.scalar(None, written.type), written).cast(pa.float64())), []
         except pa.ArrowInvalid:
             return _parse(column.to_pylist())
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
@@ -66,8 +73,8 @@ def _parse(texts: Sequence[str | None]) -> tuple[Array, list[str]]:
 class Words:
     """The different values of a column as words, numbered in the order they are met."""
 
-    def __init__(self, role: str, name: str, limit: int) -> None:
-        self.role, self.name, self.limit = role, name, limit
+    def __init__(self, role: str, name: str, limit: int, missing: tuple[str, ...] = ()) -> None:
+        self.role, self.name, self.limit, self.missing = role, name, limit, missing
         self.found: dict[str, int] = {}
 
     def codes(self, column: Any) -> NDArray[np.int16]:
@@ -85,7 +92,7 @@ class Words:
         return lookup[np.asarray(column.indices.fill_null(len(values)).to_numpy(zero_copy_only=False), dtype=np.int64)]
 
     def _code(self, text: str | None) -> int:
-        if text is None:
+        if text is None or text.lower() in self.missing:
             return -1
         if text not in self.found:
             if len(self.found) == self.limit:
@@ -100,15 +107,15 @@ class Words:
 def word(value: object) -> str | None:
     """Write a value of a table as a word, the same for every kind of file; None if it is missing.
 
-    >>> [word(value) for value in (1, 1.0, "1.0", True, " f ", 0.5, float("nan"), "", None)]
-    ['1', '1', '1', 'true', 'f', '0.5', None, None, None]
+    >>> [word(value) for value in (1, 1.0, "1.0", True, " f ", 0.5, float("nan"), "", None, "NULL", "NA")]
+    ['1', '1', '1', 'true', 'f', '0.5', None, None, None, None, 'NA']
     """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return None if value != value else str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     text = "" if value is None else str(value).strip()
-    return re.sub(r"^(-?\d+)\.0+$", r"\1", text) or None
+    return None if text.lower() in MISSING else re.sub(r"^(-?\d+)\.0+$", r"\1", text)
 
 
 def label_meanings(name: str, found: Sequence[str] | dict[str, int], positive: object = None) -> dict[str, int]:
@@ -159,9 +166,15 @@ def _same(value: str, wanted: str) -> bool:
 
 
 def natural(name: str) -> tuple[int, float, str]:
-    """Sort numbers by size and before words."""
+    """Sort numbers by size and before words, and numbers within words by size.
+
+    >>> sorted(["g10", "g2", "3", "20"], key=natural)
+    ['3', '20', 'g2', 'g10']
+    """
     try:
         number = float(name)
     except ValueError:
-        return (1, 0.0, name)
-    return (0, number, name) if number == number else (1, 0.0, name)
+        number = float("nan")
+    if number == number:
+        return (0, number, name)
+    return (1, 0.0, re.sub(r"\d+", lambda found: found[0].zfill(20), name))

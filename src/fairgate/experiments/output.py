@@ -9,14 +9,14 @@ from pathlib import Path
 from fairgate.errors import InputError
 
 
-def prepare_folder(folder: Path) -> None:
-    """Make `folder` and try to write in it, so that a long run is not lost at its end."""
+def prepare_folder(folder: Path, name: str = "--out") -> None:
+    """Make `folder`, called `name` by the user, and try to write in it: else a long run would be lost at its end."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise InputError(f"--out {folder} must be a folder one can write to: {error.strerror or error}") from None
+        raise InputError(f"{name} {folder} must be a folder one can write to: {error.strerror or error}") from None
 
 
 def write_text(path: Path, text: str) -> None:
