@@ -391,3 +391,16 @@ def test_bandits_of_river_beat_random_thresholds(policy: Callable[[int], Any]) -
     random = np.mean([kept(many.step(rng.integers(41, size=8))[-1]) for _ in range(500)], axis=0)
     error = np.sqrt((np.var(learnt, ddof=1) + np.var(random, ddof=1)) / 8)
     assert np.mean(learnt) - np.mean(random) > max(0.1, 6 * error)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import fairgate, gymnasium; gymnasium.make('fairgate/Compas-v0').reset(seed=0)",
+        "import gymnasium; gymnasium.make('fairgate:fairgate/German-v0').reset(seed=0)",
+        "import sys; sys.modules['gymnasium'] = None; import fairgate; fairgate.load_task('german')",
+    ],
+)
+def test_importing_the_package_registers_the_tasks_and_does_without_gymnasium(program: str) -> None:
+    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -1,5 +1,6 @@
 """Choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
 
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -33,6 +34,9 @@ from fairgate.problem import Problem, Signals, Utility
 from fairgate.run import Estimate, Run
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, load_task
+
+with suppress(ModuleNotFoundError):  # if gymnasium is installed, gymnasium.make knows every task
+    import_module("fairgate.gym")
 
 __version__ = "0.1.0"
 
@@ -78,7 +82,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the parts that other libraries are needed for when they are asked for: ``fg.sklearn``, ``fg.gym``."""
+    """Load the parts that take a while when they are asked for, such as ``fg.sklearn``."""
     if name in ("bench", "gym", "sklearn"):
         return import_module(f"fairgate.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

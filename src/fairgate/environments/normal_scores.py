@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.ndimage import map_coordinates, spline_filter
 from scipy.special import expit, ndtr
 
@@ -187,6 +186,8 @@ class NormalScores(Environment):
         """Spacing in μ, and cubics of P(group, bin, label) between its steps, (4, groups · steps, bins, 2)."""
         key = edges.tobytes()
         if key not in self._kept:
+            from scipy.interpolate import CubicSpline  # slow to import, and not needed by all
+
             spacing, theta = 0.5 * SPACING * float(self._sd.min()), self._scores[1]
             inside = np.clip(edges, theta[0], theta[-1])  # nobody is beyond
             theta = np.union1d(theta, inside)
