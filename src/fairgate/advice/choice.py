@@ -117,11 +117,10 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
     sizes = applicants.sizes.astype(np.float64)
     gap_error = gap_errors(np.concatenate(rates), observed.rates, sizes)
     low, high = wilson(observed.overall * sizes.sum(), sizes.sum())
-    least = {"parity": gap_error, "service-low": observed.overall - low, "service-high": high - observed.overall}
-    errors = np.maximum(
-        _deviation(residual, signals.residuals[:, None]),
-        [least[name] / (1.0 if name == "parity" else CAUTION) for name in problem.names] or 0.0,
-    )
+    below, above = (observed.overall - low) / CAUTION, (high - observed.overall) / CAUTION
+    least = {"parity": gap_error, "service-low": below, "service-high": above}
+    errors = _deviation(residual, signals.residuals[:, None])
+    errors = np.maximum(errors, [least[name] for name in problem.names] or 0.0)
     cut, status = pick(signals.reward[None], signals.residuals[:, None], errors, known)
     chosen, _ = pick(reward, residual, errors, known)
     unguarded, _ = pick(signals.reward[None], signals.residuals[:, None], np.zeros_like(errors), known)
