@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -143,3 +143,22 @@ def test_a_table_of_something_else_is_refused(run: fg.Run) -> None:
         run.frame("rounds")
     with pytest.raises(fg.InputError, match="backend 'panda'"):
         run.frame(backend="panda")  # type: ignore[arg-type]
+
+
+def test_a_learner_that_is_none_of_ours_has_a_name_too(small_task: fg.Task) -> None:
+    class Own:
+        def __repr__(self) -> str:
+            return "Own()"
+
+        def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> tuple[int, int]:
+            return replicates, task.environment.group_count
+
+        def propose(self, memory: tuple[int, int]) -> Any:
+            return np.zeros(memory)
+
+        def observe(self, memory: tuple[int, int], thresholds: Any, signals: fg.Signals) -> None:
+            pass
+
+    run = fg.simulate(small_task, Own(), rounds=60, seeds=2)
+    assert set(run.frame()["learner"]) == {"Own()"}
+    assert fg.plots.plot_learning(run).lines[0].get_label() == "Own()"

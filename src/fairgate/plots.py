@@ -84,7 +84,7 @@ def plot_learning(
     'DP gap, batch\n(mean of 20 rounds)'
     """
     if isinstance(runs, Run):
-        runs = {runs.settings["learner"]["kind"]: runs}
+        runs = {runs.learner: runs}
     if not isinstance(runs, Mapping) or not runs:
         raise InputError(f"runs must be a run, or map at least one name to a run, got {runs!r}")
     drawn = {name: _learning_curves(name, run, figure, smooth, exact) for name, run in runs.items()}

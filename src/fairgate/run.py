@@ -77,6 +77,12 @@ class Run:
         return f"Run({self.settings['task']['name']}: {replicates} replicates × {rounds} rounds, {groups} groups)"
 
     @property
+    def learner(self) -> str:
+        """Name of the learner's class, or what an object that is none of ours calls itself."""
+        described = self.settings["learner"]
+        return str(described["kind"] if isinstance(described, Mapping) else described)
+
+    @property
     def replicates(self) -> int:
         """Number of replicates."""
         return len(self.thresholds)
@@ -178,7 +184,7 @@ class Run:
     def _keys(self) -> dict[str, NDArray[Any]]:
         """What a row is about, (R, T): task, learner, replicate from 0 and round from 1."""
         shape = self.thresholds.shape[:2]
-        names = {"task": self.settings["task"]["name"], "learner": self.settings["learner"]["kind"]}
+        names = {"task": self.settings["task"]["name"], "learner": self.learner}
         found: dict[str, NDArray[Any]] = {name: np.full(shape, value) for name, value in names.items()}
         places = np.indices(shape)
         return found | {"replicate": places[0], "round": places[1] + 1}

@@ -102,6 +102,9 @@ def test_a_state_of_another_version_or_learner_is_refused(small_task: fg.Task) -
         learner.load({"version": 1}, small_task)
     with pytest.raises(fg.InputError, match="a task with another grid than 'compas'"):
         learner.load(saved, fg.load_task("compas"))
+    dearer = dataclasses.replace(small_task, problem=dataclasses.replace(small_task.problem, utility=fg.Utility(9.0)))
+    with pytest.raises(fg.InputError, match="with other limits or costs, begin anew"):
+        learner.load(saved, dearer)
 
 
 def test_a_learner_without_constraints_survives_saving(small_task: fg.Task) -> None:

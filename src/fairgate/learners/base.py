@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ import numpy as np
 from fairgate.errors import InputError
 from fairgate.learners.memory import VERSION, Memory, decode, encode
 from fairgate.policy import Lottery
-from fairgate.problem import Signals
+from fairgate.problem import Problem, Signals
 from fairgate.settings import Array, Settings
 from fairgate.tasks import Task
 
@@ -104,12 +106,14 @@ class Learner(Settings, ABC, Generic[M]):
     def save(self, memory: M) -> dict[str, Any]:
         """Return the memory as plain data for JSON, with a version number; see :meth:`load`."""
         fields = {name: value for name, value in vars(memory).items() if name != "problem"}
-        return {"version": VERSION, "learner": self.describe(), "memory": encode(fields)}
+        described = {"learner": self.describe(), "problem": _named(memory.problem)}
+        return {"version": VERSION, **described, "memory": encode(fields)}
 
     def load(self, saved: Mapping[str, Any], task: Task) -> M:
         """Return the memory that :meth:`save` gave; on the same task it goes on exactly as the saved one would have."""
-        if not saved.keys() >= {"version", "learner", "memory"}:
-            raise InputError(f"this is no saved learner state: it has {sorted(saved)}, not version, learner and memory")
+        parts = ("version", "learner", "problem", "memory")
+        if not saved.keys() >= set(parts):
+            raise InputError(f"this is no saved learner state: it has {sorted(saved)}, not {', '.join(parts)}")
         if saved["version"] != VERSION:
             raise InputError(
                 f"the saved learner state has version {saved['version']!r}, "
@@ -122,9 +126,19 @@ class Learner(Settings, ABC, Generic[M]):
         fields = decode(saved["memory"])
         if not np.array_equal(fields["grid"], task.thresholds):
             raise InputError(f"the saved learner state belongs to a task with another grid than {task.name!r}")
+        if saved["problem"] != _named(task.problem):
+            raise InputError(
+                f"the saved learner state belongs to the problem {saved['problem']}, but {task.name!r} sets "
+                f"{_named(task.problem)}: with other limits or costs, begin anew"
+            )
         return self.recall({**fields, "problem": task.problem})
 
     def recall(self, fields: dict[str, Any]) -> M:
         """Rebuild a memory from its fields."""
         memory: Any = self.memory_type(**fields)
         return memory  # type: ignore[no-any-return]
+
+
+def _named(problem: Problem) -> Any:
+    """Describe a problem in a way that survives a file and another process, where objects have other addresses."""
+    return json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", json.dumps(problem.describe())))
