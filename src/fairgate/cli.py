@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -93,7 +94,8 @@ def run(
             summaries[name] = result.summary(tail)
             if out is not None:
                 result.save(out / f"{task}-{name.replace(':', '-')}.parquet")
-    truth = fg.oracle(chosen.at(rounds - 1))  # of what drifts, as it stands in the end
+    last = chosen.at(rounds - 1)  # what drifts is judged as it stands in the end
+    truth = fg.oracle(last)
     settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": tail}
     document = {
         "task": chosen.describe(),
@@ -108,7 +110,8 @@ def run(
     if as_json:
         typer.echo(json.dumps(document, indent=2))
     else:
-        _print_run(task, settings, summaries, truth.best)
+        when = "" if last.environment is chosen.environment else ", in the world as it stands in the last round"
+        _print_run(task, settings, summaries, truth.best, when)
 
 
 def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:
@@ -118,7 +121,9 @@ def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:
     }
 
 
-def _print_run(task: str, settings: dict[str, int], summaries: dict[str, dict[str, Estimate]], best: fg.Point) -> None:
+def _print_run(
+    task: str, settings: dict[str, int], summaries: dict[str, dict[str, Estimate]], best: fg.Point, when: str
+) -> None:
     size = f"{settings['seeds']} seeds × {settings['rounds']} rounds of {settings['batch']} people"
     table = Table(title=f"{task}: {size}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("\nlearner", overflow="fold", min_width=13)
@@ -142,7 +147,12 @@ def _print_run(task: str, settings: dict[str, int], summaries: dict[str, dict[st
         highlight=False,
     )
     kind = "Best feasible" if best.feasible else "No feasible threshold; least violating"
-    console.print(f"{kind} fixed {best}", highlight=False)
+    console.print(f"{kind} fixed {best}{when}", highlight=False)
+
+
+def _plain_words(text: str) -> str:
+    """Take the marks of a docstring away: links, references and code."""
+    return re.sub(r" \[\d+\]_|:\w+:|`", "", text)
 
 
 def _stacked(value: Estimate, digits: int) -> str:
@@ -154,7 +164,7 @@ def _stacked(value: Estimate, digits: int) -> str:
 def list_names(as_json: AsJson = False) -> None:
     """List the tasks and learners by name."""
     tasks = {name: preset["title"] for name, preset in presets().items()}
-    learners = {name: (kind.__doc__ or "").splitlines()[0] for name, kind in LEARNERS.items()}
+    learners = {name: _plain_words((kind.__doc__ or "").splitlines()[0]) for name, kind in LEARNERS.items()}
     if as_json:
         typer.echo(json.dumps({"tasks": tasks, "learners": learners}, indent=2))
         return
@@ -179,10 +189,13 @@ def reproduce(
     """Reproduce the paper: every table, every figure, every claim, beside the paper's own numbers."""
     from joblib import cpu_count
 
+    from fairgate.experiments.figure1 import SMOOTH
     from fairgate.experiments.reproduce import reproduce as run_all
 
     workers = cpu_count() if workers is None else workers
     check_size(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail, workers=workers)
+    if rounds < SMOOTH:
+        raise InputError(f"--rounds {rounds} is too short: the figures show means of {SMOOTH} rounds, ask for as many")
     plan = Plan(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail)
     errors = Console(stderr=True)
 
@@ -228,6 +241,8 @@ def bench(
     from fairgate.bench.terminal import show
 
     workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
+    if tier and not split_names(tier):
+        raise InputError(f"--tier must be one or more of A, B, C, D, got {', '.join(map(repr, tier))}")
     errors = Console(stderr=True)
     found = run_bench(
         out,

@@ -91,8 +91,7 @@ def plot_learning(
     axes = _axes(ax)
     for index, (name, (rounds, values)) in enumerate(drawn.items()):
         mean = values.mean(axis=0)
-        look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
-        (line,) = axes.plot(rounds, mean, **{**look, "label": name, **style})
+        (line,) = axes.plot(rounds, mean, **_look(index, name, style))
         if band and len(values) > 1:
             sd = values.std(axis=0, ddof=1)
             axes.fill_between(rounds, mean - sd, mean + sd, color=line.get_color(), alpha=0.2, linewidth=0)
@@ -181,7 +180,7 @@ def plot_tradeoff(
     if epsilon is not None:
         axes.axvspan(left, epsilon, color=SHADE, linewidth=0, zorder=0, label="gap ≤ ε")
 
-    axes.plot(sweep.gap, sweep.reward, **{"color": "0.6", "linewidth": 0.8, "zorder": 1, **style})
+    axes.plot(sweep.gap, sweep.reward, **{"color": "0.6", "linewidth": 0.8, "zorder": 1, **_full_names(style)})
     feasible = is_feasible(sweep.residuals)
     shades = acceptance_scale().to_rgba(sweep.acceptance)
     for members, name in ((~feasible, "infeasible threshold"), (feasible, "feasible threshold")):
@@ -277,8 +276,7 @@ def plot_acceptance(task: Task, ax: Axes | None = None, points: int = 401, **sty
     curves |= {"DP gap": sweep.gap, "reward per person": sweep.reward}
     axes = _axes(ax)
     for index, (name, values) in enumerate(curves.items()):
-        look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
-        axes.plot(thresholds, values, **{**look, "label": name, **style})
+        axes.plot(thresholds, values, **_look(index, name, style))
     _shade_feasible(axes, thresholds, is_feasible(sweep.residuals))
     axes.set_xlim(thresholds[0], thresholds[-1])
     axes.set_xlabel("threshold (unit of the score)", fontsize=FONT)
@@ -330,8 +328,7 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
     order = np.argsort(today.thresholds)
     at = today.thresholds[order]
     for index, name in enumerate(names):
-        look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
-        (line,) = axes.plot(at, middle[index, order], **{**look, "label": name, **style})
+        (line,) = axes.plot(at, middle[index, order], **_look(index, name, style))
         axes.fill_between(at, low[index, order], high[index, order], color=line.get_color(), alpha=0.2, linewidth=0)
     axes.axvline(
         chosen.threshold, color="0.3", linewidth=1, label="nearest" if chosen.status == "none" else "recommended"
@@ -390,3 +387,17 @@ def add_legend(figure: Figure | SubFigure, axes: Sequence[Axes], columns: int) -
 
 def _axes(ax: Axes | None) -> Axes:
     return panels(1, 1, COLUMN, 3.0)[1][0] if ax is None else ax
+
+
+def _look(index: int, name: str, style: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the curve of this number looks, unless the caller's `style` says otherwise."""
+    look = {"color": COLOURS[index % len(COLOURS)], "linestyle": LINES[index % len(LINES)], "linewidth": 1.2}
+    return {**look, "label": name, **_full_names(style)}
+
+
+def _full_names(style: Mapping[str, Any]) -> dict[str, Any]:
+    """Write settings of a line out: lw is linewidth."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return dict(normalize_kwargs(dict(style), Line2D))

@@ -262,7 +262,11 @@ class Run:
         try:
             table = pq.read_table(path)
             header = json.loads((table.schema.metadata or {})[b"fairgate"])
-        except (OSError, pa.ArrowInvalid, KeyError) as error:
+        except FileNotFoundError:
+            raise InputError(f"{path} is no saved run: there is no such file") from None
+        except KeyError:
+            raise InputError(f"{path} is no saved run, but a table of something else") from None
+        except (OSError, pa.ArrowInvalid) as error:
             raise InputError(f"{path} is no saved run: {error}") from None
         if header["format"] != FORMAT:
             raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import fairgate as fg
 from fairgate.learners import LEARNERS, Memory, check_learner, load_learner, scalar
+from fairgate.learners.base import AnyLearner
 from fairgate.learners.checks import LearnerCheckError
 
 Array = NDArray[np.float64]
@@ -132,10 +133,21 @@ def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task
         ("off", "unknown learner 'off': did you mean 'ofs'"),
         ("ofs:c=much", "learner 'ofs:c=much': 'c=much' must be a setting such as c=0.1"),
         ("ofs:colour=1", "learner 'ofs:colour=1' takes the settings c, delta, exploration"),
-        ("fixed", "learner 'fixed' takes the settings threshold"),
+        ("fixed", "learner 'fixed' needs threshold, as in fixed:threshold=0.1"),
         ("ofs:c=-1", "OFS: c must be a finite number above 0, got -1.0"),
     ],
 )
 def test_learner_names_that_cannot_be_read_get_one_sentence(name: str, sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         load_learner(name)
+
+
+@pytest.mark.parametrize("learner", [fg.Fixed(0.1), fg.Random(), fg.learners.AcceptAll(), fg.learners.BestLottery()])
+def test_a_policy_that_looks_at_no_residual_can_be_judged_by_any_constraint(
+    learner: AnyLearner, small_task: fg.Task
+) -> None:
+    judged = dataclasses.replace(small_task, problem=fg.Problem(fg.Utility(1.0), [fg.EqualisedOdds(0.1)]))
+    run = fg.simulate(judged, learner, rounds=20, seeds=2)
+    assert np.isfinite(run.population.residuals).all()
+    with pytest.raises(fg.InputError, match="asks for labels of the rejected"):
+        fg.simulate(judged, fg.OFS(), rounds=20, seeds=2)

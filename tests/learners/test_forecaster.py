@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.constraints import Constraint
 from fairgate.learners import Mixture, mixture
+from fairgate.learners.base import AnyLearner
 from fairgate.learners.forecaster import failed, jumped
 from fairgate.learners.outlook import Worth
+from fairgate.problem import violation
 
 
 def test_a_jump_is_measured_in_standard_errors_of_both_rates() -> None:
@@ -52,3 +55,16 @@ def test_looking_at_a_few_lotteries_at_a_time_changes_nothing(monkeypatch: pytes
     monkeypatch.setattr(mixture, "BLOCK", 500)
     few = fg.simulate(task, Mixture(), rounds=150, seeds=4)
     np.testing.assert_array_equal(whole.counts, few.counts)
+
+
+@pytest.mark.parametrize("learner", [fg.SafeForecast(), fg.learners.PerGroup(), fg.learners.Mixture()])
+def test_the_coin_has_a_window_of_its_own_in_every_replicate(learner: AnyLearner) -> None:
+    """Service windows that have no chance in common: a coin for both at once would break one of them, or both."""
+    base = fg.load_task("interior")
+    limits: list[Constraint] = [fg.DemographicParity(0.05), fg.ServiceRate([0.2, 0.6], [0.4, 0.8])]
+    task = fg.Task(base.environment, fg.Problem(fg.Utility(1.0), limits), base.thresholds, "two windows")
+    run = fg.simulate(task, learner, rounds=150, seeds=2)
+    assert violation(run.population.residuals).sum(axis=1).max() < 0.1
+    acceptance = run.frame()["population_acceptance"].to_numpy().reshape(2, 150)[:, :45]
+    assert acceptance[0].max() <= 0.4
+    assert acceptance[1].min() >= 0.6

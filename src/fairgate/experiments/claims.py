@@ -115,9 +115,16 @@ def violation_order(view: View) -> Judged:
     return graded(ordered, ordered), by_task(view, "violation", SEMI_SYNTHETIC, 2)
 
 
+def _ratio(one: float, other: float) -> float:
+    """Divide violations; of none at all, nothing is 0 times as much."""
+    return one / other if other > 0.0 else float("inf") if one > 0.0 else 0.0
+
+
 def baseline_window(view: View) -> Judged:
     """PD's violation is at least twice OFS's on the semi-synthetic tasks."""
-    ratio = {t: view.mean(t, "primal-dual", "violation") / view.mean(t, "ofs", "violation") for t in SEMI_SYNTHETIC}
+    ratio = {
+        t: _ratio(view.mean(t, "primal-dual", "violation"), view.mean(t, "ofs", "violation")) for t in SEMI_SYNTHETIC
+    }
     full = [value >= 2.0 for value in ratio.values()]
     weak = [value > 1.0 for value in ratio.values()]
     return graded(full, weak), "; ".join(f"{TITLES[t]}: PD's is {ratio[t]:.1f} times OFS's" for t in SEMI_SYNTHETIC)
@@ -212,7 +219,7 @@ def sublinear(view: View) -> Judged:
         residuals = (run.population if view.exact else run.batch).residuals
         by_round = violation(residuals).mean(axis=0)
         half = len(by_round) // 2
-        ratio[task] = float(by_round[half:].sum() / by_round[:half].sum())
+        ratio[task] = _ratio(float(by_round[half:].sum()), float(by_round[:half].sum()))
     full = [value <= 0.6 for value in ratio.values()]
     weak = [value <= 0.9 for value in ratio.values()]
     written = "; ".join(f"{TITLES[t]}: {ratio[t]:.2f}" for t in TASKS)

@@ -32,6 +32,8 @@ class AcceptAll(Learner[Memory]):
 
     lottery: ClassVar[bool] = True
 
+    blind: ClassVar[bool] = True
+
     def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
         """Remember nothing of its own."""
         return Memory(**common)

@@ -29,7 +29,7 @@ def check_labels(learner: object, task: Task) -> None:
     """Refuse a learner that may not see what the task's constraints ask for: labels of the rejected."""
     tier = getattr(learner, "tier", "A")
     needy = [repr(each) for each in task.problem.constraints if getattr(each, "labels", False)]
-    if needy and tier in ("A", "B"):
+    if needy and tier in ("A", "B") and not getattr(learner, "blind", False):
         raise InputError(
             f"{needy[0]} asks for labels of the rejected, which a learner of tier {tier} such as {learner!r} neither "
             "sees nor estimates: choose one of tier C or D"
@@ -64,11 +64,14 @@ class Learner(Settings, ABC, Generic[M]):
         What it may see: "A" is reward and residuals of what was played.
     traces
         Fields of its memory, one number a replicate each, that a run records every round.
+    blind
+        Whether it looks at no residual, so that it may be judged by any constraint.
     """
 
     memory_type: ClassVar[type[Memory]] = Memory
     tier: ClassVar[str] = "A"
     traces: ClassVar[tuple[str, ...]] = ()
+    blind: ClassVar[bool] = False
 
     def start(self, task: Task, replicates: int = 1, rng: np.random.Generator | None = None) -> M:
         """Return a fresh memory for `replicates` independent loops."""

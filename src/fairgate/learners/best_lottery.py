@@ -53,6 +53,8 @@ class BestLottery(Learner[LotteryMemory]):
     memory_type: ClassVar[type[Memory]] = LotteryMemory
     lottery: ClassVar[bool] = True
 
+    blind: ClassVar[bool] = True
+
     def remember(self, task: Task, common: Mapping[str, Any]) -> LotteryMemory:
         """Read the window off the task."""
         low, high = np.zeros(common["replicates"]), np.ones(common["replicates"])

@@ -16,13 +16,17 @@ ROOM = 0.005
 """How far from its limits the coin stays."""
 
 
-def allowed(problem: Problem, groups: int) -> tuple[float, float]:
-    """Return the lowest and highest chance at which the coin meets every constraint, one half if none does."""
+def allowed(problem: Problem, groups: int) -> Array:
+    """Return the lowest and highest chance at which the coin meets every constraint, (2, R), one half if none does.
+
+    R is the problem's number of replicates, or 1.
+    """
     cells = np.zeros((len(CHANCES), 1, groups, 2, 2))
     cells[..., 1, :] = cells[..., 0, :] = 0.5 * np.stack((1.0 - CHANCES, CHANCES), axis=-1)[:, None, None, :] / groups
     residuals = problem.assess(np.repeat(cells, problem.replicates or 1, axis=1)).residuals
-    fine = CHANCES[(residuals.max(axis=0, initial=-1.0) <= -ROOM).all(axis=1)]
-    return (float(fine.min()), float(fine.max())) if fine.size else (0.5, 0.5)
+    fine = residuals.max(axis=0, initial=-1.0) <= -ROOM
+    ends = CHANCES[fine.argmax(axis=0)], CHANCES[len(CHANCES) - 1 - fine[::-1].argmax(axis=0)]
+    return np.where(fine.any(axis=0), ends, 0.5)
 
 
 def toss(policy: Lottery, where: NDArray[np.bool_], chance: Array) -> Lottery:

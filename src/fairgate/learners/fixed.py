@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Fixed(Learner[Memory]):
     """
 
     threshold: Real
+
+    blind: ClassVar[bool] = True
 
     def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
         """Remember nothing of its own."""

@@ -92,8 +92,8 @@ class Forecaster(Learner[F]):
             object.__setattr__(self, name, checked)
 
     @abstractmethod
-    def settle(self, memory: F, rows: NDArray[np.int64], window: tuple[float, float]) -> None:
-        """Choose what replicates `rows` play in a new dwell; the coin's chance must lie in the `window`."""
+    def settle(self, memory: F, rows: NDArray[np.int64], window: Array) -> None:
+        """Choose what replicates `rows` play in a new dwell; the coin's chance must lie in the `window` (2, rows)."""
 
     @abstractmethod
     def counted(self, memory: F) -> NDArray[np.bool_]:
@@ -120,15 +120,17 @@ class Forecaster(Learner[F]):
 
     def decide(self, memory: F, rows: NDArray[np.int64]) -> None:
         """Begin a dwell in replicates `rows`: one of the coin's swings, or what they settle on."""
-        age, window = memory.age[rows], allowed(memory.problem, memory.groups)
+        age = memory.age[rows]
+        window = np.broadcast_to(allowed(problem_of(memory, rows), memory.groups), (2, len(rows)))
         memory.waited[rows] = 0
         memory.due[rows] += self.stay(age)
         swinging = age < SWINGS * self.swing
         begin = rows[swinging]
         memory.coin[begin] = True
-        memory.chance[begin] = np.where(age[swinging] // self.swing % 2 == 0, window[1], window[0])
+        low, high = window[:, swinging]
+        memory.chance[begin] = np.where(age[swinging] // self.swing % 2 == 0, high, low)
         if not swinging.all():
-            self.settle(memory, rows[~swinging], window)
+            self.settle(memory, rows[~swinging], window[:, ~swinging])
 
     def opening(self, age: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether nothing but the coin is played yet."""

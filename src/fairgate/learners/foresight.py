@@ -133,9 +133,10 @@ class Foresight(Forecaster[ForesightMemory]):
             weight=np.zeros(shape),
         )
 
-    def settle(self, memory: ForesightMemory, rows: NDArray[np.int64], window: tuple[float, float]) -> None:
+    def settle(self, memory: ForesightMemory, rows: NDArray[np.int64], window: Array) -> None:
         """Plan anew where that is worth its while."""
-        rows = rows[(memory.doubtful[rows] > 0) | (memory.age[rows] >= memory.fresh[rows])]
+        due = (memory.doubtful[rows] > 0) | (memory.age[rows] >= memory.fresh[rows])
+        rows, window = rows[due], window[:, due]
         if not rows.size:
             return
         self.believe(memory, rows)

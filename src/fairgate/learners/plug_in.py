@@ -128,7 +128,7 @@ class PlugIn(Learner[PlugInMemory]):
         if memory.rounds >= self.opening:
             return super().propose(memory)
         ends = np.array([-np.inf, np.inf])[:, None, None]
-        chance = np.full(memory.replicates, np.mean(allowed(memory.problem, memory.groups)))
+        chance = np.broadcast_to(allowed(memory.problem, memory.groups).mean(axis=0), memory.replicates)
         return Lottery(np.broadcast_to(ends, (2, memory.replicates, memory.groups)), np.stack((chance, 1.0 - chance)))
 
     def choose(self, memory: PlugInMemory) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from fairgate.learners.base import Learner
 from fairgate.learners.memory import Memory
@@ -24,6 +24,8 @@ class Random(Learner[Memory]):
     >>> len(set(run.thresholds[0, :, 0]))
     41
     """
+
+    blind: ClassVar[bool] = True
 
     def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
         """Remember nothing of its own."""

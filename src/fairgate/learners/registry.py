@@ -81,8 +81,12 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     try:
         return LEARNERS[kind](**settings)
     except TypeError:
-        known = [field.name for field in dataclasses.fields(LEARNERS[kind])]
-        raise InputError(f"learner {name!r} takes the settings {', '.join(known) or '(none)'}") from None
+        fields = dataclasses.fields(LEARNERS[kind])
+        needed = [each.name for each in fields if each.default is dataclasses.MISSING and each.name not in settings]
+        if needed:
+            raise InputError(f"learner {name!r} needs {needed[0]}, as in {kind}:{needed[0]}=0.1") from None
+        known = ", ".join(each.name for each in fields) or "(none)"
+        raise InputError(f"learner {name!r} takes the settings {known}") from None
 
 
 RECOMMENDED = {"A": "smooth-optimist", "C": "safe-forecast"}

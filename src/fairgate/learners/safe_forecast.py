@@ -153,7 +153,7 @@ class SafeForecast(Forecaster[ForecastMemory]):
             excess=np.zeros(replicates),
         )
 
-    def settle(self, memory: ForecastMemory, rows: NDArray[np.int64], window: tuple[float, float]) -> None:
+    def settle(self, memory: ForecastMemory, rows: NDArray[np.int64], window: Array) -> None:
         """Choose a threshold, or the coin."""
         age, caution, every = memory.age[rows], each(self.caution, memory, rows), np.arange(len(rows))
         found = fit(memory, rows, benefit=1.0)
