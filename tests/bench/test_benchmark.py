@@ -284,7 +284,7 @@ def test_a_learner_that_cannot_take_part_is_refused_at_once(own: Any, sentence: 
     ("names", "sentence"),
     [
         ({"learners": ["osf"]}, "unknown learner 'osf': did you mean 'ofs'?"),
-        ({"learners": ["fixed"]}, "learner 'fixed' takes the settings threshold"),
+        ({"learners": ["fixed"]}, "learner 'fixed' needs threshold"),
         ({"tasks": ["germany"]}, "unknown environment 'germany': did you mean 'german'?"),
         ({"tiers": ["E"]}, "unknown tier 'E'"),
         ({"learners": ["random"], "tiers": ["D"]}, "no learner is left of random"),
