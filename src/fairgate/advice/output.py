@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -22,7 +21,7 @@ from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.advice.loop import describe
 from fairgate.advice.page import render
 from fairgate.advice.steady import Steady
-from fairgate.experiments.output import write_text
+from fairgate.experiments.output import plain, write_text
 from fairgate.problem import is_feasible
 
 FORMAT = 1
@@ -109,8 +108,8 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
         ],
         "recommendation": advised,
     }
-    plain: dict[str, Any] = _plain(found)
-    return plain
+    written: dict[str, Any] = plain(found)
+    return written
 
 
 def shown_cuts(advice: Advice) -> NDArray[np.int64]:
@@ -138,14 +137,3 @@ def steady_curves(advice: Advice, steady: Steady, places: NDArray[np.int64]) -> 
         columns[f"residual {name}"] = residual
     columns["feasible"] = is_feasible(sweep.residuals)
     return {name: values[places].tolist() for name, values in columns.items()}
-
-
-def _plain(value: Any) -> Any:
-    """Return data that JSON can hold: what is no finite number is null."""
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -20,7 +20,7 @@ from fairgate.bench.matrix import Matrix, Pair, Size, fill
 from fairgate.bench.measures import TARGETS, tail_of
 from fairgate.errors import InputError, unknown_name
 from fairgate.experiments.jobs import Say, code_digest
-from fairgate.experiments.output import prepare_folder, write_text
+from fairgate.experiments.output import plain, prepare_folder, write_text
 from fairgate.learners import LEARNERS, AnyLearner
 from fairgate.learners.registry import RECOMMENDED
 from fairgate.statistics import RESAMPLES, iqm
@@ -193,17 +193,6 @@ def _spread(values: NDArray[Any]) -> dict[str, float]:
         "min": float(values.min()),
         "max": float(values.max()),
     }
-
-
-def plain(value: Any) -> Any:
-    """Return data that JSON can hold: what is no number becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def write(bench: Bench, folder: Path) -> None:

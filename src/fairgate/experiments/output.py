@@ -1,10 +1,13 @@
-"""Where experiments write: a folder checked before the work starts, and files that are whole or not there."""
+"""Output: a folder checked before the work starts, files that are whole or not there, and data for JSON."""
 
 from __future__ import annotations
 
+import math
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from fairgate.errors import InputError
 
@@ -35,3 +38,18 @@ def write_bytes(path: Path, content: bytes) -> None:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def plain(value: Any) -> Any:
+    """Return data that JSON can hold: what is no finite number becomes null.
+
+    >>> plain({1: (0.5, float("nan"))})
+    {'1': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
