@@ -285,11 +285,11 @@ class River:
 def policy_in_loop(task: fg.Task, policy: Policy, rounds: int) -> None:
     """Let a library's policy choose thresholds in fairgate's environment, one replicate."""
     rng = np.random.default_rng(0)
-    state = task.environment.start(1)
+    world = task.environment.start(1)
     for _ in range(rounds):
         arm = policy.choose()
-        thresholds = np.full_like(state, task.thresholds[arm])
-        state, cells = task.environment.step(state, thresholds, PEOPLE, rng)
+        thresholds = np.full_like(world, task.thresholds[arm])
+        world, cells = task.environment.step(world, thresholds, PEOPLE, rng)
         policy.learn(arm, float(task.problem.assess(cells).reward[0]))
 
 
@@ -299,12 +299,12 @@ def policy_alone(policy: Policy, rewards: list[float], rounds: int) -> None:
         policy.learn(policy.choose(), rewards[t % len(rewards)])
 
 
-def ofs_alone(task: fg.Task, signals: Sequence[fg.Signals], rounds: int) -> None:
+def ofs_alone(task: fg.Task, assessment: Sequence[fg.Assessment], rounds: int) -> None:
     """Let fairgate's OFS choose and learn from recorded signals, with no environment."""
     learner = fg.OFS()
-    memory = learner.start(task, len(signals[0].reward), np.random.default_rng(0))
+    memory = learner.start(task, len(assessment[0].reward), np.random.default_rng(0))
     for t in range(rounds):
-        learner.observe(memory, learner.propose(memory), signals[t % len(signals)])
+        learner.observe(memory, learner.propose(memory), assessment[t % len(assessment)])
 
 
 # Timing.
@@ -334,12 +334,12 @@ def contenders(task: fg.Task, rounds: int) -> list[Contender]:
 
         return Contender("fairgate", run, replicates, people, rounds)
 
-    def recorded(replicates: int) -> list[fg.Signals]:
+    def recorded(replicates: int) -> list[fg.Assessment]:
         batch = fg.simulate(task, fg.OFS(), rounds=500, seeds=replicates).batch
-        return [fg.Signals(batch.reward[:, t], batch.residuals[:, :, t]) for t in range(500)]
+        return [fg.Assessment(batch.reward[:, t], batch.residuals[:, :, t]) for t in range(500)]
 
     one, hundred = recorded(1), recorded(100)
-    rewards = [float(signals.reward[0]) for signals in one]
+    rewards = [float(assessment.reward[0]) for assessment in one]
     listed = [simulation(replicates, PEOPLE) for replicates in (1, 10, 100, 1000)]
     listed.append(simulation(100, MANY_PEOPLE))
     listed.append(Contender(SCRIPT, lambda n: person_by_person(task, people_of(task), n, 0)))

@@ -16,7 +16,7 @@ from fairgate.advice import Applicants, from_frame
 from fairgate.advice.choice import CAUTION, choose, pick
 from fairgate.advice.steady import Feedback
 from fairgate.counts import Counts
-from fairgate.problem import Signals, is_feasible
+from fairgate.problem import Assessment, is_feasible
 from fairgate.settings import Array
 
 TASKS = ("compas", "delayed-impact", "german", "performative", "mve-s", "interior")
@@ -50,7 +50,7 @@ class Law:
         table = pa.table({"score": middles[place], "label": label, "group": group})
         return from_frame(table, score="score", label="label", group="group").coarsened()
 
-    def truth(self, threshold: float) -> Signals:
+    def truth(self, threshold: float) -> Assessment:
         """Return what one threshold does to everybody."""
         return self.task.problem.assess(Counts(self.cells(np.array([threshold]))))
 

@@ -22,14 +22,14 @@ import fairgate as fg
 from fairgate.learners import Learner, load_learner
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.policy import Lottery
-from fairgate.problem import Signals, is_feasible
+from fairgate.problem import Feedback, is_feasible
 from fairgate.settings import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures" / "learners"
-NAMES = ("ofs", "doubly-optimistic", "smooth-optimist", "safe-forecast", "plug-in", "per-group", "mixture")
+NAMES = ("ofs", "doubly-optimistic", "smooth-optimist", "safe-forecast", "repeated-retraining", "per-group", "mixture")
 SEARCHING = NAMES[:3]
 """Learners that play thresholds from all over the grid."""
 
@@ -41,16 +41,16 @@ class Witness:
     """A learner that remembers every policy it proposes."""
 
     def __init__(self, learner: Learner[Any]) -> None:
-        self.learner, self.tier = learner, learner.tier
+        self.learner, self.level = learner, learner.level
         self.policies: list[Lottery] = []
 
     def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> Any:
         """Start the learner."""
         return self.learner.start(task, replicates, rng)
 
-    def propose(self, memory: Any) -> Array | Lottery:
+    def propose(self, state: Any) -> Array | Lottery:
         """Ask the learner, and remember its answer as a lottery."""
-        policy = self.learner.propose(memory)
+        policy = self.learner.propose(state)
         if not isinstance(policy, Lottery):
             thresholds = np.asarray(policy)[None]
             self.policies.append(Lottery(thresholds, np.ones(thresholds.shape[:2])))
@@ -58,9 +58,9 @@ class Witness:
             self.policies.append(policy)
         return policy
 
-    def observe(self, memory: Any, thresholds: Array, signals: Signals) -> None:
+    def observe(self, state: Any, thresholds: Array, feedback: Feedback) -> None:
         """Tell the learner."""
-        self.learner.observe(memory, thresholds, signals)
+        self.learner.observe(state, thresholds, feedback)
 
 
 def best_by_group(task: fg.Task) -> tuple[Array, float]:

@@ -22,8 +22,8 @@ def main() -> None:
     good = fine.thresholds[is_feasible(fine.residuals)]
     learners = {
         "OFS, as printed": fg.OFS(),
-        "SmoothOptimist (tier A)": fg.recommended(task, tier="A"),
-        "SafeForecast (tier C)": fg.recommended(task, tier="C"),
+        "SmoothOptimist (level `bandit`)": fg.recommended(task, level="bandit"),
+        "SafeForecast (level `selective-labels`)": fg.recommended(task, level="selective-labels"),
     }
     figure, axes = panels(1, 3, 7.6, 2.7)
     places = np.arange(SMOOTH - 1, ROUNDS) + 1

@@ -22,8 +22,8 @@ from fairgate.confidence import Box, box
 from fairgate.counts import draw
 from fairgate.environments import GaussianScores
 from fairgate.environments.normal_scores import PEAK
-from fairgate.learners import DoublyOptimistic, Memory
-from fairgate.learners.doubly_optimistic import OptimisticMemory, Rows
+from fairgate.learners import DoublyOptimistic, State
+from fairgate.learners.doubly_optimistic import OptimisticState, Rows
 from fairgate.oracle import exact_sweep
 from fairgate.plots import COLOURS, FONT, add_legend, panels
 from fairgate.settings import Array
@@ -73,14 +73,14 @@ def constants(task: fg.Task, batch: int = BATCH) -> Constants:
     )
 
 
-def log_term(visits: Array, arms: int, signals: int, delta: float) -> Array:
+def log_term(visits: Array, arms: int, assessment: int, delta: float) -> Array:
     """Return ℓ: what it costs that the bounds hold for all thresholds, signals and visits."""
-    return np.log(8.0 * arms * signals * visits * (visits + 1.0) / delta)
+    return np.log(8.0 * arms * assessment * visits * (visits + 1.0) / delta)
 
 
-def kept_rounds(visits: Array, dwell: float, burn_in: float) -> Array:
+def kept_rounds(visits: Array, epoch_length: float, burn_in: float) -> Array:
     """Return N: rounds learnt from in so many visits."""
-    return np.asarray(dwell * (2.0**visits - 1.0) - burn_in * visits)
+    return np.asarray(epoch_length * (2.0**visits - 1.0) - burn_in * visits)
 
 
 def summed_radius(known: Constants, visits: Array, kept: Array, cost: Array) -> Array:
@@ -90,7 +90,7 @@ def summed_radius(known: Constants, visits: Array, kept: Array, cost: Array) -> 
 
 
 @dataclass
-class AnalysedMemory(OptimisticMemory):
+class AnalysedState(OptimisticState):
     """The proof's constants, besides, (4, signals)."""
 
     constants: Array
@@ -100,31 +100,31 @@ class AnalysedMemory(OptimisticMemory):
 class Analysed(DoublyOptimistic):
     """The rule as the proof has it: wider bounds, which need no premise but a contraction."""
 
-    memory_type: ClassVar[type[Memory]] = AnalysedMemory
+    state_type: ClassVar[type[State]] = AnalysedState
 
-    def remember(self, task: fg.Task, common: Mapping[str, Any]) -> AnalysedMemory:
+    def remember(self, task: fg.Task, common: Mapping[str, Any]) -> AnalysedState:
         """Start with nothing known but the constants."""
-        return AnalysedMemory(**vars(super().remember(task, common)), constants=np.array(constants(task)))
+        return AnalysedState(**vars(super().remember(task, common)), constants=np.array(constants(task)))
 
-    def bounds(self, memory: OptimisticMemory, rows: Rows) -> tuple[Array, Array, Array]:
+    def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
         """Return the proof's bounds, of the arms played."""
-        assert isinstance(memory, AnalysedMemory)
-        place = rows, memory.arm[rows]
-        visits = memory.visits[place].astype(np.float64)
-        kept = kept_rounds(visits, float(np.asarray(self.dwell)), float(np.asarray(self.burn_in)))
-        cost = log_term(visits, len(memory.grid), memory.groups + 2, float(np.asarray(self.delta)))
-        people, accepted = memory.people[place], memory.accepted[place]
+        assert isinstance(state, AnalysedState)
+        place = rows, state.arm[rows]
+        visits = state.visits[place].astype(np.float64)
+        kept = kept_rounds(visits, float(np.asarray(self.epoch_length)), float(np.asarray(self.burn_in)))
+        cost = log_term(visits, len(state.grid), state.groups + 2, float(np.asarray(self.delta)))
+        people, accepted = state.people[place], state.accepted[place]
         total = people.sum(axis=1)
         weight = np.column_stack((kept, kept, people * (kept / total)[:, None]))  # of each signal: people / batch
-        radius = summed_radius(Constants(*memory.constants), visits, kept, cost) / weight
-        reward, overall, rates = memory.rewards[0][place] / total, accepted.sum(axis=1) / total, accepted / people
+        radius = summed_radius(Constants(*state.constants), visits, kept, cost) / weight
+        reward, overall, rates = state.rewards[0][place] / total, accepted.sum(axis=1) / total, accepted / people
         known = Box(
             np.maximum(rates - radius[:, 2:], 0.0),
             np.minimum(rates + radius[:, 2:], 1.0),
             np.maximum(overall - radius[:, 1], 0.0),
             np.minimum(overall + radius[:, 1], 1.0),
         )
-        worst = np.max([found for each in memory.problem.constraints for found in each.lowest(known)], axis=0)  # type: ignore[attr-defined]
+        worst = np.max([found for each in state.problem.constraints for found in each.lowest(known)], axis=0)  # type: ignore[attr-defined]
         return reward - radius[:, 0], reward + radius[:, 0], worst
 
 
@@ -137,7 +137,7 @@ def shortfalls(task: fg.Task) -> Array:
 def visit_slopes(task: fg.Task, learner: DoublyOptimistic, visits: Array) -> Array:
     """Return 2 Φ: the largest shortfall a round of a visit can have after so many visits, for parity of two groups."""
     known, arms = constants(task), len(task.thresholds)
-    kept = kept_rounds(visits, float(np.asarray(learner.dwell)), float(np.asarray(learner.burn_in)))
+    kept = kept_rounds(visits, float(np.asarray(learner.epoch_length)), float(np.asarray(learner.burn_in)))
     cost = log_term(visits, arms, len(known.shares), float(np.asarray(learner.delta)))
     radius = summed_radius(known, visits, kept, cost) / kept[:, None]
     radius[:, 2:] *= 1.25 / known.shares[2:]
@@ -146,22 +146,26 @@ def visit_slopes(task: fg.Task, learner: DoublyOptimistic, visits: Array) -> Arr
 
 def proved(task: fg.Task, learner: DoublyOptimistic, rounds: Array) -> Array:
     """Return K Ψ(T / K), the proof's bound of the summed shortfall, for each number of rounds T."""
-    worst, arms, dwell = float(shortfalls(task).max()), len(task.thresholds), float(np.asarray(learner.dwell))
+    worst, arms, epoch_length = (
+        float(shortfalls(task).max()),
+        len(task.thresholds),
+        float(np.asarray(learner.epoch_length)),
+    )
     visits = np.arange(1.0, 60.0)
     slopes = np.concatenate(([worst], np.minimum(visit_slopes(task, learner, visits), worst)))
-    starts = np.concatenate(([0.0], dwell * (2.0**visits - 1.0)))  # rounds on a threshold when a visit begins
+    starts = np.concatenate(([0.0], epoch_length * (2.0**visits - 1.0)))  # rounds on a threshold when a visit begins
     sums = np.concatenate(([0.0], np.cumsum(slopes[:-1] * np.diff(starts))))
     return np.asarray(arms * np.interp(np.asarray(rounds) / arms, starts, sums))
 
 
 def closed_form(task: fg.Task, learner: DoublyOptimistic, rounds: Array) -> Array:
     """Return the same in closed form, wider."""
-    known, arms, dwell = constants(task), len(task.thresholds), float(np.asarray(learner.dwell))
+    known, arms, epoch_length = constants(task), len(task.thresholds), float(np.asarray(learner.epoch_length))
     parity = [1.25 * (values[2:] / known.shares[2:]).sum() for values in known[1:]]
     noise, bias, jump = (max(*values[:2], both) for values, both in zip(known[1:], parity, strict=True))
-    visits = np.log2(1.0 + np.asarray(rounds) / (arms * dwell))
+    visits = np.log2(1.0 + np.asarray(rounds) / (arms * epoch_length))
     cost = log_term(visits, arms, len(known.shares), float(np.asarray(learner.delta)))
-    first = arms * dwell * shortfalls(task).max()
+    first = arms * epoch_length * shortfalls(task).max()
     of_bias = 4.0 * arms * bias * visits * (visits + 1.0) + 16.0 / 3.0 * arms * jump * cost * visits
     return np.asarray(first + 15.0 * noise * np.sqrt(arms * np.asarray(rounds) * cost) + of_bias)
 
@@ -171,7 +175,7 @@ def lost_for_good(task: fg.Task, learner: DoublyOptimistic) -> float:
     visits = np.arange(1.0, 60.0)
     each = shortfalls(task)
     enough = visits[(visit_slopes(task, learner, visits) < each[:, None]).argmax(axis=1)]
-    return float((each * float(np.asarray(learner.dwell)) * (2.0**enough - 1.0))[each > 0].sum())
+    return float((each * float(np.asarray(learner.epoch_length)) * (2.0**enough - 1.0))[each > 0].sum())
 
 
 class Measured(NamedTuple):
@@ -187,34 +191,34 @@ def measure(
     """Run the rule and sum what it loses, and what its own bounds say that it loses at most."""
     each = shortfalls(task)
     environment, nature = task.environment, np.random.default_rng(seed)
-    memory = learner.start(task, seeds, np.random.default_rng(seed + 1))
-    state = environment.start(seeds)
+    state = learner.start(task, seeds, np.random.default_rng(seed + 1))
+    world = environment.start(seeds)
     width = np.full((seeds, len(each)), each.max())
     lost, at_most, everyone = np.zeros(seeds), np.zeros(seeds), np.arange(seeds)
     kept: list[tuple[Array, Array]] = []
     for t in range(1, int(rounds[-1]) + 1):
-        policy = learner.propose(memory)
-        lost += each[memory.arm]
-        at_most += width[everyone, memory.arm]
-        cells = draw(environment.cells(state, policy), batch, nature)
-        signals = task.problem.reveal(cells)
-        learner.observe(memory, policy, signals)
-        state = environment.update(state, fg.Counts(cells), policy)
-        over = np.flatnonzero(memory.age == 0)
+        policy = learner.propose(state)
+        lost += each[state.arm]
+        at_most += width[everyone, state.arm]
+        cells = draw(environment.cells(world, policy), batch, nature)
+        assessment = task.problem.reveal(cells)
+        learner.observe(state, policy, assessment)
+        world = environment.update(world, fg.Counts(cells), policy)
+        over = np.flatnonzero(state.age == 0)
         if over.size:
-            width[over, memory.arm[over]] = np.minimum(each.max(), widths(learner, memory, over))
+            width[over, state.arm[over]] = np.minimum(each.max(), widths(learner, state, over))
         if t in rounds:
             kept.append((lost.copy(), at_most.copy()))
     return Measured(*(np.stack(values, axis=1) for values in zip(*kept, strict=True)))
 
 
-def widths(learner: DoublyOptimistic, memory: OptimisticMemory, rows: Rows) -> Array:
+def widths(learner: DoublyOptimistic, state: OptimisticState, rows: Rows) -> Array:
     """Return how far bounds are apart, of the reward or of a residual, of the arms just played."""
-    place = rows, memory.arm[rows]
-    alpha = np.full(len(rows), float(np.asarray(learner.delta)) / (2 * len(memory.grid)))
-    known = box(memory.accepted[place], memory.people[place], alpha)
-    found = [memory.upper[place] - memory.lower[place]]
-    for constraint in memory.problem.constraints:
+    place = rows, state.arm[rows]
+    alpha = np.full(len(rows), float(np.asarray(learner.delta)) / (2 * len(state.grid)))
+    known = box(state.accepted[place], state.people[place], alpha)
+    found = [state.upper[place] - state.lower[place]]
+    for constraint in state.problem.constraints:
         pairs = zip(constraint.highest(known), constraint.lowest(known), strict=True)  # type: ignore[attr-defined]
         found.extend(high - low for high, low in pairs)
     return np.asarray(np.max(found, axis=0))
@@ -227,16 +231,16 @@ def misses(task: fg.Task, learner: DoublyOptimistic, rounds: int = 3000, seeds: 
     """Return in which share of runs a bound ever missed, and in which one spoke against the best threshold."""
     sweep = exact_sweep(task, task.thresholds)
     largest, best = sweep.residuals.max(axis=0), int(np.searchsorted(sweep.thresholds, sweep.best.threshold))
-    nature, memory = np.random.default_rng(3), learner.start(task, seeds, np.random.default_rng(4))
-    state = task.environment.start(seeds)
+    nature, state = np.random.default_rng(3), learner.start(task, seeds, np.random.default_rng(4))
+    world = task.environment.start(seeds)
     missed, against = np.zeros(seeds, dtype=bool), np.zeros(seeds, dtype=bool)
     for _ in range(rounds):
-        policy = learner.propose(memory)
-        state, cells = task.environment.step(state, policy, BATCH, nature)
-        learner.observe(memory, policy, task.problem.reveal(cells))
-        bad = (memory.lower > sweep.reward) | (memory.upper < sweep.reward) | (memory.worst > largest)
+        policy = learner.propose(state)
+        world, cells = task.environment.step(world, policy, BATCH, nature)
+        learner.observe(state, policy, task.problem.reveal(cells))
+        bad = (state.lower > sweep.reward) | (state.upper < sweep.reward) | (state.worst > largest)
         missed |= bad.any(axis=1)
-        against |= (memory.worst[:, best] > 0) | (memory.upper[:, best] < sweep.reward[best])
+        against |= (state.worst[:, best] > 0) | (state.upper[:, best] < sweep.reward[best])
     return float(missed.mean()), float(against.mean())
 
 

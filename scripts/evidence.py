@@ -21,8 +21,8 @@ def main() -> None:
             found = outcomes[name][task]
             cells.append(f"{found[target]['mean']:.0%}, {found['violation']['mean']:.2f}")
         print(f"| {task} | " + " | ".join(cells) + " |")
-    for tier, rows in bench["leaderboard"].items():
-        print(f"\n**Tier {tier}**\n")
+    for level, rows in bench["leaderboard"].items():
+        print(f"\n**Level {level}**\n")
         print("| learner | target met | shortfall a round | beats OFS | violation |\n|---|---|---|---|---|")
         for row in rows:
             short, better = row["shortfall"], row["better"]

@@ -37,10 +37,10 @@ TASKS = ("interior", "german", "compas", "mve-s", "performative", "strategic", "
 Setting = dict[str, float | bool]
 
 
-def product(dwells: Iterable[tuple[int, int]] = (), **values: Iterable[float | bool]) -> list[Setting]:
-    """Return every combination; `dwells` are pairs of dwell and burn-in."""
+def product(epochs: Iterable[tuple[int, int]] = (), **values: Iterable[float | bool]) -> list[Setting]:
+    """Return every combination; `epochs` are pairs of epoch and burn-in."""
     rest = [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
-    pairs: list[Setting] = [{"dwell": dwell, "burn_in": burn_in} for dwell, burn_in in dwells]
+    pairs: list[Setting] = [{"epoch_length": epoch_length, "burn_in": burn_in} for epoch_length, burn_in in epochs]
     return [{**pair, **each} for pair in pairs or [{}] for each in rest]
 
 

@@ -24,9 +24,9 @@ def test_the_best_point_is_the_best_of_a_long_deterministic_loop(name: str) -> N
             if np.abs(moved - state).max() < 1e-14:
                 break
             state = moved
-        signals = task.problem.assess(task.environment.probabilities(state, thresholds))
-        if (signals.residuals <= 0).all() and signals.reward[0] > reward:
-            best, reward = theta, signals.reward[0]
+        assessment = task.problem.assess(task.environment.probabilities(state, thresholds))
+        if (assessment.residuals <= 0).all() and assessment.reward[0] > reward:
+            best, reward = theta, assessment.reward[0]
     oracle = fg.oracle(task)
     assert oracle.best.threshold == best
     assert oracle.best.reward == pytest.approx(reward, abs=1e-9)

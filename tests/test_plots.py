@@ -45,11 +45,11 @@ def sweep() -> Sweep:
 
 def by_hand(run: fg.Run, figure: str, exact: bool, last: int, smooth: int) -> np.ndarray:
     """Each replicate's figure at round `last`, from the run's arrays."""
-    signals = run.population if exact else run.batch
+    assessment = run.population if exact else run.batch
     if figure == "violation":
-        return np.asarray(np.maximum(signals.residuals[..., :last], 0).sum(axis=(0, 2)))
+        return np.asarray(np.maximum(assessment.residuals[..., :last], 0).sum(axis=(0, 2)))
     gap = run.population_gap if exact else run.batch_gap
-    return np.asarray((signals.reward if figure == "reward" else gap)[:, last - smooth : last].mean(axis=1))
+    return np.asarray((assessment.reward if figure == "reward" else gap)[:, last - smooth : last].mean(axis=1))
 
 
 @pytest.mark.parametrize("exact", [False, True])

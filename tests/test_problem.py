@@ -28,9 +28,9 @@ def test_residuals_are_not_positive_exactly_when_the_constraint_is_met() -> None
 
 def test_settings_may_differ_by_replicate() -> None:
     problem = fg.Problem(fg.Utility([0.0, 2.0]), [fg.DemographicParity([0.1, 0.5])])
-    signals = problem.assess(np.repeat(CELLS, 2, axis=0))
-    np.testing.assert_allclose(signals.reward, [12 / 20, (12 - 6) / 20])
-    np.testing.assert_allclose(signals.residuals, [[0.2, -0.2]])
+    assessment = problem.assess(np.repeat(CELLS, 2, axis=0))
+    np.testing.assert_allclose(assessment.reward, [12 / 20, (12 - 6) / 20])
+    np.testing.assert_allclose(assessment.residuals, [[0.2, -0.2]])
     assert problem.rows(slice(1, 2)).assess(CELLS).reward == pytest.approx(0.3)
 
 
@@ -54,9 +54,9 @@ def test_a_users_own_utility_and_constraint_join_in() -> None:
         def residuals(self, counts: fg.Counts) -> Sequence[Array]:
             return (counts.cells[..., 0, 1].sum(axis=-1) / counts.total - 0.1,)
 
-    signals = fg.Problem(Volume(), [fg.DemographicParity(0.5), FewHarmed()]).assess(CELLS)
-    assert signals.reward[0] == 0.75
-    np.testing.assert_allclose(signals.residuals[:, 0], [0.3 - 0.5, 0.15 - 0.1])
+    assessment = fg.Problem(Volume(), [fg.DemographicParity(0.5), FewHarmed()]).assess(CELLS)
+    assert assessment.reward[0] == 0.75
+    np.testing.assert_allclose(assessment.residuals[:, 0], [0.3 - 0.5, 0.15 - 0.1])
 
 
 @pytest.mark.parametrize(

@@ -153,10 +153,10 @@ def test_a_learner_that_is_none_of_ours_has_a_name_too(small_task: fg.Task) -> N
         def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> tuple[int, int]:
             return replicates, task.environment.group_count
 
-        def propose(self, memory: tuple[int, int]) -> Any:
-            return np.zeros(memory)
+        def propose(self, state: tuple[int, int]) -> Any:
+            return np.zeros(state)
 
-        def observe(self, memory: tuple[int, int], thresholds: Any, signals: fg.Signals) -> None:
+        def observe(self, state: tuple[int, int], thresholds: Any, feedback: fg.Feedback) -> None:
             pass
 
     run = fg.simulate(small_task, Own(), rounds=60, seeds=2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import fairgate as fg
 from fairgate import simulation
-from fairgate.problem import Signals
+from fairgate.problem import Feedback
 
 
 def same(one: fg.Run, other: fg.Run) -> bool:
@@ -50,9 +50,9 @@ def test_two_learners_with_the_same_seed_face_the_same_nature(small_task: fg.Tas
     """Nature and learner draw from separate streams, so equal thresholds meet equal people."""
 
     class Wasteful(fg.Fixed):
-        def choose(self, memory: fg.learners.Memory) -> NDArray[np.float64]:
-            memory.rng.random(17)
-            return super().choose(memory)
+        def choose(self, state: fg.learners.State) -> NDArray[np.float64]:
+            state.rng.random(17)
+            return super().choose(state)
 
     runs = [fg.simulate(small_task, learner, rounds=20, seeds=3) for learner in (fg.Fixed(0.1), Wasteful(0.1))]
     np.testing.assert_array_equal(runs[0].counts, runs[1].counts)
@@ -102,11 +102,11 @@ class Constant:
     def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
         return replicates
 
-    def propose(self, memory: int) -> NDArray[np.float64]:
-        return np.full((memory, self.groups), self.value)
+    def propose(self, state: int) -> NDArray[np.float64]:
+        return np.full((state, self.groups), self.value)
 
-    def observe(self, memory: int, thresholds: NDArray[np.float64], signals: Signals) -> None:
-        assert signals.reward.shape == (memory,)
+    def observe(self, state: int, thresholds: NDArray[np.float64], feedback: Feedback) -> None:
+        assert feedback.reward.shape == (state,)
 
 
 def test_a_users_learner_need_not_inherit_from_anything(small_task: fg.Task) -> None:
@@ -116,8 +116,8 @@ def test_a_users_learner_need_not_inherit_from_anything(small_task: fg.Task) -> 
 
 def test_per_group_thresholds_are_played_as_such(small_task: fg.Task) -> None:
     class PerGroup(Constant):
-        def propose(self, memory: int) -> NDArray[np.float64]:
-            return np.tile([-9.0, 9.0], (memory, 1))
+        def propose(self, state: int) -> NDArray[np.float64]:
+            return np.tile([-9.0, 9.0], (state, 1))
 
     run = fg.simulate(small_task, PerGroup(0.0), rounds=3, seeds=1)
     assert fg.Counts(run.counts).rates[0, -1].tolist() == [1.0, 0.0]
@@ -147,16 +147,16 @@ def test_the_weights_of_a_lottery_may_sum_to_one_but_for_rounding() -> None:
     task = fg.load_task("interior")
 
     class Tenths:
-        tier = "C"
+        level = "selective-labels"
 
         def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
             return replicates
 
-        def propose(self, memory: int) -> fg.Lottery:
+        def propose(self, state: int) -> fg.Lottery:
             weights = np.array([0.1] * 8 + [0.2 - 1e-17, 1e-17 + 1e-16])
-            return fg.Lottery(np.full((10, memory, 2), -np.inf), np.repeat(weights[:, None], memory, axis=1))
+            return fg.Lottery(np.full((10, state, 2), -np.inf), np.repeat(weights[:, None], state, axis=1))
 
-        def observe(self, memory: int, thresholds: NDArray[np.float64], signals: fg.Signals) -> None:
+        def observe(self, state: int, thresholds: NDArray[np.float64], feedback: fg.Feedback) -> None:
             pass
 
     run = fg.simulate(task, Tenths(), rounds=20, seeds=3)

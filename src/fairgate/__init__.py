@@ -30,7 +30,7 @@ from fairgate.learners import (
 )
 from fairgate.oracle import Oracle, Point, Sweep, oracle, sampled_sweep
 from fairgate.policy import Lottery
-from fairgate.problem import Problem, Signals, Utility
+from fairgate.problem import Assessment, Feedback, Observation, Problem, Utility
 from fairgate.run import Estimate, Run
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, load_task
@@ -42,6 +42,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "OFS",
+    "Assessment",
     "BanditGradient",
     "Budget",
     "Counts",
@@ -50,10 +51,12 @@ __all__ = [
     "EqualOpportunity",
     "EqualisedOdds",
     "Estimate",
+    "Feedback",
     "Fixed",
     "GroupService",
     "InputError",
     "Lottery",
+    "Observation",
     "Oracle",
     "Point",
     "PrimalDual",
@@ -62,7 +65,6 @@ __all__ = [
     "Run",
     "SafeForecast",
     "ServiceRate",
-    "Signals",
     "SmoothOptimist",
     "Sweep",
     "Task",

@@ -227,7 +227,7 @@ def bench(
     learner: Annotated[
         list[str] | None, typer.Option(help="Your own learner, package.module:Class or package.module:Class:key=value.")
     ] = None,
-    tier: Annotated[list[str] | None, typer.Option(help="Only learners of this tier, and ofs.")] = None,
+    level: Annotated[list[str] | None, typer.Option(help="Only learners of this level, and ofs.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
     as_json: AsJson = False,
@@ -241,8 +241,8 @@ def bench(
     from fairgate.bench.terminal import show
 
     workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
-    if tier and not split_names(tier):
-        raise InputError(f"--tier must be one or more of A, B, C, D, got {', '.join(map(repr, tier))}")
+    if level and not split_names(level):
+        raise InputError(f"--level must be one or more of A, B, C, D, got {', '.join(map(repr, level))}")
     errors = Console(stderr=True)
     found = run_bench(
         out,
@@ -250,7 +250,7 @@ def bench(
         split_names(environments) if environments else None,
         Size(rounds=rounds, seeds=seeds, seed=seed, batch=batch),
         own=learner or [],
-        tiers=[each.upper() for each in split_names(tier or [])],
+        levels=[each.upper() for each in split_names(level or [])],
         workers=workers,
         say=lambda text: errors.print(text, highlight=False, soft_wrap=True),
     )

@@ -17,7 +17,7 @@ from fairgate.counts import Counts, draw
 from fairgate.errors import InputError
 from fairgate.problem import Utility, violation
 from fairgate.settings import Array, as_floats, whole_number
-from fairgate.simulation import BLOCK, Awaited
+from fairgate.simulation import BLOCK, DelayedLabels
 from fairgate.tasks import Task, load_task, presets
 
 try:
@@ -279,7 +279,7 @@ class _Loop:
             raise InputError(f"options must be empty: nothing but the seed can be chosen at a reset, got {options!r}")
         environment = self.task.environment
         self.generators = generators
-        self.awaited = [Awaited(environment.label_arrival, rng) for rng in generators]
+        self.delayed = [DelayedLabels(environment.label_arrival, rng) for rng in generators]
         self.state = environment.start(self.replicates)
         self.left = self.rounds
         self.rates = np.zeros((self.replicates, self.groups))
@@ -294,12 +294,12 @@ class _Loop:
         parts = zip(self.blocks, self.generators, strict=True)
         cells = np.concatenate([draw(probabilities[block], self.batch, rng) for block, rng in parts])
         counts = Counts(cells)
-        (reward, true_reward), residuals, _ = problem.assess(np.stack((cells, probabilities)))  # batch and exact truth
+        (reward, true_reward), residuals = problem.assess(np.stack((cells, probabilities)))  # batch and exact truth
         seen = reward
         if environment.label_arrival < 1.0:
-            waiting = zip(self.blocks, self.awaited, strict=True)
+            waiting = zip(self.blocks, self.delayed, strict=True)
             arrived = np.concatenate([each.arrive(cells[block][..., 1]) for block, each in waiting])
-            seen = problem.reveal(cells, "A", arrived).reward
+            seen = problem.reveal(cells, "bandit", arrived).reward
         self.state = environment.update(self.state, counts, thresholds)
         self.rates = np.where(counts.people > 0, counts.rates, self.rates)
         self.left -= 1

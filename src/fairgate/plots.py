@@ -115,12 +115,12 @@ def _learning_curves(name: str, run: Run, figure: str, smooth: int, exact: bool)
         raise InputError(
             f"smooth is the mean of {smooth} rounds, but run {name!r} has {run.rounds}: choose a smaller one"
         )
-    signals = run.population if exact else run.batch
+    assessment = run.population if exact else run.batch
     if figure == "violation":
-        values, first = violation(signals.residuals).cumsum(axis=1), 1
+        values, first = violation(assessment.residuals).cumsum(axis=1), 1
     else:
         gap = run.population_gap if exact else run.batch_gap
-        sums = np.pad((signals.reward if figure == "reward" else gap).cumsum(axis=1), ((0, 0), (1, 0)))
+        sums = np.pad((assessment.reward if figure == "reward" else gap).cumsum(axis=1), ((0, 0), (1, 0)))
         values, first = (sums[:, smooth:] - sums[:, :-smooth]) / smooth, smooth
     shown = np.arange(values.shape[1] - 1, -1, -max(1, smooth // 10))[::-1]  # the last round is always drawn
     return first + shown.astype(np.float64), np.asarray(values[:, shown])

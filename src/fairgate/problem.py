@@ -22,8 +22,8 @@ from fairgate.settings import (
 )
 
 
-class Seen(NamedTuple):
-    """What a learner sees of a batch besides its signals; how much depends on the learner's tier.
+class Observation(NamedTuple):
+    """What a learner sees of a batch besides its signals; how much depends on the learner's level.
 
     Attributes
     ----------
@@ -32,10 +32,10 @@ class Seen(NamedTuple):
     positives, negatives
         Labels of the accepted, of this batch or of earlier ones, that arrived in this round, (replicates, groups).
     scores
-        All people by score bin, (replicates, groups, bins); tiers B to D.
+        All people by score bin, (replicates, groups, bins); levels `scores` to `full-labels`.
     labels
-        Labels of the accepted that arrived in this round by score bin, (replicates, groups, bins, 2); tiers C and
-        D, where D sees the labels of the rejected as well.
+        Labels of the accepted that arrived in this round by score bin, (replicates, groups, bins, 2), from
+        `selective-labels` on; `full-labels` has the labels of the rejected as well.
     """
 
     people: Array
@@ -46,15 +46,19 @@ class Seen(NamedTuple):
     labels: Array | None = None
 
 
-class Signals(NamedTuple):
-    """What a round reveals: `reward` (…, replicates) and `residuals` (J, …, replicates); feasible is ≤ 0.
-
-    In a loop, `seen` holds what else the learner's tier lets it see of the batch.
-    """
+class Assessment(NamedTuple):
+    """Reward (…, replicates) and residuals (J, …, replicates), read off counts or probabilities; feasible is ≤ 0."""
 
     reward: Array
     residuals: Array
-    seen: Seen | None = None
+
+
+class Feedback(NamedTuple):
+    """What a round reveals to a learner: reward (replicates,), residuals (J, replicates), and the counts it may see."""
+
+    reward: Array
+    residuals: Array
+    observation: Observation
 
 
 ROUNDING = 1e-12
@@ -122,8 +126,8 @@ class Problem(Settings):
     >>> problem = Problem(Utility(1.0), [DemographicParity(0.1), ServiceRate(0.3, 0.7)])
     >>> problem.names
     ('parity', 'service-low', 'service-high')
-    >>> signals = problem.assess([[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]])
-    >>> signals.reward, signals.residuals[:, 0].round(2)
+    >>> assessment = problem.assess([[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]])
+    >>> assessment.reward, assessment.residuals[:, 0].round(2)
     (array([0.45]), array([ 0.2 , -0.45,  0.05]))
     """
 
@@ -135,22 +139,23 @@ class Problem(Settings):
         """Names of all residuals, in order."""
         return tuple(name for constraint in self.constraints for name in constraint.names)
 
-    def assess(self, cells: Any) -> Signals:
+    def assess(self, cells: Any) -> Assessment:
         """Return reward and residuals of counts or exact probabilities, (…, replicates, groups, 2, 2)."""
         counts = cells if isinstance(cells, Counts) else Counts(cells)
         reward = self.utility.reward(counts)
         residuals = [residual for constraint in self.constraints for residual in constraint.residuals(counts)]
-        return Signals(reward, np.array(residuals, dtype=np.float64).reshape(-1, *reward.shape))
+        return Assessment(reward, np.array(residuals, dtype=np.float64).reshape(-1, *reward.shape))
 
-    def reveal(self, cells: Any, tier: str = "A", arrived: Any = None) -> Signals:
-        """Return what a learner of `tier` gets to know of a batch.
+    def reveal(self, cells: Any, level: str = "bandit", arrived: Any = None) -> Feedback:
+        """Return what a learner of `level` gets to know of a batch.
 
         Parameters
         ----------
         cells
-            Counts, (replicates, groups, 2, 2); with a bin axis, (replicates, groups, bins, 2, 2), above tier A.
-        tier
-            "A" to "D", see :class:`Seen`. Residuals that depend on labels of the rejected are NaN below "D".
+            Counts, (replicates, groups, 2, 2); with a bin axis, (replicates, groups, bins, 2, 2), above level `bandit`.
+        level
+            "bandit" to "full-labels", see :class:`Observation`. Residuals that depend on labels of the rejected are
+            NaN below "full-labels".
         arrived
             Labels that arrived in this round by group (and bin), (replicates, groups, 2) or (replicates, groups,
             bins, 2), if they are not those of this batch. The reward is then theirs.
@@ -160,22 +165,22 @@ class Problem(Settings):
         counts = Counts(over_bins(cells) if binned else cells)
         labels = cells[..., 1] if arrived is None else np.asarray(arrived)
         known = over_bins(labels) if binned else labels
-        signals = self.assess(counts)
+        reward, residuals = self.assess(counts)
         if arrived is not None:
             late = np.zeros_like(counts.cells)
             late[..., 1] = known
             late[..., 0, 0] = counts.people - known.sum(axis=-1)  # as many people as came
-            signals = signals._replace(reward=self.utility.reward(Counts(late)))
+            reward = self.utility.reward(Counts(late))
         hidden = [getattr(each, "labels", False) for each in self.constraints for _ in each.names]
-        if tier != "D" and any(hidden):  # what depends on labels of the rejected is for nobody else to see
-            signals = signals._replace(residuals=np.where(np.array(hidden)[:, None], np.nan, signals.residuals))
-        seen = Seen(counts.people, counts.accepted, known[..., 1], known[..., 0])
-        if tier != "A":
+        if level != "full-labels" and any(hidden):  # what depends on labels of the rejected is for nobody else to see
+            residuals = np.where(np.array(hidden)[:, None], np.nan, residuals)
+        seen = Observation(counts.people, counts.accepted, known[..., 1], known[..., 0])
+        if level != "bandit":
             by_decision = cells[..., 0, :] + cells[..., 1, :]
             seen = seen._replace(scores=by_decision[..., 0] + by_decision[..., 1])
-        if tier in ("C", "D"):
-            seen = seen._replace(labels=labels + cells[..., 0] if tier == "D" else labels)
-        return signals._replace(seen=seen)
+        if level in ("selective-labels", "full-labels"):
+            seen = seen._replace(labels=labels + cells[..., 0] if level == "full-labels" else labels)
+        return Feedback(reward, residuals, seen)
 
     @property
     def replicates(self) -> int | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
-from fairgate.problem import Signals, is_feasible, violation
+from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
 
 TAIL = 200
@@ -65,8 +65,8 @@ class Run:
     thresholds: Array
     counts: NDArray[np.int32]
     probabilities: Array
-    batch: Signals
-    population: Signals
+    batch: Assessment
+    population: Assessment
     traces: Mapping[str, Array]
     names: tuple[str, ...]
     settings: Mapping[str, Any]
@@ -191,13 +191,13 @@ class Run:
 
     def _by_round(self) -> dict[str, NDArray[Any]]:
         found = self._keys()
-        for kind, cells, signals in (
+        for kind, cells, assessment in (
             ("", self.counts, self.batch),
             ("population_", self.probabilities, self.population),
         ):
             counts = Counts(cells)
-            found |= {f"{kind}reward": signals.reward, f"{kind}gap": counts.gap, f"{kind}acceptance": counts.overall}
-            found[f"{kind}violation"] = violation(signals.residuals)
+            found |= {f"{kind}reward": assessment.reward, f"{kind}gap": counts.gap, f"{kind}acceptance": counts.overall}
+            found[f"{kind}violation"] = violation(assessment.residuals)
         found["feasible"] = is_feasible(self.population.residuals)
         found |= {f"population_{name}": each for name, each in zip(self.names, self.population.residuals, strict=True)}
         return found | {f"trace_{name}": values for name, values in self.traces.items()}
@@ -226,9 +226,9 @@ class Run:
         columns |= {f"threshold_{g}": self.thresholds[:, :, g].ravel() for g in range(groups)}
         columns |= {f"count_{g}{y}{d}": self.counts[:, :, g, y, d].ravel() for g, y, d in cells}
         columns |= {f"probability_{g}{y}{d}": self.probabilities[:, :, g, y, d].ravel() for g, y, d in cells}
-        for kind, signals in (("batch", self.batch), ("population", self.population)):
-            columns[f"{kind}_reward"] = signals.reward.ravel()
-            columns |= {f"{kind}_residual_{j}": signals.residuals[j].ravel() for j in range(len(self.names))}
+        for kind, assessment in (("batch", self.batch), ("population", self.population)):
+            columns[f"{kind}_reward"] = assessment.reward.ravel()
+            columns |= {f"{kind}_residual_{j}": assessment.residuals[j].ravel() for j in range(len(self.names))}
         return columns | {f"trace_{name}": values.ravel() for name, values in self.traces.items()}
 
     def save(self, path: str | Path) -> Path:
@@ -277,16 +277,16 @@ class Run:
             flat = [column[f"{kind}_{g}{y}{d}"] for g in range(groups) for y in (0, 1) for d in (0, 1)]
             return np.stack(flat, axis=-1).reshape(replicates, rounds, groups, 2, 2)
 
-        def signals(kind: str) -> Signals:
+        def assessment(kind: str) -> Assessment:
             residuals = [column[f"{kind}_residual_{j}"] for j in range(len(header["names"]))]
-            return Signals(column[f"{kind}_reward"], np.array(residuals).reshape(-1, replicates, rounds))
+            return Assessment(column[f"{kind}_reward"], np.array(residuals).reshape(-1, replicates, rounds))
 
         return cls(
             thresholds=np.stack([column[f"threshold_{g}"] for g in range(groups)], axis=-1),
             counts=cells("count"),
             probabilities=cells("probability"),
-            batch=signals("batch"),
-            population=signals("population"),
+            batch=assessment("batch"),
+            population=assessment("population"),
             traces={name.removeprefix("trace_"): column[name] for name in column if name.startswith("trace_")},
             names=tuple(header["names"]),
             settings=header["settings"],

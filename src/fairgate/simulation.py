@@ -13,7 +13,7 @@ from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.base import check_labels
 from fairgate.policy import Lottery, published
-from fairgate.problem import Signals
+from fairgate.problem import Assessment
 from fairgate.run import Run
 from fairgate.settings import Array, Settings, common_replicates, replicates_of, rows_of, whole_number
 from fairgate.tasks import Task
@@ -113,35 +113,35 @@ def _block(
         "probabilities": np.empty((*shape, 2, 2)),
         **{name: np.empty(shape[:2]) for name in traces},
     }
-    tier: str = getattr(learner, "tier", "A")
-    edges = None if tier == "A" else task.thresholds
-    awaited = None if environment.label_arrival == 1.0 else Awaited(environment.label_arrival, rng)
-    memory = learner.start(task, replicates, np.random.default_rng(own))
-    state = environment.start(replicates)
+    level: str = getattr(learner, "level", "bandit")
+    edges = None if level == "bandit" else task.thresholds
+    delayed = None if environment.label_arrival == 1.0 else DelayedLabels(environment.label_arrival, rng)
+    state = learner.start(task, replicates, np.random.default_rng(own))
+    world = environment.start(replicates)
     for t in range(rounds):
-        policy = _checked(learner, learner.propose(memory), shape[1:], edges)
-        probabilities = environment.cells(state, policy, edges)
+        policy = _checked(learner, learner.propose(state), shape[1:], edges)
+        probabilities = environment.cells(world, policy, edges)
         cells = draw(probabilities, batch, rng)
         thresholds = policy.thresholds[0] if isinstance(policy, Lottery) else policy
         kept["thresholds"][t] = thresholds
         kept["counts"][t] = cells if edges is None else over_bins(cells)
         kept["probabilities"][t] = probabilities if edges is None else over_bins(probabilities)
         for name in traces:
-            kept[name][t] = getattr(memory, name)
-        arrived = None if awaited is None else awaited.arrive(cells[..., 1])
-        learner.observe(memory, thresholds, problem.reveal(cells, tier, arrived))
-        state = environment.update(state, Counts(kept["counts"][t]), published(policy))
+            kept[name][t] = getattr(state, name)
+        arrived = None if delayed is None else delayed.arrive(cells[..., 1])
+        learner.observe(state, thresholds, problem.reveal(cells, level, arrived))
+        world = environment.update(world, Counts(kept["counts"][t]), published(policy))
         if progress is not None and (t + 1) % 100 == 0:
             progress(100 * replicates)
     if progress is not None:
         progress(rounds % 100 * replicates)
     joined = {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in kept.items()}
     if hasattr(learner, "recommend"):
-        joined["final"] = np.asarray(learner.recommend(memory), dtype=np.float64)
+        joined["final"] = np.asarray(learner.recommend(state), dtype=np.float64)
     return joined
 
 
-class Awaited:
+class DelayedLabels:
     """Labels of the accepted that have not arrived yet: each comes in any round with the same probability."""
 
     def __init__(self, arrival: float, rng: np.random.Generator) -> None:
@@ -188,9 +188,9 @@ def _checked(
 def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dict[str, Any]) -> Run:
     """Read batch and population signals off everything kept."""
 
-    def signals(cells: Array) -> Signals:
+    def assessment(cells: Array) -> Assessment:
         found = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
-        return Signals(np.ascontiguousarray(found.reward.T), np.ascontiguousarray(found.residuals.swapaxes(1, 2)))
+        return Assessment(np.ascontiguousarray(found.reward.T), np.ascontiguousarray(found.residuals.swapaxes(1, 2)))
 
     basic = ("thresholds", "counts", "probabilities", "final")
     described = learner.describe() if isinstance(learner, Settings) else repr(learner)
@@ -198,8 +198,8 @@ def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dic
         thresholds=kept["thresholds"],
         counts=kept["counts"],
         probabilities=kept["probabilities"],
-        batch=signals(kept["counts"]),
-        population=signals(kept["probabilities"]),
+        batch=assessment(kept["counts"]),
+        population=assessment(kept["probabilities"]),
         traces={name: kept[name] for name in kept if name not in basic},
         names=task.problem.names,
         final=kept.get("final"),

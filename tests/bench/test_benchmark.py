@@ -22,8 +22,8 @@ from fairgate.bench.entrants import load_own, split_names
 from fairgate.bench.leaderboard import rank
 from fairgate.bench.matrix import Matrix, Outcome
 from fairgate.bench.terminal import folded, show
-from fairgate.learners import LEARNERS, Learner, Memory
-from fairgate.problem import Signals
+from fairgate.learners import LEARNERS, Learner, State
+from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tasks import presets
 from tests.browser import chromium
@@ -38,10 +38,10 @@ class Middle:
         grid = task.thresholds
         return np.full((replicates, task.environment.group_count), grid[len(grid) // 2])
 
-    def propose(self, memory: Array) -> Array:
-        return memory
+    def propose(self, state: Array) -> Array:
+        return state
 
-    def observe(self, memory: Array, thresholds: Array, signals: Signals) -> None:
+    def observe(self, state: Array, thresholds: Array, feedback: Feedback) -> None:
         pass
 
 
@@ -52,7 +52,7 @@ class Breaking(Middle):
         self.left = 30 if task.name == "german-strict" else 10_000
         return super().start(task, replicates, rng)
 
-    def observe(self, memory: Array, thresholds: Array, signals: Signals) -> None:
+    def observe(self, state: Array, thresholds: Array, feedback: Feedback) -> None:
         self.left -= 1
         if not self.left:
             raise RuntimeError("out of patience")
@@ -61,22 +61,22 @@ class Breaking(Middle):
 class Shapeless(Middle):
     """Proposes one threshold too many."""
 
-    def propose(self, memory: Array) -> Array:
-        return np.zeros((len(memory), 9))
+    def propose(self, state: Array) -> Array:
+        return np.zeros((len(state), 9))
 
 
 @dataclass(frozen=True)
-class Forgetful(Learner[Memory]):
+class Forgetful(Learner[State]):
     """Plays by a counter outside its memory, which no saved state can tell."""
 
-    def remember(self, task: fg.Task, common: Mapping[str, Any]) -> Memory:
-        return Memory(**common)
+    def remember(self, task: fg.Task, common: Mapping[str, Any]) -> State:
+        return State(**common)
 
-    def choose(self, memory: Memory) -> Array:
+    def choose(self, state: State) -> Array:
         plays.append(1)
-        return np.full(memory.replicates, memory.grid[len(plays) % len(memory.grid)])
+        return np.full(state.replicates, state.grid[len(plays) % len(state.grid)])
 
-    def learn(self, memory: Memory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
         pass
 
 
@@ -131,7 +131,7 @@ def test_the_tables_hold_every_seed_and_every_curve(bench: Bench, folder: Path) 
         [table["violation"][place] for place in chosen], np.maximum(run.population.residuals, 0).sum(axis=(0, 2))
     )
     curves = pq.read_table(folder / "curves.parquet")
-    assert {"learner", "tier", "task", "round", "regret_iqm", "violation_high", "shortfall_low"} <= set(
+    assert {"learner", "level", "task", "round", "regret_iqm", "violation_high", "shortfall_low"} <= set(
         curves.column_names
     )
 
@@ -141,7 +141,7 @@ def test_a_failing_learner_is_named_with_its_task_and_costs_nobody_else_anything
     assert str(failure).startswith("learner 'breaking' failed on german-strict: RuntimeError: out of patience (test_")
     assert ("breaking", "mve-s") in bench.matrix.outcomes
     assert bench.document["failures"] == [vars(failure)]
-    last = bench.board.tiers["A"][-1]
+    last = bench.board.levels["bandit"][-1]
     assert (last.learner, last.tasks) == ("breaking", 2)
     assert not list((folder / "runs").glob("german-strict--breaking*.parquet"))
 
@@ -188,34 +188,34 @@ def test_the_page_is_readable_at_any_width(bench: Bench, folder: Path, width: in
         assert set(links) <= set(ids)
 
 
-def outcome(learner: str, task: str, tier: str, success: float, shortfall: Array) -> Outcome:
+def outcome(learner: str, task: str, level: str, success: float, shortfall: Array) -> Outcome:
     ones = np.ones_like(shortfall)
     figures = {"success": success * ones, "success_tight": success * ones, "shortfall": shortfall}
     figures |= {name: ones.copy() for name in ("violation", "feasible_tail", "time_to_feasible", "certified")}
-    return Outcome(learner, task, tier, figures, {}, {"feasible": True}, {})
+    return Outcome(learner, task, level, figures, {}, {"feasible": True}, {})
 
 
 def test_the_rule_is_success_then_shortfall_and_the_incomplete_come_last() -> None:
     rng = np.random.default_rng(1)
     base = {task: 0.1 + 0.01 * rng.random(20) for task in ("one", "two")}
     made = [
-        ("ofs", "A", 0.5, 0.0),
-        ("sure", "A", 0.9, 0.1),
-        ("quick", "A", 0.5, -0.05),
-        ("seer", "C", 0.2, -0.09),
-        ("rare", "A", 1.0, -0.08),
+        ("ofs", "bandit", 0.5, 0.0),
+        ("sure", "bandit", 0.9, 0.1),
+        ("quick", "bandit", 0.5, -0.05),
+        ("seer", "selective-labels", 0.2, -0.09),
+        ("rare", "bandit", 1.0, -0.08),
     ]
     outcomes = {
-        (name, task): outcome(name, task, tier, share, base[task] + shift)
-        for name, tier, share, shift in made
+        (name, task): outcome(name, task, level, share, base[task] + shift)
+        for name, level, share, shift in made
         for task in base
         if (name, task) != ("rare", "two")
     }
     board = rank(Matrix(outcomes))
-    assert [row.learner for row in board.tiers["A"]] == ["sure", "quick", "ofs", "rare"]
-    assert [row.rank for row in board.tiers["A"]] == [1, 2, 3, 4]
+    assert [row.learner for row in board.levels["bandit"]] == ["sure", "quick", "ofs", "rare"]
+    assert [row.rank for row in board.levels["bandit"]] == [1, 2, 3, 4]
     assert board.order == ["sure", "quick", "ofs", "rare", "seer"]
-    rows = {row.learner: row for rows in board.tiers.values() for row in rows}
+    rows = {row.learner: row for rows in board.levels.values() for row in rows}
     assert rows["quick"].better is not None
     assert rows["quick"].better.value == 1.0
     assert rows["quick"].p is not None
@@ -225,15 +225,22 @@ def test_the_rule_is_success_then_shortfall_and_the_incomplete_come_last() -> No
     assert rows["ofs"].p is None
     assert board.against["quick"] == {"one": "better", "two": "better"}
     assert board.against["sure"] == {"one": "worse", "two": "worse"}
-    assert board.best == {"one": {"A": "rare", "C": "seer"}, "two": {"A": "sure", "C": "seer"}}
+    assert board.best == {
+        "one": {"bandit": "rare", "selective-labels": "seer"},
+        "two": {"bandit": "sure", "selective-labels": "seer"},
+    }
     assert board.comparison["sure"]["quick"] == 0.0
     assert board.comparison["quick"]["sure"] == 1.0
 
 
 def test_the_widest_numbers_fit_a_terminal() -> None:
     outcomes = {
-        (name, "performative"): outcome(name, "performative", tier, 1.0, np.linspace(1.0, 1.2345, 30) - better)
-        for name, tier, better in (("ofs", "A", 0.0), ("a-learner-of-many-words", "A", 0.2), ("seer", "B", 0.1))
+        (name, "performative"): outcome(name, "performative", level, 1.0, np.linspace(1.0, 1.2345, 30) - better)
+        for name, level, better in (
+            ("ofs", "bandit", 0.0),
+            ("a-learner-of-many-words", "bandit", 0.2),
+            ("seer", "scores", 0.1),
+        )
     }
     for each in outcomes.values():
         each.figures["violation"].fill(12345.6)
@@ -253,7 +260,7 @@ def test_by_default_all_learners_meet_all_tasks() -> None:
     assert {pair.task.name for pair in pairs} == set(presets())
     assert {pair.name for pair in pairs} <= set(LEARNERS) - {"fixed"}
     assert {"ofs", "random", "primal-dual"} <= {pair.name for pair in pairs}
-    assert {pair.name for pair in pair_up(["ofs", "random"], ["mve-s"], SIZE, tiers=["B"])} == {"ofs"}
+    assert {pair.name for pair in pair_up(["ofs", "random"], ["mve-s"], SIZE, levels=["scores"])} == {"ofs"}
 
 
 @pytest.mark.parametrize(
@@ -286,8 +293,8 @@ def test_a_learner_that_cannot_take_part_is_refused_at_once(own: Any, sentence: 
         ({"learners": ["osf"]}, "unknown learner 'osf': did you mean 'ofs'?"),
         ({"learners": ["fixed"]}, "learner 'fixed' needs threshold"),
         ({"tasks": ["germany"]}, "unknown environment 'germany': did you mean 'german'?"),
-        ({"tiers": ["E"]}, "unknown tier 'E'"),
-        ({"learners": ["random"], "tiers": ["D"]}, "no learner is left of random"),
+        ({"levels": ["E"]}, "unknown level 'E'"),
+        ({"learners": ["random"], "levels": ["full-labels"]}, "no learner is left of random"),
     ],
 )
 def test_names_that_are_none_are_said(names: dict[str, list[str]], sentence: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import fairgate as fg
 from fairgate.bench.measures import curve, judge, measure, tail_of, time_to_feasible
 from fairgate.bench.truth import EVERY, truth_of
 from fairgate.learners import AnyLearner
-from fairgate.problem import Signals
+from fairgate.problem import Feedback
 from fairgate.settings import Array
 
 ROUNDS, SEEDS = 60, 3
@@ -26,11 +26,11 @@ class PerGroup:
         plays[5] = grid[-1] + 0.5
         return list(plays)
 
-    def propose(self, memory: list[Array]) -> Array:
-        return memory[0]
+    def propose(self, state: list[Array]) -> Array:
+        return state[0]
 
-    def observe(self, memory: list[Array], thresholds: Array, signals: Signals) -> None:
-        memory.append(memory.pop(0))
+    def observe(self, state: list[Array], thresholds: Array, feedback: Feedback) -> None:
+        state.append(state.pop(0))
 
 
 class Sulking(PerGroup):
@@ -39,12 +39,12 @@ class Sulking(PerGroup):
     traces = ("infeasible",)
 
     def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> list[Array]:
-        class Memory(list[Array]):
+        class State(list[Array]):
             @property
             def infeasible(self) -> Array:
                 return np.full(replicates, 1.0)
 
-        return Memory(super().start(task, replicates, rng))
+        return State(super().start(task, replicates, rng))
 
 
 def plain_steady(task: fg.Task, thresholds: Array) -> tuple[float, Array]:

@@ -19,11 +19,11 @@ def gap(people: list[int], accepted: list[int]) -> float:
 
 
 class PlainDwell:
-    """Pools the rounds of a dwell; `epsilons` are the tolerances of parity residuals, None for the linear ones."""
+    """Pools the rounds of an epoch; `epsilons` are the tolerances of parity residuals, None for the linear ones."""
 
     def __init__(self, epsilons: list[float | None], groups: int, **settings: Any) -> None:
         self.epsilons, self.groups, self.settings = epsilons, groups, settings
-        self.dwell, self.burn_in = settings["dwell"], settings["burn_in"]
+        self.epoch_length, self.burn_in = settings["epoch_length"], settings["burn_in"]
         self.m = 1
         self.clear()
 
@@ -44,8 +44,8 @@ class PlainDwell:
             self.people = [total + n for total, n in zip(self.people, people, strict=True)]
             self.accepted = [total + n for total, n in zip(self.accepted, accepted, strict=True)]
         self.age += 1
-        if self.age == self.dwell:
-            counted = self.dwell - self.burn_in
+        if self.age == self.epoch_length:
+            counted = self.epoch_length - self.burn_in
             means = [total / counted for total in self.residuals]
             found = [
                 mean if epsilon is None else gap(self.people, self.accepted) - epsilon

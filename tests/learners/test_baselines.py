@@ -56,7 +56,7 @@ RULES: list[tuple[Any, Any, dict[str, Any]]] = [
 
 
 def draws(learner: Any, rng: np.random.Generator, arms: int) -> list[Any]:
-    """The random numbers that a learner draws when dwells begin, one set a loop."""
+    """The random numbers that a learner draws when epochs begin, one set a loop."""
     if isinstance(learner, TwoPoint):
         return list(rng.integers(2, size=LOOPS))
     if isinstance(learner, Exp3PrimalDual):
@@ -73,39 +73,46 @@ def test_every_choice_is_the_one_the_plain_rule_makes(
 ) -> None:
     """The same random numbers and signals, 300 rounds (scikit-learn: 120) of 3 loops: the same threshold in each."""
     task = fg.load_task(name)
-    settings = {"dwell": 3, "burn_in": 1} | settings
+    settings = {"epoch_length": 3, "burn_in": 1} | settings
     learner = kind(**settings)
-    memory = learner.start(task, LOOPS, np.random.default_rng(5))
+    state = learner.start(task, LOOPS, np.random.default_rng(5))
     same_numbers, nature = np.random.default_rng(5), np.random.default_rng(6)
     epsilons = [getattr(c, "epsilon", None) for c in task.problem.constraints for _ in c.names]
     grid = task.thresholds.tolist()
     rules = [reference(grid, epsilons, 2, **settings) for _ in range(LOOPS)]
-    state = task.environment.start(LOOPS)
+    world = task.environment.start(LOOPS)
     drawn: list[Any] = []
     for t in range(120 if kind is Bayesian else 300):
         if t % 3 == 0:
             drawn = draws(learner, same_numbers, len(grid))
-        thresholds = learner.propose(memory)
+        thresholds = learner.propose(state)
         chosen = [rule.choose(draw) for rule, draw in zip(rules, drawn, strict=True)]
         np.testing.assert_allclose(thresholds[:, 0], chosen, rtol=0, atol=1e-9, err_msg=f"round {t + 1}")
-        state, cells = task.environment.step(state, thresholds, 256, nature)
-        signals = task.problem.reveal(cells)
-        learner.observe(memory, thresholds, signals)
-        assert signals.seen is not None
+        world, cells = task.environment.step(world, thresholds, 256, nature)
+        feedback = task.problem.reveal(cells)
+        learner.observe(state, thresholds, feedback)
+        assert feedback.observation is not None
         for r, rule in enumerate(rules):
-            counts = signals.seen.people[r].tolist(), signals.seen.accepted[r].tolist()
-            rule.observe(float(signals.reward[r]), signals.residuals[:, r].tolist(), *counts)
+            counts = feedback.observation.people[r].tolist(), feedback.observation.accepted[r].tolist()
+            rule.observe(float(feedback.reward[r]), feedback.residuals[:, r].tolist(), *counts)
 
 
 def test_the_posterior_is_scikit_learns(small_task: fg.Task) -> None:
-    settings: dict[str, Any] = {"dwell": 2, "burn_in": 0, "length": 0.2, "amplitude": 0.4, "noise": 0.05, "beta": 2.0}
+    settings: dict[str, Any] = {
+        "epoch_length": 2,
+        "burn_in": 0,
+        "length": 0.2,
+        "amplitude": 0.4,
+        "noise": 0.05,
+        "beta": 2.0,
+    }
     learner = Bayesian(**settings)
-    memory = learner.start(small_task, 1, np.random.default_rng(0))
+    state = learner.start(small_task, 1, np.random.default_rng(0))
     rule = plain.PlainBayesian(small_task.thresholds.tolist(), [None] * 3, 2, **settings)
     rule.n, rule.r = [2, 0, 1, 0, 0, 5, 0, 0, 1], [0.1 * i for i in range(9)]
     rule.g = [[0.3, -0.1 * i, 0.0] for i in range(9)]
-    memory.plays[0], memory.means[:, 0] = rule.n, np.array([rule.r, *np.array(rule.g).T]) * (np.array(rule.n) > 0)
-    means, sd = learner.posterior(memory, np.array([0]))
+    state.plays[0], state.means[:, 0] = rule.n, np.array([rule.r, *np.array(rule.g).T]) * (np.array(rule.n) > 0)
+    means, sd = learner.posterior(state, np.array([0]))
     expected_means, expected_sd = rule.posterior()
     np.testing.assert_allclose(means[:, 0], expected_means, atol=1e-9)
     np.testing.assert_allclose(sd[0], expected_sd, atol=1e-7)
@@ -116,23 +123,23 @@ def test_the_posterior_is_scikit_learns(small_task: fg.Task) -> None:
 
 def test_pooled_counts_show_a_fair_threshold_to_be_fair() -> None:
     """At θ = 0 the true gap is 0; the mean of batch gaps is 0.05, the gap of 40 pooled batches a sixth of that."""
-    learner = ExploreThenCommit(dwell=40, burn_in=0)
+    learner = ExploreThenCommit(epoch_length=40, burn_in=0)
     task = interior()
     fair = fg.Task(task.environment, task.problem, [0.0], "fair")
-    memory = learner.start(fair, 50, np.random.default_rng(0))
-    state, nature, seen = fair.environment.start(50), np.random.default_rng(1), []
+    state = learner.start(fair, 50, np.random.default_rng(0))
+    world, nature, seen = fair.environment.start(50), np.random.default_rng(1), []
     for _ in range(40):
-        thresholds = learner.propose(memory)
-        state, cells = fair.environment.step(state, thresholds, 256, nature)
-        signals = fair.problem.reveal(cells)
-        learner.observe(memory, thresholds, signals)
-        seen.append(signals.residuals[0])
+        thresholds = learner.propose(state)
+        world, cells = fair.environment.step(world, thresholds, 256, nature)
+        feedback = fair.problem.reveal(cells)
+        learner.observe(state, thresholds, feedback)
+        seen.append(feedback.residuals[0])
     assert np.mean(seen) > -0.005
-    assert memory.means[1].mean() < -0.035
+    assert state.means[1].mean() < -0.035
 
 
 def test_dwells_may_differ_by_replicate() -> None:
-    run = fg.simulate(interior(), ExploreThenCommit(dwell=[2, 3], burn_in=[0, 1]), rounds=6)
+    run = fg.simulate(interior(), ExploreThenCommit(epoch_length=[2, 3], burn_in=[0, 1]), rounds=6)
     low, step = -2.0, 0.1
     np.testing.assert_allclose(run.thresholds[0, :, 0], low + step * np.array([0, 0, 1, 1, 2, 2]))
     np.testing.assert_allclose(run.thresholds[1, :, 0], low + step * np.array([0, 0, 0, 1, 1, 1]))
@@ -140,27 +147,30 @@ def test_dwells_may_differ_by_replicate() -> None:
 
 def test_signals_without_counts_are_refused(small_task: fg.Task) -> None:
     learner = EpsilonGreedy()
-    memory = learner.start(small_task, 1, np.random.default_rng(0))
+    state = learner.start(small_task, 1, np.random.default_rng(0))
     cells = np.full((1, 2, 2, 2), 32)
     with pytest.raises(fg.InputError, match="EpsilonGreedy pools counts"):
-        learner.observe(memory, learner.propose(memory), small_task.problem.assess(cells))
+        learner.observe(state, learner.propose(state), small_task.problem.assess(cells))
 
 
 # ---- What each is for -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("learner", "dwells"),
-    [(ExploreThenCommit(dwell=60, burn_in=50), 42), (EpsilonGreedy(dwell=60, burn_in=50, exploration=1.0), 150)],
+    ("learner", "epochs"),
+    [
+        (ExploreThenCommit(epoch_length=60, burn_in=50), 42),
+        (EpsilonGreedy(epoch_length=60, burn_in=50, exploration=1.0), 150),
+    ],
 )
-def test_with_hardly_any_noise_the_best_threshold_is_found(learner: Any, dwells: int) -> None:
+def test_with_hardly_any_noise_the_best_threshold_is_found(learner: Any, epochs: int) -> None:
     task = interior()
-    run = fg.simulate(task, learner, rounds=60 * dwells, seeds=3, batch=10**7)
+    run = fg.simulate(task, learner, rounds=60 * epochs, seeds=3, batch=10**7)
     assert run.settled()[:, 0].tolist() == [fg.oracle(task).best.threshold] * 3
 
 
 def test_committed_is_committed() -> None:
-    run = fg.simulate(interior(), ExploreThenCommit(dwell=3, burn_in=1), rounds=400, seeds=5)
+    run = fg.simulate(interior(), ExploreThenCommit(epoch_length=3, burn_in=1), rounds=400, seeds=5)
     committed = run.thresholds[:, 3 * 41 :, 0]
     assert (committed == committed[:, :1]).all()
     assert (committed[:, 0] == run.settled()[:, 0]).all()
@@ -168,14 +178,14 @@ def test_committed_is_committed() -> None:
 
 def test_two_point_climbs_to_where_the_constraint_binds() -> None:
     """The unconstrained optimum is at 0.4; parity allows 0.1367. Within a grid step and a half of that on average."""
-    run = fg.simulate(interior(), TwoPoint(dwell=15, burn_in=5, step=0.1, dual_step=1.0), rounds=4000, seeds=10)
+    run = fg.simulate(interior(), TwoPoint(epoch_length=15, burn_in=5, step=0.1, dual_step=1.0), rounds=4000, seeds=10)
     assert abs(run.settled()[:, 0].mean() - fg.oracle(interior()).refined.threshold) < 0.15
 
 
 def test_bayesian_finds_the_oracles_neighbourhood() -> None:
     task = interior()
     best = fg.oracle(task).best.threshold
-    run = fg.simulate(task, Bayesian(dwell=15, burn_in=5), rounds=1500, seeds=10)
+    run = fg.simulate(task, Bayesian(epoch_length=15, burn_in=5), rounds=1500, seeds=10)
     assert (abs(run.settled()[:, 0] - best) < 0.1 + 1e-9).all()
 
 
@@ -191,14 +201,14 @@ def test_safe_bayesian_stays_feasible_from_a_feasible_start() -> None:
 def test_queues_are_paid_back_unless_rectified() -> None:
     grown = []
     for rectified in (False, True):
-        learner, task = PessimisticOptimistic(dwell=1, burn_in=0, rectified=rectified), interior()
-        memory = learner.start(task, 1, np.random.default_rng(0))
-        state, nature, queues = task.environment.start(1), np.random.default_rng(1), [np.zeros((3, 1))]
+        learner, task = PessimisticOptimistic(epoch_length=1, burn_in=0, rectified=rectified), interior()
+        state = learner.start(task, 1, np.random.default_rng(0))
+        world, nature, queues = task.environment.start(1), np.random.default_rng(1), [np.zeros((3, 1))]
         for _ in range(100):
-            thresholds = learner.propose(memory)
-            state, cells = task.environment.step(state, thresholds, 256, nature)
-            learner.observe(memory, thresholds, task.problem.reveal(cells))
-            queues.append(memory.queues.copy())
+            thresholds = learner.propose(state)
+            world, cells = task.environment.step(world, thresholds, 256, nature)
+            learner.observe(state, thresholds, task.problem.reveal(cells))
+            queues.append(state.queues.copy())
         grown.append(bool((np.diff(queues, axis=0) >= 0).all()))
     assert grown == [False, True]
 
@@ -206,7 +216,7 @@ def test_queues_are_paid_back_unless_rectified() -> None:
 def test_exp3_prefers_what_pays() -> None:
     """COMPAS: the lower half of the grid earns more. Equal weights play 21 of 41 there."""
     task = fg.load_task("compas")
-    learner = Exp3PrimalDual(dwell=1, burn_in=0, rate=2.0, largest=0.3)
+    learner = Exp3PrimalDual(epoch_length=1, burn_in=0, rate=2.0, largest=0.3)
     run = fg.simulate(task, learner, rounds=3000, seeds=5)
     lower = run.thresholds[..., 0] <= task.thresholds[20]
     assert abs(lower[:, :100].mean() - 21 / 41) < 0.1
@@ -245,16 +255,16 @@ def test_the_lottery_accepts_whom_fairlearn_accepts(name: str) -> None:
     """For every group and score bin, the lottery's share is the probability that fairlearn itself gives."""
     task = fg.load_task(name)
     learner = ThresholdOptimizer(collect=10)
-    memory = learner.start(task, 2, np.random.default_rng(0))
-    state, nature = task.environment.start(2), np.random.default_rng(1)
+    state = learner.start(task, 2, np.random.default_rng(0))
+    world, nature = task.environment.start(2), np.random.default_rng(1)
     for _ in range(10):
-        assert not memory.fitted.any()
-        policy = learner.propose(memory)
-        state, cells = task.environment.step(state, policy, 256, nature, task.thresholds)
-        learner.observe(memory, policy.thresholds[0], task.problem.reveal(cells, "D"))
-    assert memory.fitted.all()
-    share = accepted_share(learner.propose(memory), task.thresholds)
-    people, positives = optimizer.redrawn(memory.labels, memory.cost)
+        assert not state.fitted.any()
+        policy = learner.propose(state)
+        world, cells = task.environment.step(world, policy, 256, nature, task.thresholds)
+        learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "full-labels"))
+    assert state.fitted.all()
+    share = accepted_share(learner.propose(state), task.thresholds)
+    people, positives = optimizer.redrawn(state.labels, state.cost)
     bins = np.arange(len(task.thresholds) + 1.0)[:, None]
     for r in range(2):
         fitted = optimizer.fit(people[r], positives[r], 200)
@@ -280,15 +290,15 @@ def test_redrawn_labels_make_accuracy_a_measure_of_reward(cost: float) -> None:
 
 def test_a_group_with_one_kind_of_label_is_waited_for() -> None:
     learner, task = ThresholdOptimizer(collect=1), interior()
-    memory = learner.start(task, 1, np.random.default_rng(0))
+    state = learner.start(task, 1, np.random.default_rng(0))
     cells = np.zeros((1, 2, 42, 2, 2), dtype=np.int64)
     cells[0, :, 4, 1, 1] = 20  # only positives
-    learner.observe(memory, np.full((1, 2), -np.inf), task.problem.reveal(cells, "D"))
-    assert not memory.fitted.any()
+    learner.observe(state, np.full((1, 2), -np.inf), task.problem.reveal(cells, "full-labels"))
+    assert not state.fitted.any()
     cells[0, :, 2, 0, 1] = 20
-    learner.observe(memory, np.full((1, 2), -np.inf), task.problem.reveal(cells, "D"))
-    assert memory.fitted.all()
-    assert np.isfinite(learner.propose(memory).thresholds[0]).all()
+    learner.observe(state, np.full((1, 2), -np.inf), task.problem.reveal(cells, "full-labels"))
+    assert state.fitted.all()
+    assert np.isfinite(learner.propose(state).thresholds[0]).all()
 
 
 def test_without_fairlearn_there_is_one_sentence(small_task: fg.Task, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,8 +322,16 @@ def test_a_utility_without_a_cost_is_refused(gaussian: fg.environments.GaussianS
 @pytest.mark.parametrize(
     ("kind", "settings", "sentence"),
     [
-        (ExploreThenCommit, {"dwell": 5, "burn_in": 5}, "ExploreThenCommit: dwell and burn_in must be whole numbers"),
-        (TwoPoint, {"dwell": 2.5}, "TwoPoint: dwell and burn_in must be whole numbers, burn_in below dwell, got 2.5"),
+        (
+            ExploreThenCommit,
+            {"epoch_length": 5, "burn_in": 5},
+            "ExploreThenCommit: epoch_length and burn_in must be whole numbers",
+        ),
+        (
+            TwoPoint,
+            {"epoch_length": 2.5},
+            "TwoPoint: epoch_length and burn_in must be whole numbers, burn_in below epoch_length, got 2.5",
+        ),
         (Bayesian, {"length": 0.0}, "Bayesian: length must be a finite number above 0, got 0.0"),
         (BestLottery, {"collect": 0}, "BestLottery: collect must be a finite number of at least 1, got 0"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import fairgate as fg
-from fairgate.learners import LEARNERS, Memory, check_learner, load_learner, scalar
+from fairgate.learners import LEARNERS, State, check_learner, load_learner, scalar
 from fairgate.learners.base import AnyLearner
 from fairgate.learners.checks import LearnerCheckError
 
@@ -41,9 +41,9 @@ EVERY = [
     *(load_learner("fixed:threshold=0" if name == "fixed" else name) for name in LEARNERS),
     fg.OFS(c=1e-4, exploration=0.0),
     fg.PrimalDual(step=1.0, radius=5.0),
-    fg.SmoothOptimist(dwell=3, burn_in=1),
-    fg.SafeForecast(swing=2, dwell=3, doubt=0.0),
-    fg.SafeForecast(swing=2, dwell=2, change=0.1),
+    fg.SmoothOptimist(epoch_length=3, burn_in=1),
+    fg.SafeForecast(swing=2, epoch_length=3, doubt=0.0),
+    fg.SafeForecast(swing=2, epoch_length=2, change=0.1),
     scalar(EpsilonGreedy, epsilon=0.3),
 ]
 
@@ -55,26 +55,26 @@ def test_every_learner_keeps_the_contract(learner: Any) -> None:
 
 @dataclass(frozen=True)
 class Forgetful(fg.Random):
-    def save(self, memory: Memory) -> dict[str, Any]:
-        return super().save(Memory(**{**vars(memory), "rng": np.random.default_rng(99)}))
+    def save(self, state: State) -> dict[str, Any]:
+        return super().save(State(**{**vars(state), "rng": np.random.default_rng(99)}))
 
 
 @dataclass(frozen=True)
 class Unseeded(fg.Random):
-    def choose(self, memory: Memory) -> Array:
-        return memory.grid[np.random.default_rng().integers(len(memory.grid), size=memory.replicates)]
+    def choose(self, state: State) -> Array:
+        return state.grid[np.random.default_rng().integers(len(state.grid), size=state.replicates)]
 
 
 @dataclass(frozen=True)
 class OutOfBounds(fg.Fixed):
-    def choose(self, memory: Memory) -> Array:
-        return np.full(memory.replicates, memory.grid[-1] + 1.0)
+    def choose(self, state: State) -> Array:
+        return np.full(state.replicates, state.grid[-1] + 1.0)
 
 
 @dataclass(frozen=True)
 class Transposed(fg.Random):
-    def propose(self, memory: Memory) -> Array:
-        return super().propose(memory).T
+    def propose(self, state: State) -> Array:
+        return super().propose(state).T
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task
             self.thing = object()
 
     learner = scalar(Odd)
-    memory = learner.start(small_task, 1, np.random.default_rng(0))
+    state = learner.start(small_task, 1, np.random.default_rng(0))
     with pytest.raises(fg.InputError, match="must be arrays, random generators and plain values, got object"):
-        learner.save(memory)
+        learner.save(state)
 
 
 @pytest.mark.parametrize(

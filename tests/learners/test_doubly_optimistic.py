@@ -16,7 +16,7 @@ from scipy.stats import binom
 import fairgate as fg
 from fairgate.confidence import Sums, mean_bounds, rate_bounds
 from fairgate.learners import DoublyOptimistic
-from fairgate.learners.doubly_optimistic import OptimisticMemory
+from fairgate.learners.doubly_optimistic import OptimisticState
 from fairgate.oracle import exact_sweep
 from scripts.draw_theory import (
     BATCH,
@@ -43,7 +43,7 @@ class PlainRule:
 
     def __init__(self, arms: int, c: float, epsilon: float, window: tuple[float, float] | None, **settings: Any):
         self.arms, self.c, self.epsilon, self.window = arms, c, epsilon, window
-        self.delta, self.dwell = settings["delta"], settings["dwell"]
+        self.delta, self.epoch_length = settings["delta"], settings["epoch_length"]
         self.burn_in, self.bias = settings["burn_in"], settings["bias"]
         self.visits, self.rounds = [0] * arms, [0] * arms
         self.people = [[0, 0] for _ in range(arms)]
@@ -61,7 +61,7 @@ class PlainRule:
             tied = [i for i in candidates if self.upper[i] == highest]
             fewest = min(self.visits[i] for i in tied)
             self.arm = next(i for i in tied if self.visits[i] == fewest)
-            self.left, self.age = self.dwell * 2 ** self.visits[self.arm], 0
+            self.left, self.age = self.epoch_length * 2 ** self.visits[self.arm], 0
         return self.arm
 
     def observe(self, cells: NDArray[np.int64]) -> None:
@@ -106,8 +106,8 @@ class PlainRule:
     "learner",
     [
         DoublyOptimistic(),
-        DoublyOptimistic(delta=0.3, dwell=2, burn_in=0, bias=0.02),
-        DoublyOptimistic(dwell=3, burn_in=2),
+        DoublyOptimistic(delta=0.3, epoch_length=2, burn_in=0, bias=0.02),
+        DoublyOptimistic(epoch_length=3, burn_in=2),
     ],
     ids=repr,
 )
@@ -118,26 +118,26 @@ def test_every_choice_is_the_one_the_rule_makes(task: str, learner: DoublyOptimi
     assert isinstance(parity, fg.DemographicParity)
     assert isinstance(loaded.problem.utility, fg.Utility)
     window = (service[0].low, service[0].high) if service and isinstance(service[0], fg.ServiceRate) else None
-    memory = learner.start(loaded, loops, np.random.default_rng(0))
-    settings: dict[str, Any] = {name: getattr(learner, name) for name in ("delta", "dwell", "burn_in", "bias")}
+    state = learner.start(loaded, loops, np.random.default_rng(0))
+    settings: dict[str, Any] = {name: getattr(learner, name) for name in ("delta", "epoch_length", "burn_in", "bias")}
     cost: Any = loaded.problem.utility.false_positive_cost
     limits: Any = (parity.epsilon, window)
     plain = [PlainRule(len(loaded.thresholds), cost, *limits, **settings) for _ in range(loops)]
     environment, nature = loaded.environment, np.random.default_rng(1)
-    state = environment.start(loops)
+    world = environment.start(loops)
     for t in range(600):
-        thresholds = learner.propose(memory)
-        assert memory.arm.tolist() == [rule.choose() for rule in plain], f"round {t + 1}"
-        assert memory.infeasible.tolist() == [int(rule.infeasible) for rule in plain]
-        np.testing.assert_array_equal(thresholds[:, 0], loaded.thresholds[memory.arm])
-        state, cells = environment.step(state, thresholds, 256, nature)
-        learner.observe(memory, thresholds, loaded.problem.reveal(cells))
+        thresholds = learner.propose(state)
+        assert state.arm.tolist() == [rule.choose() for rule in plain], f"round {t + 1}"
+        assert state.infeasible.tolist() == [int(rule.infeasible) for rule in plain]
+        np.testing.assert_array_equal(thresholds[:, 0], loaded.thresholds[state.arm])
+        world, cells = environment.step(world, thresholds, 256, nature)
+        learner.observe(state, thresholds, loaded.problem.reveal(cells))
         for rule, batch in zip(plain, cells, strict=True):
             rule.observe(batch)
-    assert (memory.visits.max(axis=1) >= 3).all(), "visits of doubled length must be among those checked"
-    np.testing.assert_allclose(memory.upper, [rule.upper for rule in plain], rtol=1e-9)
-    np.testing.assert_allclose(memory.lower, [rule.lower for rule in plain], rtol=1e-9)
-    np.testing.assert_allclose(memory.worst, [rule.v for rule in plain], atol=1e-7)  # as exact as the root finder is
+    assert (state.visits.max(axis=1) >= 3).all(), "visits of doubled length must be among those checked"
+    np.testing.assert_allclose(state.upper, [rule.upper for rule in plain], rtol=1e-9)
+    np.testing.assert_allclose(state.lower, [rule.lower for rule in plain], rtol=1e-9)
+    np.testing.assert_allclose(state.worst, [rule.v for rule in plain], atol=1e-7)  # as exact as the root finder is
 
 
 def test_no_feasible_threshold_is_certified_in_every_loop_where_there_is_none() -> None:
@@ -238,53 +238,56 @@ def test_settings_of_problem_and_learner_may_differ_by_replicate(small_task: fg.
     """A sweep is one run, and each of its loops is what it would have been alone."""
     problems = [fg.Problem(fg.Utility(1.5), [fg.DemographicParity(e), fg.ServiceRate(0.3, 0.9)]) for e in (0.01, 0.2)]
     together = fg.Problem(fg.Utility([1.5, 1.5]), [fg.DemographicParity([0.01, 0.2]), fg.ServiceRate(0.3, 0.9)])
-    learner = DoublyOptimistic(delta=[0.05, 0.2], dwell=[4, 6], burn_in=[2, 1], bias=[0.0, 0.01])
+    learner = DoublyOptimistic(delta=[0.05, 0.2], epoch_length=[4, 6], burn_in=[2, 1], bias=[0.0, 0.01])
     both = fg.Task(small_task.environment, together, small_task.grid)
     nature = np.random.default_rng(3)
     batches = nature.multinomial(200, np.full(8, 1 / 8), size=(300, 2)).reshape(300, 2, 2, 2, 2)
-    memory = learner.start(both, 2)
+    state = learner.start(both, 2)
     for cells in batches:
-        learner.observe(memory, learner.propose(memory), together.reveal(cells))
+        learner.observe(state, learner.propose(state), together.reveal(cells))
     for row, problem in enumerate(problems):
         one = learner.rows(slice(row, row + 1))
         alone = one.start(fg.Task(small_task.environment, problem, small_task.grid), 1)
         for cells in batches:
             one.observe(alone, one.propose(alone), problem.reveal(cells[row : row + 1]))
         for name in ("upper", "lower", "worst", "visits", "arm", "infeasible"):
-            np.testing.assert_allclose(getattr(memory, name)[row], getattr(alone, name)[0], atol=1e-7)
-        np.testing.assert_array_equal(learner.recommend(memory)[row], one.recommend(alone)[0])
+            np.testing.assert_allclose(getattr(state, name)[row], getattr(alone, name)[0], atol=1e-7)
+        np.testing.assert_array_equal(learner.recommend(state)[row], one.recommend(alone)[0])
 
 
 def test_a_loaded_memory_recommends_the_same(small_task: fg.Task) -> None:
     learner = DoublyOptimistic()
-    memory, nature = learner.start(small_task, 3), np.random.default_rng(0)
-    state = small_task.environment.start(3)
+    state, nature = learner.start(small_task, 3), np.random.default_rng(0)
+    world = small_task.environment.start(3)
     for _ in range(200):
-        policy = learner.propose(memory)
-        state, cells = small_task.environment.step(state, policy, 100, nature)
-        learner.observe(memory, policy, small_task.problem.reveal(cells))
-    loaded = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)), small_task)
-    np.testing.assert_array_equal(learner.recommend(loaded), learner.recommend(memory))
+        policy = learner.propose(state)
+        world, cells = small_task.environment.step(world, policy, 100, nature)
+        learner.observe(state, policy, small_task.problem.reveal(cells))
+    loaded = learner.load(json.loads(json.dumps(learner.save(state), allow_nan=False)), small_task)
+    np.testing.assert_array_equal(learner.recommend(loaded), learner.recommend(state))
 
 
 def test_the_recommendation_is_the_least_violating_threshold_if_none_seems_feasible(small_task: fg.Task) -> None:
     learner = DoublyOptimistic()
-    memory = learner.start(small_task, 1)
+    state = learner.start(small_task, 1)
     known: list[tuple[int, int]] = [(10, 90), (30, 90), (50, 90)]  # accepted of 100 in either group
     for arm, accepted in enumerate(known):
-        memory.visits[0, arm], memory.people[0, arm], memory.accepted[0, arm] = 1, 100.0, accepted
-        memory.lower[0, arm] = -arm
-    assert learner.recommend(memory)[0].tolist() == [small_task.thresholds[2]] * 2
-    memory.accepted[0, 0], memory.accepted[0, 1] = (60, 60), (60, 70)  # both feasible; the first earns more for sure
-    assert learner.recommend(memory)[0].tolist() == [small_task.thresholds[0]] * 2
+        state.visits[0, arm], state.people[0, arm], state.accepted[0, arm] = 1, 100.0, accepted
+        state.lower[0, arm] = -arm
+    assert learner.recommend(state)[0].tolist() == [small_task.thresholds[2]] * 2
+    state.accepted[0, 0], state.accepted[0, 1] = (60, 60), (60, 70)  # both feasible; the first earns more for sure
+    assert learner.recommend(state)[0].tolist() == [small_task.thresholds[0]] * 2
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
         ({"delta": 1.0}, r"DoublyOptimistic: delta must be in \(0, 1\), got 1.0"),
-        ({"dwell": 4, "burn_in": 4}, "dwell and burn_in must be whole numbers, burn_in below dwell, got 4 and 4"),
-        ({"dwell": 4.5}, "dwell and burn_in must be whole numbers"),
+        (
+            {"epoch_length": 4, "burn_in": 4},
+            "epoch_length and burn_in must be whole numbers, burn_in below epoch_length, got 4 and 4",
+        ),
+        ({"epoch_length": 4.5}, "epoch_length and burn_in must be whole numbers"),
         ({"bias": -1.0}, "DoublyOptimistic: bias must be a finite number of at least 0, got -1.0"),
     ],
 )
@@ -294,10 +297,10 @@ def test_bad_settings_get_one_sentence(settings: dict[str, float], sentence: str
 
 
 def test_signals_without_counts_are_refused_in_one_sentence(small_task: fg.Task) -> None:
-    learner = DoublyOptimistic(dwell=1, burn_in=0)
-    memory: OptimisticMemory = learner.start(small_task, 1)
+    learner = DoublyOptimistic(epoch_length=1, burn_in=0)
+    state: OptimisticState = learner.start(small_task, 1)
     with pytest.raises(fg.InputError, match=r"give it signals of Problem\.reveal, not of assess"):
-        learner.observe(memory, learner.propose(memory), small_task.problem.assess(np.ones((1, 2, 2, 2))))
+        learner.observe(state, learner.propose(state), small_task.problem.assess(np.ones((1, 2, 2, 2))))
 
 
 # What docs/theory.md proves, on interior.
@@ -312,14 +315,14 @@ def visit_sums(start: float, rounds: int, loops: int = 400) -> tuple[Array, Arra
     task = fg.load_task("interior")
     environment, grid = task.environment, task.thresholds
     policy = np.repeat(np.tile(grid, loops)[:, None], 2, axis=1)
-    state = environment.steady_state(np.full((len(policy), 2), start))
+    world = environment.steady_state(np.full((len(policy), 2), start))
     shared = np.repeat(grid[:, None], 2, axis=1)
     truth = fg.Counts(environment.probabilities(environment.steady_state(shared), shared))
     true = np.column_stack((exact_sweep(task, grid).reward, truth.overall, truth.rates))
     f, nature = np.tile(true, (loops, 1)), np.random.default_rng(8)
     sums, weights = np.zeros((len(policy), 4)), np.zeros((len(policy), 2))
     for _ in range(rounds):
-        state, cells = environment.step(state, policy, BATCH, nature)
+        world, cells = environment.step(world, policy, BATCH, nature)
         counts = fg.Counts(cells)
         numerators = (task.problem.assess(counts).reward, counts.overall, *(counts.accepted / BATCH).T)
         people = counts.people / BATCH
@@ -363,10 +366,12 @@ def test_the_average_of_a_visit_is_within_the_radius(visits: int) -> None:
 
 def test_rounds_learnt_from_are_those_of_the_formula() -> None:
     """N after V visits, against a count; the proof needs N at least a quarter of the next visit."""
-    for dwell, burn_in in ((4, 2), (8, 4), (5, 0)):
+    for epoch_length, burn_in in ((4, 2), (8, 4), (5, 0)):
         for visits in range(1, 12):
-            counted = sum(dwell * 2**v - burn_in for v in range(visits))
-            assert kept_rounds(np.array(float(visits)), dwell, burn_in) == counted >= dwell * 2**visits / 4
+            counted = sum(epoch_length * 2**v - burn_in for v in range(visits))
+            assert (
+                kept_rounds(np.array(float(visits)), epoch_length, burn_in) == counted >= epoch_length * 2**visits / 4
+            )
 
 
 def test_what_is_lost_lies_below_what_is_proved() -> None:

@@ -39,10 +39,10 @@ def _best(task: fg.Task, ends: Array, low: Array, high: Array, weight: Array) ->
     env, groups = task.environment, task.environment.group_count
     thresholds = np.repeat(np.stack((ends[low], ends[high]))[:, :, None], groups, axis=2)
     policy = Lottery(thresholds, np.stack((weight, 1.0 - weight)))
-    state = env.start(len(weight))
+    world = env.start(len(weight))
     for _ in range(200):
-        state = env.update(state, fg.Counts(env.cells(state, policy)), published(policy))
-    found = task.problem.assess(env.cells(state, policy))
+        world = env.update(world, fg.Counts(env.cells(world, policy)), published(policy))
+    found = task.problem.assess(env.cells(world, policy))
     reward = np.where(found.residuals.max(axis=0) <= 0.0, found.reward, -np.inf)
     return float(reward.max()), int(reward.argmax())
 
@@ -71,13 +71,13 @@ def test_it_is_no_worse_than_the_best_threshold() -> None:
 
 def test_the_lottery_is_the_same_for_all_groups() -> None:
     task, learner, rng = fg.load_task("mean-shift"), Mixture(), np.random.default_rng(0)
-    memory, state = learner.start(task, 3, rng), task.environment.start(3)
+    state, world = learner.start(task, 3, rng), task.environment.start(3)
     for _ in range(150):
-        policy = learner.propose(memory)
+        policy = learner.propose(state)
         assert (policy.thresholds == policy.thresholds[:, :, :1]).all()
-        state, cells = task.environment.step(state, policy, 256, rng, task.thresholds)
-        learner.observe(memory, policy.thresholds[0], task.problem.reveal(cells, "C"))
-    assert not memory.coin.any()
+        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+        learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "selective-labels"))
+    assert not state.coin.any()
 
 
 def test_until_it_is_sure_it_keeps_to_the_coin() -> None:

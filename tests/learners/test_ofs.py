@@ -24,26 +24,26 @@ def test_every_choice_is_the_one_algorithm_1_makes(task: str, learner: fg.OFS) -
     """The same random numbers and signals, 400 rounds of 4 loops: the same arm in every round."""
     loaded = fg.load_task(task)
     environment, arms, loops = loaded.environment, len(loaded.thresholds), 4
-    memory = learner.start(loaded, loops, np.random.default_rng(5))
+    state = learner.start(loaded, loops, np.random.default_rng(5))
     same_numbers, nature = np.random.default_rng(5), np.random.default_rng(6)
     assert isinstance(learner.c, float)
     assert isinstance(learner.delta, float)
     plain = [PlainOFS(arms, len(loaded.problem.names), learner.c, learner.delta) for _ in range(loops)]
-    state = environment.start(loops)
+    world = environment.start(loops)
     ever_feasible = False
     for t in range(400):
-        thresholds = learner.propose(memory)
+        thresholds = learner.propose(state)
         explore = same_numbers.random(loops) < learner.exploration
         anywhere = same_numbers.integers(arms, size=loops)
         chosen = [rule.choose(bool(e), int(a)) for rule, e, a in zip(plain, explore, anywhere, strict=True)]
         assert thresholds[:, 0].tolist() == loaded.thresholds[chosen].tolist(), f"round {t + 1}"
-        assert memory.feasible.tolist() == [len(rule.feasible) for rule in plain]
-        ever_feasible |= bool(memory.feasible.any())
-        state, cells = environment.step(state, thresholds, 256, nature)
-        signals = loaded.problem.assess(cells)
-        learner.observe(memory, thresholds, signals)
+        assert state.feasible.tolist() == [len(rule.feasible) for rule in plain]
+        ever_feasible |= bool(state.feasible.any())
+        world, cells = environment.step(world, thresholds, 256, nature)
+        feedback = loaded.problem.assess(cells)
+        learner.observe(state, thresholds, feedback)
         for r, (rule, arm) in enumerate(zip(plain, chosen, strict=True)):
-            rule.observe(arm, float(signals.reward[r]), signals.residuals[:, r].tolist())
+            rule.observe(arm, float(feedback.reward[r]), feedback.residuals[:, r].tolist())
     if learner.c == 1e-4 and task == "mve-s":
         assert ever_feasible, "a case in which F_t is not empty must be among those checked"
 

@@ -66,9 +66,9 @@ def test_it_recommends_plain_thresholds_near_the_best_pair() -> None:
     assert run.settled().shape == (8, 2)
     assert np.isin(run.settled(), task.thresholds).all()
     exact = task.environment.probabilities(task.environment.steady_state(run.settled()), run.settled())
-    signals = task.problem.assess(exact)
-    assert is_feasible(signals.residuals).mean() >= 0.8
-    assert signals.reward.mean() > best_pair(task)[1] - 0.01
+    feedback = task.problem.assess(exact)
+    assert is_feasible(feedback.residuals).mean() >= 0.8
+    assert feedback.reward.mean() > best_pair(task)[1] - 0.01
 
 
 def test_it_holds_the_rates_though_the_state_sways() -> None:
@@ -89,10 +89,10 @@ class Pair:
     def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
         return replicates
 
-    def propose(self, memory: int) -> Array:
-        return np.tile(self.pair, (memory, 1))
+    def propose(self, state: int) -> Array:
+        return np.tile(self.pair, (state, 1))
 
-    def observe(self, memory: int, thresholds: Array, signals: fg.Signals) -> None:
+    def observe(self, state: int, thresholds: Array, feedback: fg.Feedback) -> None:
         pass
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fairgate as fg
-from fairgate.learners.memory import Memory
-from fairgate.learners.response import RATES, ResponseMemory, absorb, blank, fit, foresee, forget
+from fairgate.learners.response import RATES, ResponseState, absorb, blank, fit, foresee, forget
+from fairgate.learners.state import State
 from fairgate.policy import Lottery
 
 Array = NDArray[np.float64]
@@ -20,25 +20,25 @@ def coin(chance: float, replicates: int, groups: int) -> Lottery:
     return Lottery(ends, np.array([[chance], [1 - chance]]).repeat(replicates, axis=1))
 
 
-def remember(task: fg.Task, replicates: int) -> ResponseMemory:
+def remember(task: fg.Task, replicates: int) -> ResponseState:
     groups = task.environment.group_count
-    common = Memory(np.random.default_rng(0), task.problem, task.thresholds, replicates, groups, 0)
-    return ResponseMemory(**vars(common), **blank(replicates, groups, len(task.thresholds)))  # type: ignore[arg-type]
+    common = State(np.random.default_rng(0), task.problem, task.thresholds, replicates, groups, 0)
+    return ResponseState(**vars(common), **blank(replicates, groups, len(task.thresholds)))  # type: ignore[arg-type]
 
 
-def listen(task: fg.Task, memory: ResponseMemory, rounds: int, rng: np.random.Generator | None) -> None:
+def listen(task: fg.Task, state: ResponseState, rounds: int, rng: np.random.Generator | None) -> None:
     """Play a swinging coin; without random numbers every batch is a million people exactly as expected."""
-    state = task.environment.start(memory.replicates)
+    world = task.environment.start(state.replicates)
     for t in range(rounds):
-        policy = coin((0.9, 0.4)[t // 15 % 2], memory.replicates, memory.groups)
+        policy = coin((0.9, 0.4)[t // 15 % 2], state.replicates, state.groups)
         if rng is None:
-            cells: NDArray[Any] = task.environment.cells(state, policy, task.thresholds) * 1e6
-            state = task.environment.update(state, fg.Counts(cells.sum(axis=2)), np.full_like(state, np.nan))
+            cells: NDArray[Any] = task.environment.cells(world, policy, task.thresholds) * 1e6
+            world = task.environment.update(world, fg.Counts(cells.sum(axis=2)), np.full_like(world, np.nan))
         else:
-            state, cells = task.environment.step(state, policy, 256, rng, task.thresholds)
-        seen = task.problem.reveal(cells, "C").seen
+            world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+        seen = task.problem.reveal(cells, "selective-labels").observation
         assert seen is not None
-        absorb(memory, seen)
+        absorb(state, seen)
 
 
 def truth(task: fg.Task) -> tuple[Array, Array]:
@@ -52,11 +52,11 @@ def truth(task: fg.Task) -> tuple[Array, Array]:
 def test_mixed_pools_are_foretold_exactly_from_a_coin_alone(pools: fg.environments.ScorePools) -> None:
     problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)])
     task = fg.Task(pools, problem, np.linspace(-2, 2, 15), "pools")
-    memory = remember(task, 1)
-    listen(task, memory, 60, None)
-    found = fit(memory, np.array([0]), benefit=0.0)
+    state = remember(task, 1)
+    listen(task, state, 60, None)
+    found = fit(state, np.array([0]), benefit=0.0)
     assert RATES[found.chosen] == [0.1]  # the rate of these pools
-    outlook = foresee(memory, np.array([0]), found)
+    outlook = foresee(state, np.array([0]), found)
     rates, positives = truth(task)
     np.testing.assert_allclose(outlook.rates[0], rates, atol=1e-4)
     # within a bin that the pools' border cuts, the share of positives depends on the state: near, not exact
@@ -65,9 +65,9 @@ def test_mixed_pools_are_foretold_exactly_from_a_coin_alone(pools: fg.environmen
 
 def test_normal_scores_are_foretold_nearly() -> None:
     task = fg.load_task("interior")
-    memory = remember(task, 1)
-    listen(task, memory, 60, None)
-    outlook = foresee(memory, np.array([0]), fit(memory, np.array([0]), benefit=0.0))
+    state = remember(task, 1)
+    listen(task, state, 60, None)
+    outlook = foresee(state, np.array([0]), fit(state, np.array([0]), benefit=0.0))
     rates, positives = truth(task)
     np.testing.assert_allclose(outlook.rates[0], rates, atol=2e-3)
     np.testing.assert_allclose(outlook.positives[0], positives, atol=2e-3)
@@ -78,9 +78,9 @@ def test_normal_scores_are_foretold_nearly() -> None:
 def test_standard_errors_tell_how_far_off_forecasts_are() -> None:
     """Over 200 loops, where the coin has been, the mean squared standardised error is near 1: within a factor of 2."""
     task = fg.load_task("interior")
-    memory = remember(task, 200)
-    listen(task, memory, 120, np.random.default_rng(3))
-    outlook = foresee(memory, np.arange(200), fit(memory, np.arange(200), benefit=0.0))
+    state = remember(task, 200)
+    listen(task, state, 120, np.random.default_rng(3))
+    outlook = foresee(state, np.arange(200), fit(state, np.arange(200), benefit=0.0))
     rates, _ = truth(task)
     inner = (rates > 0.35) & (rates < 0.95)
     squared = (((outlook.rates - rates) / outlook.error) ** 2).mean(axis=0)[inner]
@@ -89,12 +89,12 @@ def test_standard_errors_tell_how_far_off_forecasts_are() -> None:
 
 def test_forgetting_some_replicates_leaves_the_others_alone() -> None:
     task = fg.load_task("interior")
-    memory = remember(task, 3)
-    listen(task, memory, 20, np.random.default_rng(0))
-    before = {name: np.copy(getattr(memory, name)) for name in blank(1, 2, 41)}
-    forget(memory, np.array([1]))
+    state = remember(task, 3)
+    listen(task, state, 20, np.random.default_rng(0))
+    before = {name: np.copy(getattr(state, name)) for name in blank(1, 2, 41)}
+    forget(state, np.array([1]))
     for name, start in blank(1, 2, 41).items():
         axis = -2 if name in ("heard", "gram", "cross") else 0
-        now = getattr(memory, name)
+        now = getattr(state, name)
         np.testing.assert_array_equal(np.take(now, [1], axis=axis), start)
         np.testing.assert_array_equal(np.take(now, [0, 2], axis=axis), np.take(before[name], [0, 2], axis=axis))

@@ -59,7 +59,7 @@ def test_constraints_on_labels_are_met_by_estimating_those_of_the_rejected() -> 
     best = fg.oracle(task).best
     assert best.feasible
     assert abs(run.settled()[:, 0] - best.threshold).max() < 0.11  # the grid's step is 0.1
-    with pytest.raises(fg.InputError, match=r"EqualOpportunity.* asks for labels of the rejected.* tier A"):
+    with pytest.raises(fg.InputError, match=r"EqualOpportunity.* asks for labels of the rejected.* level `bandit`"):
         fg.simulate(task, fg.SmoothOptimist(), rounds=10, seeds=1)
 
 
@@ -87,7 +87,7 @@ def test_the_coins_window_is_read_off_the_constraints() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"dwell": 1}, "SafeForecast: dwell must be a whole number of at least 2, got 1"),
+        ({"epoch_length": 1}, "SafeForecast: epoch must be a whole number of at least 2, got 1"),
         ({"caution": -1.0}, "SafeForecast: caution must be a finite number of at least 0, got -1"),
         ({"doubt": float("nan")}, "SafeForecast: doubt must be a finite number of at least 0, got nan"),
     ],

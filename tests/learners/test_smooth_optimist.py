@@ -9,38 +9,38 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import fairgate as fg
 from fairgate.learners.smooth_optimist import TYPICAL_PRECISION
-from fairgate.problem import Seen, Signals
+from fairgate.problem import Feedback, Observation
 
 
 def test_the_posterior_is_that_of_an_independent_implementation() -> None:
     task = fg.load_task("interior")
     learner = fg.SmoothOptimist()
-    memory = learner.start(task, 1, np.random.default_rng(0))
+    state = learner.start(task, 1, np.random.default_rng(0))
     played = [5, 20, 30]
-    memory.people[0, :, played] = [[1000, 900], [4000, 4100], [300, 350]]
-    memory.accepted[0, :, played] = [[950, 600], [2400, 1200], [150, 20]]
-    memory.positives[0, :, played] = [[400, 380], [1500, 800], [90, 18]]
-    memory.arrivals[:] = memory.people.sum(axis=2)
+    state.people[0, :, played] = [[1000, 900], [4000, 4100], [300, 350]]
+    state.accepted[0, :, played] = [[950, 600], [2400, 1200], [150, 20]]
+    state.positives[0, :, played] = [[400, 380], [1500, 800], [90, 18]]
+    state.arrivals[:] = state.people.sum(axis=2)
 
     grid = np.linspace(0, 1, 41)
     line = np.linspace(0.98, 0.02, 41)
     rates, positives, error = np.empty((2, 41)), np.empty((2, 41)), np.empty((2, 41))
     for group in range(2):
-        people = memory.people[0, group, played]
-        share = (memory.accepted[0, group, played] + 1) / (people + 2)
+        people = state.people[0, group, played]
+        share = (state.accepted[0, group, played] + 1) / (people + 2)
         kernel = ConstantKernel(0.3**2, "fixed") * RBF(0.125, "fixed") + WhiteKernel(0.3**2 * 1e-5, "fixed")
         process = GaussianProcessRegressor(kernel, alpha=2 * share * (1 - share) / people, optimizer=None)
         for prior, sums, mean in (
-            (line, memory.accepted, rates),
-            (TYPICAL_PRECISION * line, memory.positives, positives),
+            (line, state.accepted, rates),
+            (TYPICAL_PRECISION * line, state.positives, positives),
         ):
             process.fit(grid[played, None], sums[0, group, played] / people - prior[played])
             foreseen, error[group] = process.predict(grid[:, None], return_std=True)
             mean[group] = prior + foreseen
-    shares = memory.arrivals[0] / memory.arrivals[0].sum()
+    shares = state.arrivals[0] / state.arrivals[0].sum()
     rates = np.clip(rates, 0, 1)
     positives = np.clip(positives, 0, rates)
-    worth = learner.worth(memory)
+    worth = learner.worth(state)
     reward = (shares[:, None] * (positives - (rates - positives))).sum(axis=0)
     np.testing.assert_allclose(worth.reward[:, 0], reward, atol=1e-4)
     overall = (shares[:, None] * rates).sum(axis=0)
@@ -65,26 +65,26 @@ def test_it_says_so_where_no_threshold_is_feasible() -> None:
 
 def test_rounds_in_which_the_state_settles_are_not_counted() -> None:
     task = fg.load_task("interior")
-    learner = fg.SmoothOptimist(dwell=4, burn_in=3)
-    memory = learner.start(task, 2, np.random.default_rng(0))
-    seen = Seen(*(np.full((2, 2), count) for count in (128.0, 64.0, 40.0, 24.0)))
+    learner = fg.SmoothOptimist(epoch_length=4, burn_in=3)
+    state = learner.start(task, 2, np.random.default_rng(0))
+    seen = Observation(*(np.full((2, 2), count) for count in (128.0, 64.0, 40.0, 24.0)))
     for _ in range(4):
-        learner.observe(memory, learner.propose(memory), Signals(np.zeros(2), np.zeros((3, 2)), seen))
-    assert memory.people.sum() == 2 * 2 * 128  # one round of four
-    learner.propose(memory)
-    memory.moved[:] = False  # had the threshold been kept, every round would count
+        learner.observe(state, learner.propose(state), Feedback(np.zeros(2), np.zeros((3, 2)), seen))
+    assert state.people.sum() == 2 * 2 * 128  # one round of four
+    learner.propose(state)
+    state.moved[:] = False  # had the threshold been kept, every round would count
     for _ in range(4):
         learner.observe(
-            memory, memory.grid[memory.arm][:, None].repeat(2, axis=1), Signals(np.zeros(2), np.zeros((3, 2)), seen)
+            state, state.grid[state.arm][:, None].repeat(2, axis=1), Feedback(np.zeros(2), np.zeros((3, 2)), seen)
         )
-    assert memory.people.sum() == 2 * 2 * 128 * 5
+    assert state.people.sum() == 2 * 2 * 128 * 5
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"dwell": 0}, "SmoothOptimist: dwell must be a whole number of at least 1, got 0"),
-        ({"dwell": 10, "burn_in": 10}, "burn_in must be below dwell, 10, or nothing is counted, got 10"),
+        ({"epoch_length": 0}, "SmoothOptimist: epoch must be a whole number of at least 1, got 0"),
+        ({"epoch_length": 10, "burn_in": 10}, "burn_in must be below epoch_length, 10, or nothing is counted, got 10"),
         ({"optimism": -1.0}, "SmoothOptimist: optimism must be a finite number above 0, got -1.0"),
     ],
 )

@@ -102,7 +102,7 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
     model = LabelModel.of(applicants)
     known = model.unknown(applicants) <= UNKNOWN
     observed = Counts(steady_cells(model.fill(applicants.counts), feedback))
-    signals = problem.assess(observed)
+    assessment = problem.assess(observed)
     rng = np.random.default_rng([seed, 1])
     rewards, residuals, rates = [], [], []
     most = max(1, AT_ONCE // applicants.counts.size)
@@ -119,22 +119,22 @@ def choose(applicants: Applicants, problem: Problem, feedback: Feedback, seed: i
     low, high = wilson(observed.overall * sizes.sum(), sizes.sum())
     below, above = (observed.overall - low) / CAUTION, (high - observed.overall) / CAUTION
     least = {"parity": gap_error, "service-low": below, "service-high": above}
-    errors = _deviation(residual, signals.residuals[:, None])
+    errors = _deviation(residual, assessment.residuals[:, None])
     errors = np.maximum(errors, [least[name] for name in problem.names] or 0.0)
-    cut, status = pick(signals.reward[None], signals.residuals[:, None], errors, known)
+    cut, status = pick(assessment.reward[None], assessment.residuals[:, None], errors, known)
     chosen, _ = pick(reward, residual, errors, known)
-    unguarded, _ = pick(signals.reward[None], signals.residuals[:, None], np.zeros_like(errors), known)
+    unguarded, _ = pick(assessment.reward[None], assessment.residuals[:, None], np.zeros_like(errors), known)
     fine = residual.max(axis=0, initial=-np.inf) <= ROUNDING
     acceptance = observed.overall
     return Choice(
         cut=int(cut[0]),
         status=str(status[0]),
-        reward=signals.reward,
+        reward=assessment.reward,
         gap=observed.gap,
         acceptance=acceptance,
         rates=observed.rates,
-        residuals=signals.residuals,
-        reward_error=_deviation(reward, signals.reward),
+        residuals=assessment.residuals,
+        reward_error=_deviation(reward, assessment.reward),
         gap_error=gap_error,
         residual_errors=errors,
         known=known,

@@ -57,11 +57,11 @@ def grid(applicants: Applicants, *besides: int) -> NDArray[np.int64]:
 
 def entrants(task: Task, choice: Choice, today: int) -> list[Entrant]:
     """Return who takes part: one or two thresholds kept fixed, OFS, and the recommended learners."""
-    seeing, unseeing = recommended(task, tier="C"), recommended(task, tier="A")
+    seeing, unseeing = recommended(task, level="selective-labels"), recommended(task, level="bandit")
     learners = [
         Entrant("ofs", "OFS (the paper's)", OFS()),
-        Entrant("tier-a", f"{type(unseeing).__name__} (A)", unseeing),
-        Entrant("tier-c", f"{type(seeing).__name__} (C)", seeing),
+        Entrant("level-a", f"{type(unseeing).__name__} (A)", unseeing),
+        Entrant("level-c", f"{type(seeing).__name__} (C)", seeing),
     ]
     if choice.status == NONE:
         return [Entrant("kept-advised", "nearest, kept", Fixed(2.0 * choice.cut)), *learners]

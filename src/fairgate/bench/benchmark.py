@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench.entrants import built_in, check_own, load_own, tier_of
+from fairgate.bench.entrants import built_in, check_own, level_of, load_own
 from fairgate.bench.leaderboard import ALPHA, REFERENCE, TARGET, Leaderboard, rank
 from fairgate.bench.matrix import Matrix, Pair, Size, fill
 from fairgate.bench.measures import TARGETS, tail_of
@@ -48,7 +48,7 @@ def run_bench(
     size: Size | None = None,
     *,
     own: Mapping[str, AnyLearner] | Sequence[str] = (),
-    tiers: Sequence[str] = (),
+    levels: Sequence[str] = (),
     workers: int = 1,
     say: Say = lambda text: None,
 ) -> Bench:
@@ -64,8 +64,9 @@ def run_bench(
         Rounds, seeds, seed and batch size of each pair.
     own
         Your own learners: by name, or as places such as ``"package.module:Class"``.
-    tiers
-        Only learners of these tiers, "A" to "D"; all if not given. OFS is kept, as all are compared with it.
+    levels
+        Only learners of these feedback levels, "bandit" to "full-labels"; all if not given. OFS is kept, as all are
+        compared with it.
     workers
         Processes; the results do not depend on it.
     say
@@ -79,12 +80,12 @@ def run_bench(
     ...     found = run_bench(folder, ["ofs", "random"], ["mve-s"], size)
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['bench.html', 'bench.json', 'bench.parquet', 'curves.parquet', 'runs']
-    >>> [row.learner for row in found.board.tiers["A"]]
+    >>> [row.learner for row in found.board.levels["bandit"]]
     ['ofs', 'random']
     """
     size = Size() if size is None else size
     folder = Path(out)
-    pairs = pair_up(learners, tasks, size, own, tiers)
+    pairs = pair_up(learners, tasks, size, own, levels)
     prepare_folder(folder)
     matrix = fill(pairs, folder / "runs", workers, say)
     if not matrix.outcomes:
@@ -101,15 +102,15 @@ def pair_up(
     tasks: Sequence[str] | None,
     size: Size,
     own: Mapping[str, AnyLearner] | Sequence[str] = (),
-    tiers: Sequence[str] = (),
+    levels: Sequence[str] = (),
 ) -> list[Pair]:
     """Return every learner with every task, or say which name is none."""
     for name in tasks or ():
         if name not in presets():
             raise unknown_name("environment", name, presets())
-    for tier in tiers:
-        if tier not in TARGET:
-            raise unknown_name("tier", tier, TARGET)
+    for level in levels:
+        if level not in TARGET:
+            raise unknown_name("level", level, TARGET)
     for name in learners or ():
         if name.partition(":")[0] not in LEARNERS:
             raise unknown_name("learner", name, LEARNERS)
@@ -120,7 +121,9 @@ def pair_up(
         check_own(name, learner, next(iter(loaded.values())))
         made |= {(name, task): learner for task in loaded}
     wanted = {
-        key: learner for key, learner in made.items() if not tiers or tier_of(learner) in tiers or key[0] == REFERENCE
+        key: learner
+        for key, learner in made.items()
+        if not levels or level_of(learner) in levels or key[0] == REFERENCE
     }
     if not wanted:
         raise InputError(f"no learner is left of {', '.join(sorted({name for name, _ in made})) or 'none'}: name some")
@@ -140,7 +143,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
                 "tail": tail_of(size.rounds),
                 "reference": REFERENCE,
                 "targets": {name: {"regret": most[0], "residual": most[1]} for name, most in TARGETS.items()},
-                "tiers": TARGET,
+                "levels": TARGET,
                 "resamples": RESAMPLES,
                 "alpha": ALPHA,
                 "code": code_digest(),
@@ -152,7 +155,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
             "tasks": {task: {"title": titles.get(task, task), **truth} for task, truth in tasks.items()},
             "learners": {
                 name: {
-                    "tier": outcome.tier,
+                    "level": outcome.level,
                     "recommended": name in RECOMMENDED.values(),
                     "settings": {
                         task: matrix.outcomes[name, task].settings
@@ -162,7 +165,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
                 }
                 for name, outcome in learners.items()
             },
-            "leaderboard": {tier: [_row(vars(row)) for row in rows] for tier, rows in board.tiers.items()},
+            "leaderboard": {level: [_row(vars(row)) for row in rows] for level, rows in board.levels.items()},
             "best": board.best,
             "against_reference": board.against,
             "probability_of_improvement": board.comparison,
@@ -217,7 +220,9 @@ def _write_table(path: Path, matrix: Matrix, curves: bool) -> None:
         if not curves:
             columns = {"seed": np.arange(count, dtype=np.int32), **columns}
         parts.append(
-            pa.table({"learner": [learner] * count, "tier": [outcome.tier] * count, "task": [task] * count, **columns})
+            pa.table(
+                {"learner": [learner] * count, "level": [outcome.level] * count, "task": [task] * count, **columns}
+            )
         )
     unfinished = path.with_name(path.name + ".part")
     pq.write_table(pa.concat_tables(parts), unfinished)

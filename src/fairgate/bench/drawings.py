@@ -21,7 +21,7 @@ COLUMNS = 3
 """Panels side by side."""
 
 SHOWN = 6
-"""Learners of a tier that are drawn in colour; the others are grey."""
+"""Learners of a level that are drawn in colour; the others are grey."""
 
 GREY = "0.75"
 
@@ -64,15 +64,15 @@ def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
     return figure
 
 
-def curves(matrix: Matrix, board: Leaderboard, tier: str, quantity: str) -> Figure:
-    """Draw how a tier's learners come along on each task: the interquartile mean over seeds in a band of quartiles.
+def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Figure:
+    """Draw how a level's learners come along on each task: the interquartile mean over seeds in a band of quartiles.
 
     `quantity` is ``"shortfall"``, the mean of all rounds so far, or ``"violation"``, summed up to a round. OFS is drawn
-    in every tier.
+    in every level.
     """
     figure, axes = _multiples(len(matrix.tasks))
     looks = _looks(board)
-    members = [row.learner for row in board.tiers[tier]]
+    members = [row.learner for row in board.levels[level]]
     front = [learner for learner in members if learner != REFERENCE][:SHOWN]
     rest = [learner for learner in members if learner not in (*front, REFERENCE)]
     for task, ax in zip(matrix.tasks, axes, strict=True):
@@ -80,7 +80,7 @@ def curves(matrix: Matrix, board: Leaderboard, tier: str, quantity: str) -> Figu
             if (learner, task) not in matrix.outcomes:
                 continue
             curve = matrix.outcomes[learner, task].curve
-            style: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "label": "others of the tier", "zorder": 1}
+            style: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "label": "others of the level", "zorder": 1}
             if learner not in rest:
                 style = {**looks[learner], "linewidth": 1.3, "label": learner, "marker": "", "zorder": 3}
             ax.plot(curve["round"], curve[f"{quantity}_iqm"], **style)
@@ -88,9 +88,9 @@ def curves(matrix: Matrix, board: Leaderboard, tier: str, quantity: str) -> Figu
                 low, high = curve[f"{quantity}_low"], curve[f"{quantity}_high"]
                 ax.fill_between(curve["round"], low, high, color=style["color"], alpha=0.15, linewidth=0)
         ax.set_xscale("log")
-        ax.set_yscale("symlog", linthresh=TARGETS[TARGET[tier]][0] if quantity == "shortfall" else 1.0)
+        ax.set_yscale("symlog", linthresh=TARGETS[TARGET[level]][0] if quantity == "shortfall" else 1.0)
         if quantity == "shortfall":
-            ax.axhspan(0.0, TARGETS[TARGET[tier]][0], color=SHADE, linewidth=0, zorder=0)
+            ax.axhspan(0.0, TARGETS[TARGET[level]][0], color=SHADE, linewidth=0, zorder=0)
         ax.set_ylim(bottom=0.0)
         ax.set_xlim(1, curve["round"][-1])
         _plain_ticks(ax)

@@ -26,7 +26,7 @@ from fairgate.tasks import Task, load_task
 LEFT_OUT = ("fixed",)
 """Built-in learners that need a setting nobody can choose for all tasks."""
 
-TIERS = ("A", "B", "C", "D")
+LEVELS = ("bandit", "scores", "selective-labels", "full-labels")
 
 PARTS = ("start", "propose", "observe")
 """Methods that every learner has."""
@@ -128,9 +128,9 @@ def check_own(name: str, learner: AnyLearner, task: Task) -> None:
 
     A learner that raises something else is left to the benchmark, which says on which tasks it did.
     """
-    tier = tier_of(learner)
-    if tier not in TIERS:
-        raise InputError(f"learner {name!r} must have a tier among {', '.join(TIERS)}, got {tier!r}")
+    level = level_of(learner)
+    if level not in LEVELS:
+        raise InputError(f"learner {name!r} must have a level among {', '.join(LEVELS)}, got {level!r}")
     try:
         policy = learner.propose(learner.start(task, 2, np.random.default_rng(0)))
         if isinstance(policy, Lottery) and not getattr(learner, "lottery", False):
@@ -145,9 +145,9 @@ def check_own(name: str, learner: AnyLearner, task: Task) -> None:
         return
 
 
-def tier_of(learner: object) -> str:
-    """Return what a learner may see, "A" to "D"; one that does not say sees what all see."""
-    return str(getattr(learner, "tier", "A"))
+def level_of(learner: object) -> str:
+    """Return what a learner may see, "bandit" to "full-labels"; one that does not say sees what all see."""
+    return str(getattr(learner, "level", "bandit"))
 
 
 def described(learner: AnyLearner) -> Any:

@@ -1,7 +1,7 @@
-"""The leaderboard: one table a tier, ranked by a stated rule, each learner compared with the paper's OFS.
+"""The leaderboard: one table a level, ranked by a stated rule, each learner compared with the paper's OFS.
 
-The rule: the share of seeds that meet the tier's target, averaged over tasks, highest first; equal shares are ranked by
-the interquartile mean of the shortfall, lowest first. A learner without an outcome on some task comes after all that
+The rule: the share of seeds that meet the level's target, averaged over tasks, highest first; equal shares are ranked
+by the interquartile mean of the shortfall, lowest first. A learner without an outcome on some task comes after all that
 have one on each.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairgate.bench.entrants import TIERS
+from fairgate.bench.entrants import LEVELS
 from fairgate.bench.matrix import Matrix, Outcome
 from fairgate.statistics import (
     Interval,
@@ -29,8 +29,8 @@ from fairgate.statistics import (
 REFERENCE = "ofs"
 """The learner that all are compared with: the paper's OFS with the settings of each task."""
 
-TARGET = {"A": "success", "B": "success", "C": "success_tight", "D": "success_tight"}
-"""The target of each tier."""
+TARGET = {"bandit": "success", "scores": "success", "selective-labels": "success_tight", "full-labels": "success_tight"}
+"""The target of each level."""
 
 ALPHA = 0.05
 """Corrected p-values at most this large count as a difference."""
@@ -45,7 +45,7 @@ class Row:
     tasks
         On how many tasks it has an outcome.
     success
-        Share of seeds that meet the target of its tier, mean over tasks.
+        Share of seeds that meet the target of its level, mean over tasks.
     shortfall
         Interquartile mean over seeds and tasks of the shortfall a round.
     better
@@ -63,7 +63,7 @@ class Row:
 
     rank: int
     learner: str
-    tier: str
+    level: str
     tasks: int
     success: float
     shortfall: Interval
@@ -78,42 +78,42 @@ class Row:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows by tier, the best learner of each tier on each task, and who beats whom.
+    """Rows by level, the best learner of each level on each task, and who beats whom.
 
     Attributes
     ----------
-    tiers
-        Rows of each tier, best first.
+    levels
+        Rows of each level, best first.
     best
-        For each task, the best learner of each tier there.
+        For each task, the best learner of each level there.
     against
         For each learner and task, "better" or "worse" than OFS if the difference passes the corrected test, else "".
     comparison
         For each two learners, how likely a run of the first has the smaller shortfall, over the tasks both have.
     """
 
-    tiers: Mapping[str, Sequence[Row]]
+    levels: Mapping[str, Sequence[Row]]
     best: Mapping[str, Mapping[str, str]]
     against: Mapping[str, Mapping[str, str]]
     comparison: Mapping[str, Mapping[str, float]]
 
     @property
     def order(self) -> list[str]:
-        """All learners, tier by tier, best first."""
-        return [row.learner for rows in self.tiers.values() for row in rows]
+        """All learners, level by level, best first."""
+        return [row.learner for rows in self.levels.values() for row in rows]
 
 
 def rank(matrix: Matrix, seed: int = 0) -> Leaderboard:
     """Rank the learners of a matrix; `seed` is the root of the bootstrap's random numbers."""
-    tiers = {name: next(o.tier for (n, _), o in matrix.outcomes.items() if n == name) for name in matrix.learners}
-    rows = [_row(matrix, name, tier, seed) for name, tier in tiers.items()]
+    levels = {name: next(o.level for (n, _), o in matrix.outcomes.items() if n == name) for name in matrix.learners}
+    rows = [_row(matrix, name, level, seed) for name, level in levels.items()]
     p_values = _corrected(matrix, [row.learner for row in rows])
     ranked: dict[str, list[Row]] = {}
-    for tier in TIERS:
-        members = [row for row in rows if row.tier == tier]
+    for level in LEVELS:
+        members = [row for row in rows if row.level == level]
         members.sort(key=lambda row: (-row.tasks, -round(row.success, 9), row.shortfall.value))
         if members:
-            ranked[tier] = [
+            ranked[level] = [
                 Row(**{**vars(row), "rank": place, "p": p_values.get(row.learner)})
                 for place, row in enumerate(members, 1)
             ]
@@ -131,7 +131,7 @@ def has_reference(matrix: Matrix, learner: str) -> bool:
     return learner != REFERENCE and bool(tasks_of(matrix, learner, REFERENCE))
 
 
-def _row(matrix: Matrix, learner: str, tier: str, seed: int) -> Row:
+def _row(matrix: Matrix, learner: str, level: str, seed: int) -> Row:
     tasks = tasks_of(matrix, learner)
     outcomes = [matrix.outcomes[learner, task] for task in tasks]
     short = matrix.scores(learner, "shortfall", tasks)
@@ -143,9 +143,9 @@ def _row(matrix: Matrix, learner: str, tier: str, seed: int) -> Row:
     return Row(
         rank=0,
         learner=learner,
-        tier=tier,
+        level=level,
         tasks=len(tasks),
-        success=_mean(outcomes, TARGET[tier]),
+        success=_mean(outcomes, TARGET[level]),
         shortfall=stratified_bootstrap(overall_iqm, short, rng=np.random.default_rng(seed)),
         better=better,
         difference=gap,
@@ -198,14 +198,14 @@ def _against(matrix: Matrix) -> dict[str, dict[str, str]]:
 
 
 def _best(matrix: Matrix, ranked: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, str]]:
-    """Best learner of each tier on each task, by the rule of the leaderboard."""
+    """Best learner of each level on each task, by the rule of the leaderboard."""
     found: dict[str, dict[str, str]] = {task: {} for task in matrix.tasks}
-    for tier, rows in ranked.items():
+    for level, rows in ranked.items():
         for task in matrix.tasks:
             there = [matrix.outcomes[row.learner, task] for row in rows if (row.learner, task) in matrix.outcomes]
             if there:
-                best = min(there, key=lambda o: (-o.figures[TARGET[tier]].mean(), float(iqm(o.figures["shortfall"]))))
-                found[task][tier] = best.learner
+                best = min(there, key=lambda o: (-o.figures[TARGET[level]].mean(), float(iqm(o.figures["shortfall"]))))
+                found[task][level] = best.learner
     return found
 
 

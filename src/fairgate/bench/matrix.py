@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.bench import measures, truth
-from fairgate.bench.entrants import code_of, described, tier_of
+from fairgate.bench.entrants import code_of, described, level_of
 from fairgate.experiments.jobs import Say, Work, code_digest, complete, file_hash
 from fairgate.learners import AnyLearner
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
 from fairgate.tasks import Task
 
-COSTS = {"A": 1.0, "B": 8.0, "C": 8.0, "D": 8.0}
-"""How much longer than in tier A a round takes, roughly: histograms of scores are drawn above it."""
+COSTS = {"bandit": 1.0, "scores": 8.0, "selective-labels": 8.0, "full-labels": 8.0}
+"""How much longer than in level `bandit` a round takes, roughly: histograms of scores are drawn above it."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class Pair:
     size: Size
 
     @property
-    def tier(self) -> str:
+    def level(self) -> str:
         """What the learner may see."""
-        return tier_of(self.learner)
+        return level_of(self.learner)
 
     @property
     def cost(self) -> float:
         """Roughly how long it takes, in µs."""
         groups = self.task.environment.group_count
-        return self.size.rounds * (150.0 + 1.0 * self.size.seeds * groups) * COSTS.get(self.tier, 1.0)
+        return self.size.rounds * (150.0 + 1.0 * self.size.seeds * groups) * COSTS.get(self.level, 1.0)
 
     @property
     def key(self) -> str:
@@ -91,7 +91,7 @@ class Outcome:
 
     learner: str
     task: str
-    tier: str
+    level: str
     figures: Mapping[str, Array]
     curve: Mapping[str, NDArray[Any]]
     truth: Mapping[str, Any]
@@ -172,14 +172,14 @@ def perform(pair: Pair, folder: Path) -> str:
 
 
 def outcome(pair: Pair) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Run and judge a pair: its measures, and its curve, tier, settings and truth as plain data."""
+    """Run and judge a pair: its measures, and its curve, level, settings and truth as plain data."""
     size, lottery = pair.size, bool(getattr(pair.learner, "lottery", False))
     run = simulate(pair.task, pair.learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
     known = truth.truth_of(pair.task, size.rounds)
     judged = measures.judge(run, known, lottery)
     curve = measures.curve(run, judged)
     header = {
-        "tier": pair.tier,
+        "level": pair.level,
         "settings": described(pair.learner),
         "curve": {name: values.tolist() for name, values in curve.items()},
         "truth": {
@@ -201,7 +201,7 @@ def read(pair: Pair, folder: Path) -> Outcome:
     return Outcome(
         learner=pair.name,
         task=pair.task.name,
-        tier=header["tier"],
+        level=header["level"],
         figures={name: table[name].to_numpy() for name in table.column_names},
         curve={name: np.asarray(values) for name, values in header["curve"].items()},
         truth=header["truth"],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.bench.truth import Truth
-from fairgate.problem import Signals, is_feasible, violation
+from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.statistics import iqm
@@ -66,11 +66,11 @@ def judge(run: Run, truth: Truth, lottery: bool = False) -> Judged:
     return _compare(long_run, truth.by_round("reward"), truth.by_round("least"))
 
 
-def _compare(signals: Signals, best: Array | float, least: Array | float) -> Judged:
-    gap = best - signals.reward
-    steady = violation(signals.residuals)
+def _compare(assessment: Assessment, best: Array | float, least: Array | float) -> Judged:
+    gap = best - assessment.reward
+    steady = violation(assessment.residuals)
     excess = np.maximum(steady - least, 0.0)
-    short = np.maximum(np.maximum(gap, _largest(signals.residuals)), 0.0)
+    short = np.maximum(np.maximum(gap, _largest(assessment.residuals)), 0.0)
     return Judged(gap, steady, excess, np.where(np.isnan(gap), excess, short))
 
 
@@ -137,7 +137,7 @@ def measure(run: Run, truth: Truth, lottery: bool = False, judged: Judged | None
 
 def _final(run: Run, truth: Truth, lottery: bool, tail: slice, certified: Array) -> dict[str, Array]:
     """Judge what each replicate settled on, and whether that meets the targets."""
-    lately = Signals(run.population.reward[:, tail].mean(axis=1), run.population.residuals[..., tail].mean(axis=2))
+    lately = Assessment(run.population.reward[:, tail].mean(axis=1), run.population.residuals[..., tail].mean(axis=2))
     recommends = run.final is not None or not lottery
     settled = truth.last.solve(run.settled(tail_of(run.rounds))) if recommends else lately
     end = _compare(settled, truth.last.reward, truth.last.least)

@@ -62,7 +62,7 @@ def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> s
         settings=document["settings"],
         tasks=matrix.tasks,
         sees=SEES,
-        targets={tier: document["settings"]["targets"][name] for tier, name in TARGET.items()},
+        targets={level: document["settings"]["targets"][name] for level, name in TARGET.items()},
         planes=_planes(matrix, board, document),
         curves=_curves(matrix, board),
         success=_success(matrix, board),
@@ -78,7 +78,7 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
     rounds = document["settings"]["rounds"]
     if not any(task["feasible"] for task in document["tasks"].values()):
         return []
-    zone = "Down and left is better; the target zone of tier A is shaded. Scales are logarithmic beyond it."
+    zone = "Down and left is better; the target zone of level `bandit` is shaded. Scales are logarithmic beyond it."
     whole = Drawing(
         "plane",
         "All tasks together",
@@ -98,7 +98,7 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
 
 def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
     found = []
-    for tier, rows in board.tiers.items():
+    for level, rows in board.levels.items():
         grey = f" The {drawings.SHOWN} highest ranked are in colour." if len(rows) > drawings.SHOWN else ""
         band = "Interquartile mean over seeds, with a band between the quartiles."
         words = {
@@ -106,7 +106,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
                 "shortfall",
                 f"What was missed a round, in the long run of what was played, averaged over all rounds so far: the "
                 f"right end is the figure of the leaderboard. {band}{grey} Both axes are logarithmic, the vertical one "
-                "above the shaded strip, which is the tolerance of the tier's target.",
+                "above the shaded strip, which is the tolerance of the level's target.",
             ),
             "violation": (
                 "cumulative violation",
@@ -114,9 +114,9 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
             ),
         }
         for quantity, (name, caption) in words.items():
-            key = f"curves-{tier}-{quantity}"
-            drawn = _picture(key, drawings.curves(matrix, board, tier, quantity))
-            found.append(Drawing(key, f"Tier {tier}: {name}", caption, drawn))
+            key = f"curves-{level}-{quantity}"
+            drawn = _picture(key, drawings.curves(matrix, board, level, quantity))
+            found.append(Drawing(key, f"Level {level}: {name}", caption, drawn))
     return found
 
 
@@ -131,12 +131,12 @@ def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]
     """Share of seeds that meet the target, by learner and task, with a mark where OFS is beaten or beats."""
     marks = {"better": "▲", "worse": "▼", "": ""}
     found: dict[str, dict[str, Shaded]] = {}
-    for tier, rows in board.tiers.items():
+    for level, rows in board.levels.items():
         for row in rows:
             found[row.learner] = {}
             for task in matrix.tasks:
                 if (row.learner, task) in matrix.outcomes:
-                    share = float(matrix.outcomes[row.learner, task].figures[TARGET[tier]].mean())
+                    share = float(matrix.outcomes[row.learner, task].figures[TARGET[level]].mean())
                     mark = marks[board.against[row.learner][task]]
                     found[row.learner][task] = Shaded(f"{share:.0%}", share, "good", mark)
     return found
@@ -156,15 +156,15 @@ def _shortfall(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded
 
 
 def _best(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, dict[str, Any]]]:
-    """Best learner of each tier on each task, with its figures there."""
+    """Best learner of each level on each task, with its figures there."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for task, by_tier in board.best.items():
         found[task] = {}
-        for tier, learner in by_tier.items():
+        for level, learner in by_tier.items():
             figures = matrix.outcomes[learner, task].figures
-            found[task][tier] = {
+            found[task][level] = {
                 "learner": learner,
-                "success": float(figures[TARGET[tier]].mean()),
+                "success": float(figures[TARGET[level]].mean()),
                 "shortfall": float(iqm(figures["shortfall"])),
                 "certified": float(np.mean(figures["certified"])),
             }

@@ -17,22 +17,22 @@ NAME = 16
 """Characters of a learner's name on one line."""
 
 SEES = {
-    "A": "sees the counts under what it plays",
-    "B": "also sees scores",
-    "C": "also sees labels of the accepted by score",
-    "D": "also sees labels of the rejected",
+    "bandit": "sees the counts under what it plays",
+    "scores": "also sees scores",
+    "selective-labels": "also sees labels of the accepted by score",
+    "full-labels": "also sees labels of the rejected",
 }
-"""What a learner of each tier may see."""
+"""What a learner of each level may see."""
 
 
 def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
-    """Print one table a tier, and the best learner of each tier on each task."""
+    """Print one table a level, and the best learner of each level on each task."""
     total = len(matrix.tasks)
-    for tier, rows in board.tiers.items():
-        console.print(_tier(tier, rows, total))
+    for level, rows in board.levels.items():
+        console.print(_tier(level, rows, total))
     console.print(_by_task(matrix, board))
     console.print(
-        "Target: share of seeds whose settled threshold is within the tier's tolerance of the best feasible one. "
+        "Target: share of seeds whose settled threshold is within the level's tolerance of the best feasible one. "
         "Shortfall: reward or constraint missed a round, whichever is larger, in the long run of what was played; "
         "interquartile mean with 95% interval. Beats OFS: probability that a run has a smaller shortfall, and p of "
         "the test for it, Holm-corrected. Viol.: summed over a run. Feas.: share of tail rounds; Time: first round "
@@ -41,8 +41,8 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
     )
 
 
-def _tier(tier: str, rows: Sequence[Row], total: int) -> Table:
-    table = Table(title=f"Tier {tier}: {SEES[tier]}", box=box.SIMPLE_HEAD, padding=0, title_justify="left")
+def _tier(level: str, rows: Sequence[Row], total: int) -> Table:
+    table = Table(title=f"Level {level}: {SEES[level]}", box=box.SIMPLE_HEAD, padding=0, title_justify="left")
     table.add_column("\nlearner", overflow="fold", min_width=NAME)
     for heading in ("\ntarget", "\nshortfall", "beats\nOFS", "\np", "\nviol.", "\nfeas.", "\ntime", "\nworst"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -63,20 +63,20 @@ def _tier(tier: str, rows: Sequence[Row], total: int) -> Table:
 
 
 def _by_task(matrix: Matrix, board: Leaderboard) -> Table:
-    table = Table(title="Best of each tier: target and shortfall", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title="Best of each level: target and shortfall", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.title_justify = "left"
     table.add_column("task", overflow="fold")
-    for tier in board.tiers:
-        table.add_column(f"tier {tier}", overflow="fold")
+    for level in board.levels:
+        table.add_column(f"level {level}", overflow="fold")
     for task, best in board.best.items():
         cells = []
-        for tier in board.tiers:
-            if tier not in best:
+        for level in board.levels:
+            if level not in best:
                 cells.append("–")
                 continue
-            figures = matrix.outcomes[best[tier], task].figures
-            share, short = figures[TARGET[tier]].mean(), float(iqm(figures["shortfall"]))
-            cells.append(f"{folded(best[tier])}\n{share:.0%} {short:.4f}")
+            figures = matrix.outcomes[best[level], task].figures
+            share, short = figures[TARGET[level]].mean(), float(iqm(figures["shortfall"]))
+            cells.append(f"{folded(best[level])}\n{share:.0%} {short:.4f}")
         table.add_row(task, *cells)
     return table
 

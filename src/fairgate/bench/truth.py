@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.oracle import Sweep, exact_sweep
-from fairgate.problem import Signals, is_feasible, violation
+from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
 
@@ -50,7 +50,7 @@ class Moment:
         """Smallest violation of any threshold of the grid: 0 if one is feasible."""
         return 0.0 if self.feasible else float(violation(self.sweep.residuals).min())
 
-    def solve(self, thresholds: Array) -> Signals:
+    def solve(self, thresholds: Array) -> Assessment:
         """Return reward (N,) and residuals (J, N) in the steady states of `thresholds` (N, groups)."""
         environment = self.task.environment
         state = environment.steady_state(thresholds)
@@ -85,7 +85,7 @@ class Truth:
         lengths = np.diff([0, *ends])
         return np.repeat([float(getattr(moment, name)) for moment in self.moments], lengths)
 
-    def played(self, thresholds: Array) -> Signals:
+    def played(self, thresholds: Array) -> Assessment:
         """Return the steady-state reward (R, T) and residuals (J, R, T) of thresholds (R, T, groups).
 
         Every different row is solved once; thresholds of the grid are looked up. Those in between are moved by at
@@ -96,16 +96,16 @@ class Truth:
         parts = []
         for moment, end in zip(self.moments, ends, strict=True):
             part = thresholds[:, moment.first : end]
-            reward, residuals, _ = _look_up(moment, part.reshape(-1, groups))
+            reward, residuals = _look_up(moment, part.reshape(-1, groups))
             shape = (replicates, end - moment.first)
             parts.append((reward.reshape(shape), residuals.reshape(-1, *shape)))
         if len(parts) == 1:
-            return Signals(*parts[0])
+            return Assessment(*parts[0])
         rewards, residuals_ = zip(*parts, strict=True)
-        return Signals(np.concatenate(rewards, axis=1), np.concatenate(residuals_, axis=2))
+        return Assessment(np.concatenate(rewards, axis=1), np.concatenate(residuals_, axis=2))
 
 
-def _look_up(moment: Moment, rows: Array) -> Signals:
+def _look_up(moment: Moment, rows: Array) -> Assessment:
     """Return the steady-state signals of thresholds (N, groups), each different row solved once."""
     grid = moment.whole.thresholds
     places = _places(grid)
@@ -126,10 +126,10 @@ def _look_up(moment: Moment, rows: Array) -> Signals:
         first = np.zeros(len(kinds), dtype=np.int64)
         first[where] = np.arange(len(rows))
         solved = moment.solve(places[codes[first]])
-    return Signals(solved.reward[where], solved.residuals[:, where])
+    return Assessment(solved.reward[where], solved.residuals[:, where])
 
 
-def _shared(moment: Moment, thresholds: Array) -> Signals:
+def _shared(moment: Moment, thresholds: Array) -> Assessment:
     """Look thresholds of the grid up in its sweep and solve the others."""
     sweep = moment.sweep
     place = np.minimum(np.searchsorted(sweep.thresholds, thresholds), len(sweep.thresholds) - 1)
@@ -138,7 +138,7 @@ def _shared(moment: Moment, thresholds: Array) -> Signals:
     if not known.all():
         solved = exact_sweep(moment.task, thresholds[~known])
         reward[~known], residuals[:, ~known] = solved.reward, solved.residuals
-    return Signals(reward, residuals)
+    return Assessment(reward, residuals)
 
 
 def _places(grid: Array) -> Array:

@@ -25,7 +25,7 @@ class EqualOpportunity(Settings):
     Notes
     -----
     The rate counts rejected people by their label. That label must be known: in a simulation, where it is to judge
-    a policy or for a learner of tier D, or in records that hold it for everybody.
+    a policy or for a learner of level `full-labels`, or in records that hold it for everybody.
 
     Where only the labels of accepted people are seen, the rate can be estimated if labels are missing at random given
     score and group: y is independent of d given (s, g), as when decisions look at nothing but score and group, by

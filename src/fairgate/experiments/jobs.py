@@ -86,8 +86,8 @@ def settled(run: Run, tail: int) -> Array:
 def figures(run: Run, tail: int) -> dict[str, Array]:
     """Return one line a replicate: the summary figures, tail means of every residual, and the settled threshold."""
     found = {**run.per_replicate(tail), "settled": settled(run, tail)}
-    for kind, signals in (("batch", run.batch), ("population", run.population)):
-        for j, residual in enumerate(signals.residuals):
+    for kind, assessment in (("batch", run.batch), ("population", run.population)):
+        for j, residual in enumerate(assessment.residuals):
             found[f"{kind}_residual_{j}"] = residual[:, -tail:].mean(axis=1)
     return found
 

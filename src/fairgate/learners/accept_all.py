@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
+from fairgate.learners.state import State
 from fairgate.policy import Lottery
-from fairgate.problem import Signals
+from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class AcceptAll(Learner[Memory]):
+class AcceptAll(Learner[State]):
     """Accept everybody, whatever the score: a threshold of −∞, below any that the grid has.
 
     It is perfectly fair between groups, and a learner that cannot beat it has learnt nothing.
@@ -34,17 +34,17 @@ class AcceptAll(Learner[Memory]):
 
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> State:
         """Remember nothing of its own."""
-        return Memory(**common)
+        return State(**common)
 
-    def propose(self, memory: Memory) -> Lottery:  # type: ignore[override]
+    def propose(self, state: State) -> Lottery:  # type: ignore[override]
         """Return the one threshold −∞."""
-        return Lottery(np.full((1, memory.replicates, memory.groups), -np.inf), np.ones((1, memory.replicates)))
+        return Lottery(np.full((1, state.replicates, state.groups), -np.inf), np.ones((1, state.replicates)))
 
-    def choose(self, memory: Memory) -> Array:
+    def choose(self, state: State) -> Array:
         """Return −∞ for everybody."""
-        return np.full(memory.replicates, -np.inf)
+        return np.full(state.replicates, -np.inf)
 
-    def learn(self, memory: Memory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
         """Learn nothing."""

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
-from fairgate.problem import Signals
+from fairgate.learners.state import State
+from fairgate.problem import Feedback
 from fairgate.settings import Array, Positive, Share
 from fairgate.tasks import Task
 
 
 @dataclass
-class GradientMemory(Memory):
+class GradientState(State):
     """The centre (R,) searched around, the sign (R,) of the last step aside, and multipliers (J, R) if any."""
 
     centre: Array
@@ -25,7 +25,7 @@ class GradientMemory(Memory):
 
 
 @dataclass(frozen=True)
-class BanditGradient(Learner[GradientMemory]):
+class BanditGradient(Learner[GradientState]):
     r"""Play a little above or below a centre, and move the centre against the loss seen there.
 
     With :math:`u_t = \pm 1` at random, play :math:`x_t = y_t + \rho u_t`, see the loss :math:`\ell_t = -r_t`, and
@@ -62,37 +62,37 @@ class BanditGradient(Learner[GradientMemory]):
     radius: Positive = 0.3
     start_at: Share = 0.5
 
-    memory_type: ClassVar[type[Memory]] = GradientMemory
+    state_type: ClassVar[type[State]] = GradientState
     traces: ClassVar[tuple[str, ...]] = ("centre",)
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> GradientMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> GradientState:
         """Start at `start_at`, with multipliers 0."""
         low, high = task.thresholds[0], task.thresholds[-1]
         centre = np.broadcast_to(low + np.asarray(self.start_at) * (high - low), (common["replicates"],))
         multipliers = np.zeros((len(task.problem.names), len(centre)))
-        memory = GradientMemory(**common, centre=centre, sign=np.zeros(len(centre)), multipliers=multipliers)
-        memory.centre = self.project(memory, memory.centre)
-        return memory
+        state = GradientState(**common, centre=centre, sign=np.zeros(len(centre)), multipliers=multipliers)
+        state.centre = self.project(state, state.centre)
+        return state
 
-    def reach(self, memory: GradientMemory) -> Array:
+    def reach(self, state: GradientState) -> Array:
         """Distance from the centre that is played: `radius`, or half the grid's interval if that is less."""
-        return np.asarray(np.minimum(self.radius, 0.5 * (memory.grid[-1] - memory.grid[0])))
+        return np.asarray(np.minimum(self.radius, 0.5 * (state.grid[-1] - state.grid[0])))
 
-    def project(self, memory: GradientMemory, centre: Array) -> Array:
+    def project(self, state: GradientState, centre: Array) -> Array:
         """Bring the centre back to where both points played around it lie in the grid's interval."""
-        reach = self.reach(memory)
-        return np.clip(centre, memory.grid[0] + reach, memory.grid[-1] - reach)
+        reach = self.reach(state)
+        return np.clip(centre, state.grid[0] + reach, state.grid[-1] - reach)
 
-    def choose(self, memory: GradientMemory) -> Array:
+    def choose(self, state: GradientState) -> Array:
         """Play to a random side of the centre."""
-        memory.sign = np.where(memory.rng.integers(2, size=memory.replicates) == 1, 1.0, -1.0)
-        return np.asarray(memory.centre + self.reach(memory) * memory.sign)
+        state.sign = np.where(state.rng.integers(2, size=state.replicates) == 1, 1.0, -1.0)
+        return np.asarray(state.centre + self.reach(state) * state.sign)
 
-    def loss(self, memory: GradientMemory, signals: Signals) -> Array:
+    def loss(self, state: GradientState, feedback: Feedback) -> Array:
         """Return what is to be made small."""
-        return -signals.reward
+        return -feedback.reward
 
-    def learn(self, memory: GradientMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: GradientState, thresholds: Array, feedback: Feedback) -> None:
         """Move the centre against the one-point gradient estimate."""
-        gradient = self.loss(memory, signals) * memory.sign / np.asarray(self.radius)
-        memory.centre = self.project(memory, memory.centre - np.asarray(self.step) * gradient)
+        gradient = self.loss(state, feedback) * state.sign / np.asarray(self.radius)
+        state.centre = self.project(state, state.centre - np.asarray(self.step) * gradient)

@@ -12,27 +12,27 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 
 from fairgate.errors import InputError
-from fairgate.learners.memory import VERSION, Memory, decode, encode
+from fairgate.learners.state import VERSION, State, decode, encode
 from fairgate.policy import Lottery
-from fairgate.problem import Problem, Signals
+from fairgate.problem import Feedback, Problem
 from fairgate.settings import Array, Settings
 from fairgate.tasks import Task
 
-M = TypeVar("M", bound=Memory)
+M = TypeVar("M", bound=State)
 
 
-TIERS = ("A", "B", "C", "D")
-"""What a learner may see: see :class:`~fairgate.problem.Seen`."""
+LEVELS = ("bandit", "scores", "selective-labels", "full-labels")
+"""What a learner may see: see :class:`~fairgate.problem.Observation`."""
 
 
 def check_labels(learner: object, task: Task) -> None:
     """Refuse a learner that may not see what the task's constraints ask for: labels of the rejected."""
-    tier = getattr(learner, "tier", "A")
+    level = getattr(learner, "level", "bandit")
     needy = [repr(each) for each in task.problem.constraints if getattr(each, "labels", False)]
-    if needy and tier in ("A", "B") and not getattr(learner, "blind", False):
+    if needy and level in ("bandit", "scores") and not getattr(learner, "blind", False):
         raise InputError(
-            f"{needy[0]} asks for labels of the rejected, which a learner of tier {tier} such as {learner!r} neither "
-            "sees nor estimates: choose one of tier C or D"
+            f"{needy[0]} asks for labels of the rejected, which a learner of level {level} such as {learner!r} neither "
+            "sees nor estimates: choose one of level `selective-labels` or D"
         )
 
 
@@ -42,10 +42,10 @@ class AnyLearner(Protocol):
     def start(self, task: Task, replicates: int, rng: np.random.Generator) -> Any:
         """Return a fresh memory."""
 
-    def propose(self, memory: Any) -> Array | Lottery:
+    def propose(self, state: Any) -> Array | Lottery:
         """Return the thresholds to play, (replicates, groups), or a lottery of them."""
 
-    def observe(self, memory: Any, thresholds: Array, signals: Signals) -> None:
+    def observe(self, state: Any, thresholds: Array, feedback: Feedback) -> None:
         """Take in what playing `thresholds` (of a lottery: its first ones) revealed."""
 
 
@@ -60,16 +60,16 @@ class Learner(Settings, ABC, Generic[M]):
     ----------
     memory_type
         Class of its memory.
-    tier
-        What it may see: "A" is reward and residuals of what was played.
+    level
+        What it may see: "bandit" is reward and residuals of what was played.
     traces
         Fields of its memory, one number a replicate each, that a run records every round.
     blind
         Whether it looks at no residual, so that it may be judged by any constraint.
     """
 
-    memory_type: ClassVar[type[Memory]] = Memory
-    tier: ClassVar[str] = "A"
+    state_type: ClassVar[type[State]] = State
+    level: ClassVar[str] = "bandit"
     traces: ClassVar[tuple[str, ...]] = ()
     blind: ClassVar[bool] = False
 
@@ -85,31 +85,31 @@ class Learner(Settings, ABC, Generic[M]):
         }
         return self.remember(task, common)
 
-    def propose(self, memory: M) -> Array:
+    def propose(self, state: M) -> Array:
         """Return the thresholds to play now, (replicates, groups)."""
-        return np.repeat(self.choose(memory)[:, None], memory.groups, axis=1)
+        return np.repeat(self.choose(state)[:, None], state.groups, axis=1)
 
-    def observe(self, memory: M, thresholds: Array, signals: Signals) -> None:
+    def observe(self, state: M, thresholds: Array, feedback: Feedback) -> None:
         """Take in the signals of a round in which `thresholds` were played."""
-        self.learn(memory, thresholds, signals)
-        memory.rounds += 1
+        self.learn(state, thresholds, feedback)
+        state.rounds += 1
 
     @abstractmethod
     def remember(self, task: Task, common: Mapping[str, Any]) -> M:
-        """Make the memory a run starts with; `common` holds the fields of :class:`Memory`."""
+        """Make the memory a run starts with; `common` holds the fields of :class:`State`."""
 
     @abstractmethod
-    def choose(self, memory: M) -> Array:
+    def choose(self, state: M) -> Array:
         """Pick one shared threshold a replicate, (replicates,)."""
 
     @abstractmethod
-    def learn(self, memory: M, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: M, thresholds: Array, feedback: Feedback) -> None:
         """Change the memory by what the round revealed."""
 
-    def save(self, memory: M) -> dict[str, Any]:
+    def save(self, state: M) -> dict[str, Any]:
         """Return the memory as plain data for JSON, with a version number; see :meth:`load`."""
-        fields = {name: value for name, value in vars(memory).items() if name != "problem"}
-        described = {"learner": self.describe(), "problem": _named(memory.problem)}
+        fields = {name: value for name, value in vars(state).items() if name != "problem"}
+        described = {"learner": self.describe(), "problem": _named(state.problem)}
         return {"version": VERSION, **described, "memory": encode(fields)}
 
     def load(self, saved: Mapping[str, Any], task: Task) -> M:
@@ -138,8 +138,8 @@ class Learner(Settings, ABC, Generic[M]):
 
     def recall(self, fields: dict[str, Any]) -> M:
         """Rebuild a memory from its fields."""
-        memory: Any = self.memory_type(**fields)
-        return memory  # type: ignore[no-any-return]
+        state: Any = self.state_type(**fields)
+        return state  # type: ignore[no-any-return]
 
 
 def _named(problem: Problem) -> Any:

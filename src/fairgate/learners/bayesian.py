@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.dwelling import Arms, ArmsMemory, Rounds, best_arm
-from fairgate.learners.memory import Memory
+from fairgate.learners.epochs import Arms, ArmsState, Rounds, best_arm
+from fairgate.learners.state import State
 from fairgate.problem import is_feasible
 from fairgate.settings import Array, NonNegative, Number, Positive, Share
 from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class Bayesian(Arms[ArmsMemory]):
-    r"""Model reward and residuals as smooth functions of the threshold, and dwell where they may be best.
+class Bayesian(Arms[ArmsState]):
+    r"""Model reward and residuals as smooth functions of the threshold, and epoch where they may be best.
 
     Reward and every residual get a Gaussian process over the grid's interval [0, 1] with mean 0 and covariance
     :math:`k(x, x') = a^2 \exp(-(x - x')^2 / 2 \ell^2)`, seen with noise of standard deviation :math:`\sigma` in every
-    dwell. They share one posterior standard deviation :math:`s_i` and differ in their means :math:`\mu^r_i` and
-    :math:`\mu^g_{ij}`. Dwell next on
+    epoch. They share one posterior standard deviation :math:`s_i` and differ in their means :math:`\mu^r_i` and
+    :math:`\mu^g_{ij}`. Epoch next on
 
     .. math:: \arg\max_i \; \mu^r_i + \beta s_i \quad \text{subject to} \quad \mu^g_{ij} - \beta s_i \le 0 \; \forall j,
 
@@ -41,14 +41,14 @@ class Bayesian(Arms[ArmsMemory]):
     amplitude
         Standard deviation :math:`a` of a signal over thresholds.
     noise
-        Standard deviation :math:`\sigma` of what one dwell shows.
+        Standard deviation :math:`\sigma` of what one epoch shows.
     beta
         Width :math:`\beta` of the confidence bounds.
     start_at
         Where in the grid the safe search starts.
     safe
         Whether to play only what is known to be safe.
-    dwell, burn_in
+    epoch_length, burn_in
         Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
@@ -66,7 +66,7 @@ class Bayesian(Arms[ArmsMemory]):
     .. [3] Rasmussen, Williams, "Gaussian processes for machine learning", section 3.4.3, MIT Press 2006.
     """
 
-    dwell: Rounds = 20  # tuned: scripts/tune.py
+    epoch_length: Rounds = 20  # tuned: scripts/tune.py
     burn_in: Rounds = 10  # tuned: scripts/tune.py
     length: Positive = 0.2  # tuned: scripts/tune.py
     amplitude: Positive = 0.5
@@ -75,13 +75,13 @@ class Bayesian(Arms[ArmsMemory]):
     start_at: Share = 0.5
     safe: bool = False
 
-    memory_type: ClassVar[type[Memory]] = ArmsMemory
+    state_type: ClassVar[type[State]] = ArmsState
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsState:
         """Start from the prior."""
-        return ArmsMemory(**self.arms(task, common))
+        return ArmsState(**self.arms(task, common))
 
-    def posterior(self, memory: ArmsMemory, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+    def posterior(self, state: ArmsState, rows: NDArray[np.int64]) -> tuple[Array, Array]:
         r"""Return means (1 + J, r, K) and standard deviations (r, K) of some replicates.
 
         With :math:`S = \mathrm{diag}(\sqrt{n_i} / \sigma)` both come from solving with :math:`I + S k S`, which is well
@@ -89,39 +89,39 @@ class Bayesian(Arms[ArmsMemory]):
         """
 
         def of(setting: Number) -> Array:
-            return np.broadcast_to(np.asarray(setting, dtype=np.float64), memory.replicates)[rows, None, None]
+            return np.broadcast_to(np.asarray(setting, dtype=np.float64), state.replicates)[rows, None, None]
 
-        span = memory.grid[-1] - memory.grid[0]
-        apart = (memory.grid[:, None] - memory.grid) / (span if span > 0 else 1.0)
+        span = state.grid[-1] - state.grid[0]
+        apart = (state.grid[:, None] - state.grid) / (span if span > 0 else 1.0)
         prior = of(self.amplitude) ** 2 * np.exp(-0.5 * (apart / of(self.length)) ** 2)
-        scale = np.sqrt(memory.plays[rows])[:, :, None] / of(self.noise)
+        scale = np.sqrt(state.plays[rows])[:, :, None] / of(self.noise)
         seen = scale * prior
-        system = np.eye(len(memory.grid)) + seen * scale.swapaxes(1, 2)
-        values = scale * np.moveaxis(memory.means[:, rows], 0, -1)
+        system = np.eye(len(state.grid)) + seen * scale.swapaxes(1, 2)
+        values = scale * np.moveaxis(state.means[:, rows], 0, -1)
         solved = np.linalg.solve(system, np.concatenate((seen, values), axis=2))
-        inverted, weights = np.split(solved, [len(memory.grid)], axis=2)
+        inverted, weights = np.split(solved, [len(state.grid)], axis=2)
         means = np.moveaxis(seen.swapaxes(1, 2) @ weights, -1, 0)
         variances = of(self.amplitude)[:, 0] ** 2 - (seen * inverted).sum(axis=1)
         return means, np.sqrt(np.maximum(variances, 0.0))
 
-    def pick_arm(self, memory: ArmsMemory, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Pick by the posterior of the replicates that begin a dwell."""
+    def pick_arm(self, state: ArmsState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Pick by the posterior of the replicates that begin an epoch."""
         rows = np.flatnonzero(fresh)
-        means, sd = self.posterior(memory, rows)
-        width = np.broadcast_to(np.asarray(self.beta), memory.replicates)[rows, None] * sd
+        means, sd = self.posterior(state, rows)
+        width = np.broadcast_to(np.asarray(self.beta), state.replicates)[rows, None] * sd
         optimistic = np.concatenate((means[:1] + width, means[1:] - width))
         found = best_arm(optimistic, np.ones(sd.shape, dtype=np.bool_))
         if self.safe:
-            safe = self._safe(memory, means, width, rows)
+            safe = self._safe(state, means, width, rows)
             found = np.where(safe.any(axis=1), self._least_known(means, width, safe), found)
-        picked = memory.arm.copy()
+        picked = state.arm.copy()
         picked[rows] = found
         return picked
 
-    def _safe(self, memory: ArmsMemory, means: Array, width: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _safe(self, state: ArmsState, means: Array, width: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each threshold is known to be safe, or trusted to be, (r, K)."""
-        last = len(memory.grid) - 1
-        start = np.broadcast_to(np.rint(np.asarray(self.start_at) * last), memory.replicates)[rows]
+        last = len(state.grid) - 1
+        start = np.broadcast_to(np.rint(np.asarray(self.start_at) * last), state.replicates)[rows]
         trusted = (np.arange(last + 1) == start[:, None]) & is_feasible(means[1:] - width)
         return np.asarray(trusted | is_feasible(means[1:] + width))
 
@@ -133,15 +133,15 @@ class Bayesian(Arms[ArmsMemory]):
         worth = safe & ((means[0] + width >= best) | edge)
         return np.asarray(np.where(worth, width, -np.inf).argmax(axis=1))
 
-    def recommend(self, memory: ArmsMemory) -> Array:
+    def recommend(self, state: ArmsState) -> Array:
         """Keep the threshold whose posterior means are best, among the safe ones if `safe`."""
-        everyone = np.arange(memory.replicates)
-        means, sd = self.posterior(memory, everyone)
+        everyone = np.arange(state.replicates)
+        means, sd = self.posterior(state, everyone)
         known = np.ones(sd.shape, dtype=np.bool_)
         if self.safe:
-            safe = self._safe(memory, means, np.asarray(self.beta)[..., None] * sd, everyone)
+            safe = self._safe(state, means, np.asarray(self.beta)[..., None] * sd, everyone)
             known = safe | ~safe.any(axis=1, keepdims=True)
-        return np.repeat(memory.grid[best_arm(means, known)][:, None], memory.groups, axis=1)
+        return np.repeat(state.grid[best_arm(means, known)][:, None], state.groups, axis=1)
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ import numpy as np
 
 from fairgate.constraints import ServiceRate
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
+from fairgate.learners.state import State
 from fairgate.policy import Lottery
-from fairgate.problem import Signals
+from fairgate.problem import Feedback
 from fairgate.settings import Array, Between, Number
 from fairgate.tasks import Task
 
 
 @dataclass
-class LotteryMemory(Memory):
+class LotteryState(State):
     """Ends (R,) of the service window, and the reward (R,) earned so far."""
 
     low: Array
@@ -27,7 +27,7 @@ class LotteryMemory(Memory):
 
 
 @dataclass(frozen=True)
-class BestLottery(Learner[LotteryMemory]):
+class BestLottery(Learner[LotteryState]):
     r"""Accept everybody with the same probability p, as high or as low as the service window allows.
 
     Scores and groups play no part, so the population's gap is 0 in every state, and every constraint on acceptance
@@ -50,34 +50,34 @@ class BestLottery(Learner[LotteryMemory]):
 
     collect: Annotated[Number, Between(low=1.0)] = 10
 
-    memory_type: ClassVar[type[Memory]] = LotteryMemory
+    state_type: ClassVar[type[State]] = LotteryState
     lottery: ClassVar[bool] = True
 
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> LotteryMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> LotteryState:
         """Read the window off the task."""
         low, high = np.zeros(common["replicates"]), np.ones(common["replicates"])
         for constraint in task.problem.constraints:
             if isinstance(constraint, ServiceRate):
                 low, high = np.maximum(low, constraint.low), np.minimum(high, constraint.high)
-        return LotteryMemory(**common, low=low, high=high, earned=np.zeros(common["replicates"]))
+        return LotteryState(**common, low=low, high=high, earned=np.zeros(common["replicates"]))
 
-    def probability(self, memory: LotteryMemory) -> Array:
+    def probability(self, state: LotteryState) -> Array:
         """Return the probability of being accepted, (R,)."""
-        end = np.where(memory.earned > 0, memory.high, memory.low)
-        return np.where(memory.rounds < np.asarray(self.collect), 0.5 * (memory.low + memory.high), end)
+        end = np.where(state.earned > 0, state.high, state.low)
+        return np.where(state.rounds < np.asarray(self.collect), 0.5 * (state.low + state.high), end)
 
-    def propose(self, memory: LotteryMemory) -> Lottery:  # type: ignore[override]
+    def propose(self, state: LotteryState) -> Lottery:  # type: ignore[override]
         """Return a lottery between everybody and nobody."""
         ends = np.array([-np.inf, np.inf])[:, None, None]
-        chance = self.probability(memory)
-        return Lottery(np.broadcast_to(ends, (2, memory.replicates, memory.groups)), np.stack((chance, 1.0 - chance)))
+        chance = self.probability(state)
+        return Lottery(np.broadcast_to(ends, (2, state.replicates, state.groups)), np.stack((chance, 1.0 - chance)))
 
-    def choose(self, memory: LotteryMemory) -> Array:
+    def choose(self, state: LotteryState) -> Array:
         """Return the lottery's first threshold."""
-        return np.full(memory.replicates, -np.inf)
+        return np.full(state.replicates, -np.inf)
 
-    def learn(self, memory: LotteryMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: LotteryState, thresholds: Array, feedback: Feedback) -> None:
         """Add up the rewards."""
-        memory.earned = memory.earned + signals.reward
+        state.earned = state.earned + feedback.reward

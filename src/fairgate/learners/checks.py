@@ -64,15 +64,15 @@ def _task(groups: int, arms: int) -> Task:
 def _play(learner: Learner[Any], task: Task, seed: int, save_at: int = -1, half: bool = False) -> Array:
     """Play 30 rounds of 3 replicates; at round `save_at` continue from a JSON copy, taken before or after proposing."""
     nature, own = np.random.default_rng(seed), np.random.default_rng(seed + 1)
-    memory = learner.start(task, 3, own)
-    state = task.environment.start(3)
+    state = learner.start(task, 3, own)
+    world = task.environment.start(3)
     played = []
     for t in range(30):
         if t == save_at and not half:
-            memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)), task)
-        policy = learner.propose(memory)
+            state = learner.load(json.loads(json.dumps(learner.save(state), allow_nan=False)), task)
+        policy = learner.propose(state)
         if t == save_at and half:
-            memory = learner.load(json.loads(json.dumps(learner.save(memory), allow_nan=False)), task)
+            state = learner.load(json.loads(json.dumps(learner.save(state), allow_nan=False)), task)
         thresholds = np.array(policy.thresholds if isinstance(policy, Lottery) else policy, dtype=np.float64)
         low, high = task.thresholds[0], task.thresholds[-1]
         shape = (*thresholds.shape[:-2], 3, task.environment.group_count)
@@ -80,10 +80,10 @@ def _play(learner: Learner[Any], task: Task, seed: int, save_at: int = -1, half:
         inside = (thresholds >= low - 1e-12) & (thresholds <= high + 1e-12)
         inside |= isinstance(policy, Lottery) & np.isinf(thresholds)
         _require(bool(inside.all()), learner, f"a threshold lies outside the grid's interval [{low}, {high}]", "")
-        edges = None if learner.tier == "A" else task.thresholds
-        state, cells = task.environment.step(state, policy, 40, nature, edges)
+        edges = None if learner.level == "bandit" else task.thresholds
+        world, cells = task.environment.step(world, policy, 40, nature, edges)
         played.append(thresholds[0] if isinstance(policy, Lottery) else thresholds)
-        learner.observe(memory, played[-1], task.problem.reveal(cells, learner.tier))
+        learner.observe(state, played[-1], task.problem.reveal(cells, learner.level))
     return np.array(played)
 
 

@@ -13,9 +13,9 @@ from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.counts import Counts, across_groups
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
-from fairgate.learners.dwelling import Rounds
-from fairgate.learners.memory import Memory
-from fairgate.problem import Problem, Signals, Utility, is_feasible, violation
+from fairgate.learners.epochs import Rounds
+from fairgate.learners.state import State
+from fairgate.problem import Feedback, Problem, Utility, is_feasible, violation
 from fairgate.settings import Array, Between, NonNegative, Number
 from fairgate.tasks import Task
 
@@ -26,7 +26,7 @@ EXACT = 1e-6
 
 
 @dataclass
-class OptimisticMemory(Memory):
+class OptimisticState(State):
     """What is known of each threshold of the grid, an arm, and where each replicate is in its visit.
 
     Attributes
@@ -67,7 +67,7 @@ class OptimisticMemory(Memory):
 
 
 @dataclass(frozen=True)
-class DoublyOptimistic(Learner[OptimisticMemory]):
+class DoublyOptimistic(Learner[OptimisticState]):
     r"""Play the threshold that could earn most among those that could be feasible [1]_ [2]_.
 
     A constraint that nothing speaks against yet is taken to be kept, as a reward that nothing speaks against is taken
@@ -80,7 +80,7 @@ class DoublyOptimistic(Learner[OptimisticMemory]):
     first visits go up the grid and the state follows by small steps. If s > 0, no threshold of the grid is feasible,
     which the trace `infeasible` says, and the one whose residuals could be lowest is played.
 
-    The state answers slowly, so a threshold is kept for a while: visit v lasts :math:`dwell \cdot 2^{v-1}` rounds, of
+    The state answers slowly, so a threshold is kept for a while: visit v lasts :math:`epoch \cdot 2^{v-1}` rounds, of
     which the first `burn_in` are not learnt from. The lengths have no limit, so there are at most about
     :math:`K \log_2 T` visits, and the state that each of them starts with is outweighed by what follows.
 
@@ -108,7 +108,7 @@ class DoublyOptimistic(Learner[OptimisticMemory]):
     ----------
     delta
         Probability :math:`\delta` that any bound ever misses.
-    dwell
+    epoch_length
         Rounds of the first visit to a threshold; each further visit lasts twice as long.
     burn_in
         Rounds at the start of a visit that are not learnt from.
@@ -137,27 +137,27 @@ class DoublyOptimistic(Learner[OptimisticMemory]):
     """
 
     delta: Annotated[Number, Between(0.0, 1.0, open_low=True, open_high=True)] = 0.05
-    dwell: Rounds = 4
+    epoch_length: Rounds = 4
     burn_in: Rounds = 2
     bias: NonNegative = 0.0
 
-    memory_type: ClassVar[type[Memory]] = OptimisticMemory
+    state_type: ClassVar[type[State]] = OptimisticState
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        dwell, burn_in = np.asarray(self.dwell), np.asarray(self.burn_in)
-        if (dwell % 1).any() or (burn_in % 1).any() or not np.all(burn_in < dwell):
+        epoch_length, burn_in = np.asarray(self.epoch_length), np.asarray(self.burn_in)
+        if (epoch_length % 1).any() or (burn_in % 1).any() or not np.all(burn_in < epoch_length):
             raise InputError(
-                f"{type(self).__name__}: dwell and burn_in must be whole numbers, burn_in below dwell, "
-                f"got {self.dwell} and {self.burn_in}"
+                f"{type(self).__name__}: epoch_length and burn_in must be whole numbers, burn_in below epoch_length, "
+                f"got {self.epoch_length} and {self.burn_in}"
             )
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> OptimisticMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> OptimisticState:
         """Start with nothing known."""
         shape = (common["replicates"], len(task.thresholds))
         replicates = shape[0]
-        return OptimisticMemory(
+        return OptimisticState(
             **common,
             arm=np.zeros(replicates, dtype=np.int64),
             age=np.zeros(replicates, dtype=np.int64),
@@ -174,71 +174,71 @@ class DoublyOptimistic(Learner[OptimisticMemory]):
             varying=task.problem.replicates is not None,
         )
 
-    def choose(self, memory: OptimisticMemory) -> Array:
+    def choose(self, state: OptimisticState) -> Array:
         """Go on with a visit, or begin the next."""
-        rows = np.flatnonzero(memory.age == 0)
+        rows = np.flatnonzero(state.age == 0)
         if rows.size:
-            worst = memory.worst[rows]
+            worst = state.worst[rows]
             level = np.maximum(worst.min(axis=1), 0.0)
-            could_earn = np.where(worst <= level[:, None] + EXACT, memory.upper[rows], -np.inf)
+            could_earn = np.where(worst <= level[:, None] + EXACT, state.upper[rows], -np.inf)
             tied = could_earn == could_earn.max(axis=1, keepdims=True)
-            visits = memory.visits[rows]
+            visits = state.visits[rows]
             arm = np.where(tied, visits, np.iinfo(np.int64).max).argmin(axis=1)
-            memory.arm[rows] = arm
-            memory.infeasible[rows] = level > EXACT
+            state.arm[rows] = arm
+            state.infeasible[rows] = level > EXACT
             doubled = np.minimum(visits[np.arange(len(rows)), arm], 40)  # longer than any run
-            memory.length[rows] = of(self.dwell, rows).astype(np.int64) << doubled
-        return memory.grid[memory.arm]
+            state.length[rows] = of(self.epoch_length, rows).astype(np.int64) << doubled
+        return state.grid[state.arm]
 
-    def learn(self, memory: OptimisticMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: OptimisticState, thresholds: Array, feedback: Feedback) -> None:
         """Pool the round's counts, and bound anew what a visit that ends has shown."""
-        kept = np.flatnonzero(memory.age >= np.asarray(self.burn_in))
+        kept = np.flatnonzero(state.age >= np.asarray(self.burn_in))
         if kept.size:
-            pool(memory, kept, signals)
-        memory.age += 1
-        over = np.flatnonzero(memory.age >= memory.length)
+            pool(state, kept, feedback)
+        state.age += 1
+        over = np.flatnonzero(state.age >= state.length)
         if over.size:
-            memory.age[over] = 0
-            place = over, memory.arm[over]
-            memory.visits[place] += 1
-            rows = np.arange(memory.replicates) if memory.varying else over
-            bounds = self.bounds(memory, rows)
-            for field, found in zip((memory.lower, memory.upper, memory.worst), bounds, strict=True):
-                field[place] = found[over] if memory.varying else found
+            state.age[over] = 0
+            place = over, state.arm[over]
+            state.visits[place] += 1
+            rows = np.arange(state.replicates) if state.varying else over
+            bounds = self.bounds(state, rows)
+            for field, found in zip((state.lower, state.upper, state.worst), bounds, strict=True):
+                field[place] = found[over] if state.varying else found
 
-    def bounds(self, memory: OptimisticMemory, rows: Rows) -> tuple[Array, Array, Array]:
+    def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
         """Return lower and upper bound of the reward, and the lower bound of the largest residual, of the arms played.
 
         `rows` are the replicates wanted; if the problem's settings vary by replicate, all of them.
         """
-        problem, place = memory.problem, (rows, memory.arm[rows])
-        alpha = np.broadcast_to(of(self.delta, rows) / (len(memory.grid) * (2 + memory.means.shape[1])), len(rows))
-        visits = memory.visits[place].astype(np.float64)
-        kept = of(self.dwell, rows) * (2.0**visits - 1.0) - of(self.burn_in, rows) * visits
+        problem, place = state.problem, (rows, state.arm[rows])
+        alpha = np.broadcast_to(of(self.delta, rows) / (len(state.grid) * (2 + state.means.shape[1])), len(rows))
+        visits = state.visits[place].astype(np.float64)
+        kept = of(self.epoch_length, rows) * (2.0**visits - 1.0) - of(self.burn_in, rows) * visits
         wider = of(self.bias, rows) * visits / np.maximum(kept, 1.0)
         bottom, top = reward_range(problem)
-        total, spread, count = memory.rewards[:, *place]
+        total, spread, count = state.rewards[:, *place]
         total = np.clip(total, bottom * count, top * count)  # late labels may be more than people
         lower, upper = mean_bounds(Sums(total, spread, count), bottom, top, alpha)
-        known = widened(box(memory.accepted[place], memory.people[place], alpha), wider)
+        known = widened(box(state.accepted[place], state.people[place], alpha), wider)
         worst = np.full(len(rows), -np.inf)
         for constraint in problem.constraints:
             if hasattr(constraint, "lowest"):
                 worst = np.maximum(worst, np.max(constraint.lowest(known), axis=0))
-        if memory.means.shape[1]:
-            least = mean_bounds(Sums(*memory.means[:, :, *place]), -1.0, 1.0, alpha)[0] - wider
+        if state.means.shape[1]:
+            least = mean_bounds(Sums(*state.means[:, :, *place]), -1.0, 1.0, alpha)[0] - wider
             worst = np.maximum(worst, least.max(axis=0))
         return lower - wider, upper + wider, worst
 
-    def recommend(self, memory: OptimisticMemory) -> Array:
+    def recommend(self, state: OptimisticState) -> Array:
         """Keep the best threshold by the lower bound of its reward among those whose pooled residuals are met."""
-        known = memory.visits > 0
-        residuals = pooled_residuals(memory)
+        known = state.visits > 0
+        residuals = pooled_residuals(state)
         feasible = known & is_feasible(residuals)
-        best = np.where(feasible, memory.lower, -np.inf).argmax(axis=1)
+        best = np.where(feasible, state.lower, -np.inf).argmax(axis=1)
         least = np.where(known, violation(residuals), np.inf).argmin(axis=1)
-        chosen = memory.grid[np.where(feasible.any(axis=1), best, least)]
-        return np.repeat(chosen[:, None], memory.groups, axis=1)
+        chosen = state.grid[np.where(feasible.any(axis=1), best, least)]
+        return np.repeat(chosen[:, None], state.groups, axis=1)
 
 
 def of(setting: Number, rows: Rows) -> Array:
@@ -274,14 +274,14 @@ def reward_range(problem: Problem) -> tuple[Array, float]:
     return -np.asarray(utility.false_positive_cost if isinstance(utility, Utility) else 1.0, dtype=np.float64), 1.0
 
 
-def pool(memory: OptimisticMemory, rows: Rows, signals: Signals) -> None:
+def pool(state: OptimisticState, rows: Rows, feedback: Feedback) -> None:
     """Add a round's counts and rewards to the arms that these replicates play."""
-    seen, place = signals.seen, (rows, memory.arm[rows])
+    seen, place = feedback.observation, (rows, state.arm[rows])
     if seen is None:
         raise InputError("DoublyOptimistic pools counts: give it signals of Problem.reveal, not of assess")
-    memory.people[place] += seen.people[rows]
-    memory.accepted[place] += seen.accepted[rows]
-    utility, ones = memory.problem.utility, np.ones(len(rows))
+    state.people[place] += seen.people[rows]
+    state.accepted[place] += seen.accepted[rows]
+    utility, ones = state.problem.utility, np.ones(len(rows))
     if isinstance(utility, Utility):
         good, bad, people = (
             across_groups(np.add, counts)[rows] for counts in (seen.positives, seen.negatives, seen.people)
@@ -289,26 +289,26 @@ def pool(memory: OptimisticMemory, rows: Rows, signals: Signals) -> None:
         cost = of(utility.false_positive_cost, rows)
         batch = good - cost * bad, good + cost**2 * bad, people
     else:
-        reward = signals.reward[rows]
+        reward = feedback.reward[rows]
         batch = reward, reward**2, ones
-    memory.rewards[:, *place] = add_batch(Sums(*memory.rewards[:, *place]), *batch)
-    if memory.means.shape[1]:
-        values = signals.residuals[by_means(memory.problem)][:, rows]
-        memory.means[:, :, *place] = add_batch(Sums(*memory.means[:, :, *place]), values, values**2, ones)
+    state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
+    if state.means.shape[1]:
+        values = feedback.residuals[by_means(state.problem)][:, rows]
+        state.means[:, :, *place] = add_batch(Sums(*state.means[:, :, *place]), values, values**2, ones)
 
 
-def pooled_residuals(memory: OptimisticMemory) -> Array:
+def pooled_residuals(state: OptimisticState) -> Array:
     """Return the residuals (J, R, K) of each arm's pooled counts, or means of batches; those never played have any."""
-    people = np.where(memory.people.sum(axis=-1, keepdims=True) > 0, memory.people, 1.0).swapaxes(0, 1)
-    accepted = memory.accepted.swapaxes(0, 1)
+    people = np.where(state.people.sum(axis=-1, keepdims=True) > 0, state.people, 1.0).swapaxes(0, 1)
+    accepted = state.accepted.swapaxes(0, 1)
     decided = np.stack((people - accepted, accepted), axis=-1)  # (K, R, G, 2)
     counts = Counts(np.stack((decided, np.zeros_like(decided)), axis=-2))  # as if all labels were 0
-    total, _, count = memory.means
+    total, _, count = state.means
     means = iter(total / np.maximum(count, 1.0))
     residuals: list[Array] = []
-    for constraint in memory.problem.constraints:
+    for constraint in state.problem.constraints:
         if hasattr(constraint, "lowest"):
             residuals.extend(np.transpose(residual) for residual in constraint.residuals(counts))
         else:
             residuals.extend(next(means) for _ in constraint.names)
-    return np.array(residuals).reshape(-1, *memory.visits.shape)
+    return np.array(residuals).reshape(-1, *state.visits.shape)

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.dwelling import Arms, ArmsMemory, Rounds, best_arm
-from fairgate.learners.memory import Memory
+from fairgate.learners.epochs import Arms, ArmsState, Rounds, best_arm
+from fairgate.learners.state import State
 from fairgate.settings import Array, Positive
 from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(Arms[ArmsMemory]):
+class EpsilonGreedy(Arms[ArmsState]):
     r"""Play what seems best among what seems feasible, and explore less and less.
 
-    In dwell m play any of the K thresholds with probability :math:`\min(1, e K / m)`; else, of those played before,
+    In epoch m play any of the K thresholds with probability :math:`\min(1, e K / m)`; else, of those played before,
     the one of highest mean reward :math:`\hat r_i` among those with every :math:`\hat g_{ij} \le 0`, or, if there is
     none, the one of least :math:`\sum_j \max(\hat g_{ij}, 0)`. Residuals on decisions are read off a threshold's
     summed counts, since a mean of batch gaps is biased upwards.
@@ -27,8 +27,8 @@ class EpsilonGreedy(Arms[ArmsMemory]):
     Parameters
     ----------
     exploration
-        How much to explore, :math:`e`: about :math:`e (1 + \log(m / e K))` random dwells a threshold up to dwell m.
-    dwell, burn_in
+        How much to explore, :math:`e`: about :math:`e (1 + \log(m / e K))` random epochs a threshold up to epoch m.
+    epoch_length, burn_in
         Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
@@ -45,24 +45,24 @@ class EpsilonGreedy(Arms[ArmsMemory]):
        2002.
     """
 
-    dwell: Rounds = 5  # tuned: scripts/tune.py
+    epoch_length: Rounds = 5  # tuned: scripts/tune.py
     burn_in: Rounds = 2  # tuned: scripts/tune.py
     exploration: Positive = 0.1  # tuned: scripts/tune.py
 
-    memory_type: ClassVar[type[Memory]] = ArmsMemory
+    state_type: ClassVar[type[State]] = ArmsState
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsState:
         """Start knowing nothing."""
-        return ArmsMemory(**self.arms(task, common))
+        return ArmsState(**self.arms(task, common))
 
-    def pick_arm(self, memory: ArmsMemory, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick_arm(self, state: ArmsState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Pick any threshold, or the best known."""
-        arms = len(memory.grid)
-        explore = memory.rng.random(memory.replicates) < np.asarray(self.exploration) * arms / (memory.dwells + 1.0)
-        anywhere = memory.rng.integers(arms, size=memory.replicates)
-        return np.where(explore | (memory.dwells == 0), anywhere, best_arm(memory.means, memory.plays > 0))
+        arms = len(state.grid)
+        explore = state.rng.random(state.replicates) < np.asarray(self.exploration) * arms / (state.epochs + 1.0)
+        anywhere = state.rng.integers(arms, size=state.replicates)
+        return np.where(explore | (state.epochs == 0), anywhere, best_arm(state.means, state.plays > 0))
 
-    def recommend(self, memory: ArmsMemory) -> Array:
+    def recommend(self, state: ArmsState) -> Array:
         """Keep the best threshold so far."""
-        best = memory.grid[best_arm(memory.means, memory.plays > 0)]
-        return np.repeat(best[:, None], memory.groups, axis=1)
+        best = state.grid[best_arm(state.means, state.plays > 0)]
+        return np.repeat(best[:, None], state.groups, axis=1)

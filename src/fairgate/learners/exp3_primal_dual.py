@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.dwelling import Arms, ArmsMemory, Rounds
-from fairgate.learners.memory import Memory
+from fairgate.learners.epochs import Arms, ArmsState, Rounds
+from fairgate.learners.state import State
 from fairgate.settings import Array, Positive
 from fairgate.tasks import Task
 
 
 @dataclass
-class Exp3Memory(ArmsMemory):
+class Exp3State(ArmsState):
     """Estimated losses (R, K), the probability (R,) with which the arm played was drawn, and multipliers (J, R)."""
 
     losses: Array
@@ -25,11 +25,11 @@ class Exp3Memory(ArmsMemory):
 
 
 @dataclass(frozen=True)
-class Exp3PrimalDual(Arms[Exp3Memory]):
+class Exp3PrimalDual(Arms[Exp3State]):
     r"""Draw thresholds by exponential weights of their estimated Lagrangian, and price violated constraints.
 
     Nothing is assumed about where signals come from, not even that they are random; the price is slow learning. With
-    :math:`\eta_m = \eta \sqrt{\log K / (K m)}`, dwell m is on a threshold drawn from
+    :math:`\eta_m = \eta \sqrt{\log K / (K m)}`, epoch m is on a threshold drawn from
     :math:`p_i \propto \exp(-\eta_m \hat L_i)`. The Lagrangian it shows, :math:`L = r - \sum_j \lambda_j g_j`, becomes
     the loss :math:`\ell = (1 + \Lambda - L) / (2 (1 + \Lambda))`, cut to [0, 1], and (EXP3-IX)
 
@@ -45,7 +45,7 @@ class Exp3PrimalDual(Arms[Exp3Memory]):
         First step size :math:`\mu` of the multipliers.
     largest
         Largest multiplier :math:`\Lambda`.
-    dwell, burn_in
+    epoch_length, burn_in
         Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
@@ -62,45 +62,45 @@ class Exp3PrimalDual(Arms[Exp3Memory]):
     .. [2] Neu, "Explore no more: improved high-probability regret bounds for non-stochastic bandits", NeurIPS 2015.
     """
 
-    dwell: Rounds = 1  # tuned: scripts/tune.py
+    epoch_length: Rounds = 1  # tuned: scripts/tune.py
     burn_in: Rounds = 0  # tuned: scripts/tune.py
     rate: Positive = 2.0  # tuned: scripts/tune.py
     dual_step: Positive = 1.0
     largest: Positive = 0.3  # tuned: scripts/tune.py
 
-    memory_type: ClassVar[type[Memory]] = Exp3Memory
+    state_type: ClassVar[type[State]] = Exp3State
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> Exp3Memory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> Exp3State:
         """Start with equal weights and multipliers 0."""
         fields = self.arms(task, common)
-        return Exp3Memory(
+        return Exp3State(
             **fields,
             losses=np.zeros_like(fields["plays"]),
             chance=np.ones(common["replicates"]),
             multipliers=np.zeros((len(fields["sums"]) - 1, common["replicates"])),
         )
 
-    def step(self, memory: Exp3Memory) -> Array:
-        """Learning rate η_m of this dwell, (R,)."""
-        arms = len(memory.grid)
-        return np.asarray(np.asarray(self.rate) * np.sqrt(np.log(arms) / (arms * (memory.dwells + 1.0))))
+    def step(self, state: Exp3State) -> Array:
+        """Learning rate η_m of this epoch, (R,)."""
+        arms = len(state.grid)
+        return np.asarray(np.asarray(self.rate) * np.sqrt(np.log(arms) / (arms * (state.epochs + 1.0))))
 
-    def pick_arm(self, memory: Exp3Memory, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick_arm(self, state: Exp3State, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Draw a threshold by its weight."""
-        better = -self.step(memory)[:, None] * (memory.losses - memory.losses.min(axis=1, keepdims=True))
+        better = -self.step(state)[:, None] * (state.losses - state.losses.min(axis=1, keepdims=True))
         ladder = np.exp(better).cumsum(axis=1)
-        rung = memory.rng.random(memory.replicates) * ladder[:, -1]
+        rung = state.rng.random(state.replicates) * ladder[:, -1]
         arm = (ladder[:, :-1] <= rung[:, None]).sum(axis=1)
-        everyone = np.arange(memory.replicates)
-        memory.chance = np.where(fresh, np.exp(better[everyone, arm]) / ladder[:, -1], memory.chance)
+        everyone = np.arange(state.replicates)
+        state.chance = np.where(fresh, np.exp(better[everyone, arm]) / ladder[:, -1], state.chance)
         return np.asarray(arm)
 
-    def digest(self, memory: Exp3Memory, over: NDArray[np.bool_], table: Array) -> None:
+    def digest(self, state: Exp3State, over: NDArray[np.bool_], table: Array) -> None:
         """Add the loss to the threshold drawn, then move the multipliers; means of thresholds are not kept."""
         span = 1.0 + np.asarray(self.largest)
-        lagrangian = table[0] - (memory.multipliers * table[1:]).sum(axis=0)
+        lagrangian = table[0] - (state.multipliers * table[1:]).sum(axis=0)
         loss = np.clip((span - lagrangian) / (2.0 * span), 0.0, 1.0)
         rows = np.flatnonzero(over)
-        memory.losses[rows, memory.arm[rows]] += (loss / (memory.chance + self.step(memory) / 2.0))[rows]
-        moved = memory.multipliers + np.asarray(self.dual_step) * table[1:] / np.sqrt(memory.dwells + 1.0)
-        memory.multipliers = np.where(over, np.clip(moved, 0.0, self.largest), memory.multipliers)
+        state.losses[rows, state.arm[rows]] += (loss / (state.chance + self.step(state) / 2.0))[rows]
+        moved = state.multipliers + np.asarray(self.dual_step) * table[1:] / np.sqrt(state.epochs + 1.0)
+        state.multipliers = np.where(over, np.clip(moved, 0.0, self.largest), state.multipliers)

@@ -9,26 +9,26 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.dwelling import Arms, ArmsMemory, Rounds, best_arm
-from fairgate.learners.memory import Memory
+from fairgate.learners.epochs import Arms, ArmsState, Rounds, best_arm
+from fairgate.learners.state import State
 from fairgate.settings import Array
 from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class ExploreThenCommit(Arms[ArmsMemory]):
-    r"""Dwell once on every threshold, from the lowest to the highest; then play the best of them for ever.
+class ExploreThenCommit(Arms[ArmsState]):
+    r"""Epoch once on every threshold, from the lowest to the highest; then play the best of them for ever.
 
     The best is the one of highest mean reward :math:`\hat r_i` among those with every :math:`\hat g_{ij} \le 0`, or,
     if there is none, the one of least :math:`\sum_j \max(\hat g_{ij}, 0)`. Residuals on
-    decisions are read off the dwell's summed counts, since a mean of batch gaps is biased upwards. Nothing is learnt
+    decisions are read off the epoch's summed counts, since a mean of batch gaps is biased upwards. Nothing is learnt
     after the commitment.
 
     Parameters
     ----------
-    dwell, burn_in
-        Rounds for which a threshold is kept, and how many of them are not learnt from. Exploring takes `dwell` rounds
-        for each threshold.
+    epoch_length, burn_in
+        Rounds for which a threshold is kept, and how many of them are not learnt from. Exploring takes
+        `epoch_length` rounds for each threshold.
 
     Examples
     --------
@@ -43,26 +43,26 @@ class ExploreThenCommit(Arms[ArmsMemory]):
     .. [2] Lattimore, Szepesvári, "Bandit algorithms", chapter 6, Cambridge University Press 2020.
     """
 
-    dwell: Rounds = 3  # tuned: scripts/tune.py
+    epoch_length: Rounds = 3  # tuned: scripts/tune.py
     burn_in: Rounds = 1  # tuned: scripts/tune.py
 
-    memory_type: ClassVar[type[Memory]] = ArmsMemory
+    state_type: ClassVar[type[State]] = ArmsState
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsState:
         """Start with the lowest threshold."""
-        return ArmsMemory(**self.arms(task, common))
+        return ArmsState(**self.arms(task, common))
 
-    def pick_arm(self, memory: ArmsMemory, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick_arm(self, state: ArmsState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Pick the next threshold, or, after the last, the best."""
-        last = len(memory.grid) - 1
-        best = best_arm(memory.means, memory.plays > 0)
-        return np.where(memory.dwells <= last, np.minimum(memory.dwells, last), best)
+        last = len(state.grid) - 1
+        best = best_arm(state.means, state.plays > 0)
+        return np.where(state.epochs <= last, np.minimum(state.epochs, last), best)
 
-    def digest(self, memory: ArmsMemory, over: NDArray[np.bool_], table: Array) -> None:
-        """Learn from the first dwell on each threshold only."""
-        super().digest(memory, over & (memory.dwells < len(memory.grid)), table)
+    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array) -> None:
+        """Learn from the first epoch on each threshold only."""
+        super().digest(state, over & (state.epochs < len(state.grid)), table)
 
-    def recommend(self, memory: ArmsMemory) -> Array:
+    def recommend(self, state: ArmsState) -> Array:
         """Keep the best threshold so far."""
-        best = memory.grid[best_arm(memory.means, memory.plays > 0)]
-        return np.repeat(best[:, None], memory.groups, axis=1)
+        best = state.grid[best_arm(state.means, state.plays > 0)]
+        return np.repeat(best[:, None], state.groups, axis=1)

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
-from fairgate.problem import Signals
+from fairgate.learners.state import State
+from fairgate.problem import Feedback
 from fairgate.settings import Array, Real
 from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class Fixed(Learner[Memory]):
+class Fixed(Learner[State]):
     """Play one threshold for ever.
 
     Parameters
@@ -37,13 +37,13 @@ class Fixed(Learner[Memory]):
 
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> State:
         """Remember nothing of its own."""
-        return Memory(**common)
+        return State(**common)
 
-    def choose(self, memory: Memory) -> Array:
+    def choose(self, state: State) -> Array:
         """Play `threshold`."""
-        return np.broadcast_to(np.asarray(self.threshold, dtype=np.float64), (memory.replicates,))
+        return np.broadcast_to(np.asarray(self.threshold, dtype=np.float64), (state.replicates,))
 
-    def learn(self, memory: Memory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
         """Learn nothing."""

@@ -1,4 +1,4 @@
-"""Forecaster: what SafeForecast, PerGroup and Mixture share: a fair coin first, dwells, doubt, and beginning anew."""
+"""Forecaster: what SafeForecast, PerGroup and Mixture share: a fair coin first, epochs, doubt, and beginning anew."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
 from fairgate.learners.coin import allowed, toss
-from fairgate.learners.memory import Memory
-from fairgate.learners.response import RATES, TERMS, ResponseMemory, absorb, blank, forget, terms
+from fairgate.learners.response import RATES, TERMS, ResponseState, absorb, blank, forget, terms
+from fairgate.learners.state import State
 from fairgate.policy import Lottery
-from fairgate.problem import Problem, Signals
+from fairgate.problem import Feedback, Problem
 from fairgate.settings import Array, NonNegative, Number, whole_number
 
 SWINGS = 3
 """Stretches of high, low and high chance that the coin begins with, before it settles where the policy will be."""
 
 EARLY = (6, 10)
-"""The first so many dwells have so few rounds: forecasts improve quickly then."""
+"""The first so many epochs have so few rounds: forecasts improve quickly then."""
 
 
 @dataclass
-class ForecasterMemory(ResponseMemory):
+class ForecasterState(ResponseState):
     """The regression, what is in play, and how forecasts fared.
 
     Attributes
     ----------
     due, waited
-        Age at which this dwell ends, and its rounds so far, (R,).
+        Age at which this epoch ends, and its rounds so far, (R,).
     coin, chance
         Whether everybody has the same chance of acceptance, and which, (R,).
     thresholds, weights
@@ -41,7 +41,7 @@ class ForecasterMemory(ResponseMemory):
         Forecast of what is in play: terms of acceptance, and of more kinds of count if there are, (N, R, G, 4); index
         of the rate ρ (R,); and squared error of acceptance (R, G).
     spell
-        People, accepted and positives of this dwell, and N forecasts of counts, (3 + N, R, G).
+        People, accepted and positives of this epoch, and N forecasts of counts, (3 + N, R, G).
     surprise, trials
         Sum of squared errors of forecast in units of their variance, and how many, (R,).
     doubtful
@@ -66,107 +66,107 @@ class ForecasterMemory(ResponseMemory):
     infeasible: NDArray[np.bool_]
 
 
-F = TypeVar("F", bound=ForecasterMemory)
+F = TypeVar("F", bound=ForecasterState)
 
 
 class Forecaster(Learner[F]):
     """Base of learners that begin with a fair coin and then play what, by forecast, surely holds.
 
-    They differ in what they look at and settle on, :meth:`settle`, and in how they judge a dwell, :meth:`review`.
+    They differ in what they look at and settle on, :meth:`settle`, and in how they judge an epoch, :meth:`review`.
     """
 
     caution: NonNegative
     swing: int
-    dwell: int
+    epoch_length: int
     doubt: NonNegative
     change: NonNegative
 
-    tier: ClassVar[str] = "C"
+    level: ClassVar[str] = "selective-labels"
     lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "coin", "doubtful")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("swing", "dwell"):
+        for name in ("swing", "epoch_length"):
             checked = whole_number(f"{type(self).__name__}: {name}", int(getattr(self, name)), 2)
             object.__setattr__(self, name, checked)
 
     @abstractmethod
-    def settle(self, memory: F, rows: NDArray[np.int64], window: Array) -> None:
-        """Choose what replicates `rows` play in a new dwell; the coin's chance must lie in the `window` (2, rows)."""
+    def settle(self, state: F, rows: NDArray[np.int64], window: Array) -> None:
+        """Choose what replicates `rows` play in a new epoch; the coin's chance must lie in the `window` (2, rows)."""
 
     @abstractmethod
-    def counted(self, memory: F) -> NDArray[np.bool_]:
+    def counted(self, state: F) -> NDArray[np.bool_]:
         """Return where this round is to be compared with its forecast, (R,)."""
 
     @abstractmethod
-    def review(self, memory: F, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Compare what a dwell showed with its forecast, and return where people have changed."""
+    def review(self, state: F, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Compare what an epoch showed with its forecast, and return where people have changed."""
 
-    def steer(self, memory: F) -> None:
+    def steer(self, state: F) -> None:
         """Adapt what is in play to the present round; by default it is kept."""
 
-    def propose(self, memory: F) -> Lottery:  # type: ignore[override]
+    def propose(self, state: F) -> Lottery:  # type: ignore[override]
         """Return the coin or what is in play."""
-        rows = np.flatnonzero(memory.age == memory.due)
+        rows = np.flatnonzero(state.age == state.due)
         if rows.size:
-            self.decide(memory, rows)
-        self.steer(memory)
-        return toss(Lottery(memory.thresholds, memory.weights), memory.coin, memory.chance)
+            self.decide(state, rows)
+        self.steer(state)
+        return toss(Lottery(state.thresholds, state.weights), state.coin, state.chance)
 
-    def choose(self, memory: F) -> Array:
+    def choose(self, state: F) -> Array:
         """Return the first group's first threshold in play."""
-        return np.where(memory.coin, -np.inf, memory.thresholds[0, :, 0])
+        return np.where(state.coin, -np.inf, state.thresholds[0, :, 0])
 
-    def decide(self, memory: F, rows: NDArray[np.int64]) -> None:
-        """Begin a dwell in replicates `rows`: one of the coin's swings, or what they settle on."""
-        age = memory.age[rows]
-        window = np.broadcast_to(allowed(problem_of(memory, rows), memory.groups), (2, len(rows)))
-        memory.waited[rows] = 0
-        memory.due[rows] += self.stay(age)
+    def decide(self, state: F, rows: NDArray[np.int64]) -> None:
+        """Begin an epoch in replicates `rows`: one of the coin's swings, or what they settle on."""
+        age = state.age[rows]
+        window = np.broadcast_to(allowed(problem_of(state, rows), state.groups), (2, len(rows)))
+        state.waited[rows] = 0
+        state.due[rows] += self.stay(age)
         swinging = age < SWINGS * self.swing
         begin = rows[swinging]
-        memory.coin[begin] = True
+        state.coin[begin] = True
         low, high = window[:, swinging]
-        memory.chance[begin] = np.where(age[swinging] // self.swing % 2 == 0, high, low)
+        state.chance[begin] = np.where(age[swinging] // self.swing % 2 == 0, high, low)
         if not swinging.all():
-            self.settle(memory, rows[~swinging], window[:, ~swinging])
+            self.settle(state, rows[~swinging], window[:, ~swinging])
 
     def opening(self, age: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether nothing but the coin is played yet."""
         return age < (SWINGS + 1) * self.swing
 
     def early(self, age: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether dwells are still short."""
+        """Whether epochs are still short."""
         return age < (SWINGS + 1) * self.swing + EARLY[0] * EARLY[1]
 
     def stay(self, age: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rounds of a dwell that begins at `age`."""
-        later = np.where(self.early(age), min(EARLY[1], self.dwell), self.dwell)
+        """Return the rounds of an epoch that begins at `age`."""
+        later = np.where(self.early(age), min(EARLY[1], self.epoch_length), self.epoch_length)
         return np.where(self.opening(age), self.swing, later)
 
-    def learn(self, memory: F, thresholds: Array, signals: Signals) -> None:
-        """Take in the batch; at the end of a dwell see how the forecast fared."""
-        seen = signals.seen
+    def learn(self, state: F, thresholds: Array, feedback: Feedback) -> None:
+        """Take in the batch; at the end of an epoch see how the forecast fared."""
+        seen = feedback.observation
         assert seen is not None
-        foretold = (present(memory) * memory.terms).sum(axis=-1) * seen.people
-        counted = ~memory.coin & self.counted(memory)
-        memory.spell += counted[:, None] * np.stack((seen.people, seen.accepted, seen.positives, *foretold))
-        absorb(memory, seen)
-        memory.waited += 1
-        ended = np.flatnonzero((memory.age == memory.due) & ~memory.coin)
+        foretold = (present(state) * state.terms).sum(axis=-1) * seen.people
+        counted = ~state.coin & self.counted(state)
+        state.spell += counted[:, None] * np.stack((seen.people, seen.accepted, seen.positives, *foretold))
+        absorb(state, seen)
+        state.waited += 1
+        ended = np.flatnonzero((state.age == state.due) & ~state.coin)
         if ended.size:
-            changed = self.review(memory, ended)
-            memory.spell[:, ended] = 0.0
+            changed = self.review(state, ended)
+            state.spell[:, ended] = 0.0
             if changed.any():
-                self.begin_anew(memory, ended[changed])
+                self.begin_anew(state, ended[changed])
 
-    def begin_anew(self, memory: F, rows: NDArray[np.int64]) -> None:
+    def begin_anew(self, state: F, rows: NDArray[np.int64]) -> None:
         """Forget everything in replicates where people have changed."""
-        forget(memory, rows)
-        memory.due[rows] = memory.doubtful[rows] = 0
-        memory.surprise[rows] = memory.trials[rows] = 0.0
-        memory.infeasible[rows] = False
+        forget(state, rows)
+        state.due[rows] = state.doubtful[rows] = 0
+        state.surprise[rows] = state.trials[rows] = 0.0
+        state.infeasible[rows] = False
 
 
 def unplayed(common: Mapping[str, Any], arms: int, parts: int, kinds: int) -> dict[str, Any]:
@@ -210,18 +210,18 @@ def failed(surprise: Array, trials: Array, doubt: Array) -> NDArray[np.bool_]:
     return np.asarray(surprise > doubt * (trials + 3.0 / trials))
 
 
-def present(memory: ForecasterMemory) -> Array:
+def present(state: ForecasterState) -> Array:
     """Return the regressors of the present round at the rate ρ of the forecast in play, (R, G, 4)."""
-    heard = memory.heard[memory.rate, np.arange(memory.replicates)]
-    return terms(heard, ((1.0 - RATES)[memory.rate] ** memory.age)[:, None])
+    heard = state.heard[state.rate, np.arange(state.replicates)]
+    return terms(heard, ((1.0 - RATES)[state.rate] ** state.age)[:, None])
 
 
-def each(value: Number, memory: Memory, rows: NDArray[np.int64]) -> Array:
+def each(value: Number, state: State, rows: NDArray[np.int64]) -> Array:
     """Return a setting for replicates `rows`, one number each."""
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), memory.replicates)[rows]
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), state.replicates)[rows]
 
 
-def problem_of(memory: Memory, rows: NDArray[np.int64]) -> Problem:
+def problem_of(state: State, rows: NDArray[np.int64]) -> Problem:
     """Return the problem that replicates `rows` are set."""
-    problem = memory.problem
+    problem = state.problem
     return problem if problem.replicates is None else problem.rows(rows)

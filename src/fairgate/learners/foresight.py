@@ -10,26 +10,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecaster import Forecaster, ForecasterMemory, each, failed, jumped, problem_of, unplayed
+from fairgate.learners.forecaster import Forecaster, ForecasterState, each, failed, jumped, problem_of, unplayed
 from fairgate.learners.long_run import Response
-from fairgate.learners.memory import Memory
 from fairgate.learners.response import TERMS, fit, shares_of
+from fairgate.learners.state import State
 from fairgate.policy import Lottery
 from fairgate.problem import Problem
 from fairgate.settings import Array, NonNegative
 from fairgate.tasks import Task
 
 RARER = 6
-"""A trusted choice is kept for a sixth of its age, and not for less than a dwell: forecasts improve slowly later on."""
+"""A trusted choice is kept for a sixth of its age, and for an epoch at least: forecasts improve slowly later on."""
 
 FADE = 0.5
-"""What a dwell leaves of the weight of earlier ones, where only the latest is believed."""
+"""What an epoch leaves of the weight of earlier ones, where only the latest is believed."""
 
 UTTERLY = 4.0
 """How many times as large errors must be for corrected forecasts to count as failed: a slow drift is no failure."""
 
 SURPRISES = 0.8
-"""What a dwell leaves of the weight of earlier surprises."""
+"""What an epoch leaves of the weight of earlier surprises."""
 
 
 class Plan(NamedTuple):
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
 
 @dataclass
-class ForesightMemory(ForecasterMemory):
+class ForesightState(ForecasterState):
     """What a forecaster remembers, the response it believes in, and how that is to be corrected.
 
     Forecasts are of accepted and of positives; `doubtful` tells how often they have failed: 0, 1 (only differences are
@@ -69,7 +69,7 @@ class ForesightMemory(ForecasterMemory):
     near
         Forecast rates of what is in play, (R, G).
     before
-        People of the last dwell, and accepted beyond forecast, if nothing has changed since, (2, R, G).
+        People of the last epoch, and accepted beyond forecast, if nothing has changed since, (2, R, G).
     shift, weight
         Latest errors of forecast for rates and positives (2, R, G), and the people they are from (R, G).
     """
@@ -85,7 +85,7 @@ class ForesightMemory(ForecasterMemory):
 
 
 @dataclass(frozen=True)
-class Foresight(Forecaster[ForesightMemory]):
+class Foresight(Forecaster[ForesightState]):
     """Base of learners that foretell what a policy leads to: they differ in :meth:`plan`, the policies looked at.
 
     Parameters
@@ -94,21 +94,21 @@ class Foresight(Forecaster[ForesightMemory]):
         Standard errors by which a policy must be feasible.
     swing
         Rounds of each of the coin's first four stretches.
-    dwell
+    epoch_length
         Rounds after which forecasts are compared with what happened.
     doubt
         Mean squared error of forecasts, in units of their variance, beyond which only differences are believed.
     change
-        Squared standard errors between two dwells on the same policy beyond which everything begins anew.
+        Squared standard errors between two epochs on the same policy beyond which everything begins anew.
     """
 
     caution: NonNegative = 2.0
     swing: int = 15
-    dwell: int = 25
+    epoch_length: int = 25
     doubt: NonNegative = 3.5
     change: NonNegative = 36.0
 
-    memory_type: ClassVar[type[Memory]] = ForesightMemory
+    state_type: ClassVar[type[State]] = ForesightState
 
     @abstractmethod
     def plan(self, problem: Problem, grid: Array, response: Response, caution: Array) -> Plan:
@@ -118,10 +118,10 @@ class Foresight(Forecaster[ForesightMemory]):
     def components(self, groups: int) -> int:
         """Return how many thresholds a lottery has."""
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ForesightMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ForesightState:
         """Start with nothing known and the first choice due at once."""
         shape, arms = (common["replicates"], common["groups"]), len(task.thresholds)
-        return ForesightMemory(
+        return ForesightState(
             **unplayed(common, arms, parts=self.components(shape[1]), kinds=2),
             fresh=np.zeros(shape[0], dtype=np.int64),
             rates=np.zeros((*shape, TERMS, arms + 2)),
@@ -133,81 +133,81 @@ class Foresight(Forecaster[ForesightMemory]):
             weight=np.zeros(shape),
         )
 
-    def settle(self, memory: ForesightMemory, rows: NDArray[np.int64], window: Array) -> None:
+    def settle(self, state: ForesightState, rows: NDArray[np.int64], window: Array) -> None:
         """Plan anew where that is worth its while."""
-        due = (memory.doubtful[rows] > 0) | (memory.age[rows] >= memory.fresh[rows])
+        due = (state.doubtful[rows] > 0) | (state.age[rows] >= state.fresh[rows])
         rows, window = rows[due], window[:, due]
         if not rows.size:
             return
-        self.believe(memory, rows)
-        caution = each(self.caution, memory, rows)
-        plan = self.plan(problem_of(memory, rows), memory.grid, self.response(memory, rows), caution)
-        coin = self.opening(memory.age[rows]) | ((plan.upper > 0.0) & (memory.doubtful[rows] == 0))
-        wanted = (memory.arrivals[rows] * plan.rates).sum(axis=1) / memory.arrivals[rows].sum(axis=1)
-        memory.chance[rows] = np.clip(wanted, *window)
-        memory.before[:, rows] = 0.0
-        memory.thresholds[:, rows], memory.weights[:, rows] = plan.policy
-        memory.coin[rows], memory.infeasible[rows] = coin, plan.lower > 0.0
-        memory.near[rows], memory.variance[rows], memory.terms[:, rows] = plan.rates, plan.error**2, plan.terms
-        memory.fresh[rows] = memory.age[rows] + np.where(coin, 0, memory.age[rows] // RARER)
+        self.believe(state, rows)
+        caution = each(self.caution, state, rows)
+        plan = self.plan(problem_of(state, rows), state.grid, self.response(state, rows), caution)
+        coin = self.opening(state.age[rows]) | ((plan.upper > 0.0) & (state.doubtful[rows] == 0))
+        wanted = (state.arrivals[rows] * plan.rates).sum(axis=1) / state.arrivals[rows].sum(axis=1)
+        state.chance[rows] = np.clip(wanted, *window)
+        state.before[:, rows] = 0.0
+        state.thresholds[:, rows], state.weights[:, rows] = plan.policy
+        state.coin[rows], state.infeasible[rows] = coin, plan.lower > 0.0
+        state.near[rows], state.variance[rows], state.terms[:, rows] = plan.rates, plan.error**2, plan.terms
+        state.fresh[rows] = state.age[rows] + np.where(coin, 0, state.age[rows] // RARER)
 
-    def believe(self, memory: ForesightMemory, rows: NDArray[np.int64]) -> None:
+    def believe(self, state: ForesightState, rows: NDArray[np.int64]) -> None:
         """Fit the regression anew where its forecasts have not failed."""
-        rows = rows[memory.doubtful[rows] == 0]
+        rows = rows[state.doubtful[rows] == 0]
         if rows.size:
-            found = fit(memory, rows, benefit=1.0)
-            memory.rates[rows], memory.positives[rows] = found.rates, found.positives
-            memory.inverse[rows], memory.rate[rows] = found.inverse, found.chosen
+            found = fit(state, rows, benefit=1.0)
+            state.rates[rows], state.positives[rows] = found.rates, found.positives
+            state.inverse[rows], state.rate[rows] = found.inverse, found.chosen
 
-    def response(self, memory: ForesightMemory, rows: NDArray[np.int64]) -> Response:
+    def response(self, state: ForesightState, rows: NDArray[np.int64]) -> Response:
         """Return what is known of the answer to acceptance, with what is to be added where forecasts have failed."""
-        people, doubtful = memory.arrivals[rows], memory.doubtful[rows]
+        people, doubtful = state.arrivals[rows], state.doubtful[rows]
         return Response(
-            memory.rates[rows],
-            memory.positives[rows],
-            memory.inverse[rows],
-            memory.rate[rows],
-            shares_of(memory, rows),
-            np.stack((people, people / np.maximum(memory.age[rows], 1)[:, None])),
+            state.rates[rows],
+            state.positives[rows],
+            state.inverse[rows],
+            state.rate[rows],
+            shares_of(state, rows),
+            np.stack((people, people / np.maximum(state.age[rows], 1)[:, None])),
             doubtful,
-            np.where(doubtful[:, None] > 0, memory.shift[:, rows], 0.0),
-            memory.weight[rows],
-            memory.near[rows],
+            np.where(doubtful[:, None] > 0, state.shift[:, rows], 0.0),
+            state.weight[rows],
+            state.near[rows],
         )
 
-    def counted(self, memory: ForesightMemory) -> NDArray[np.bool_]:
+    def counted(self, state: ForesightState) -> NDArray[np.bool_]:
         """Return where this round is compared with its forecast: a trusted one is for every round."""
-        return np.asarray((memory.doubtful == 0) | (memory.waited >= self.stay(memory.age) * 2 // 5))
+        return np.asarray((state.doubtful == 0) | (state.waited >= self.stay(state.age) * 2 // 5))
 
-    def review(self, memory: ForesightMemory, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Compare what a dwell showed with its forecast, and with the dwell before if nothing else was played."""
-        people, accepted, positives, foretold, foretold_positives = memory.spell[:, rows]
+    def review(self, state: ForesightState, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Compare what an epoch showed with its forecast, and with the epoch before if nothing else was played."""
+        people, accepted, positives, foretold, foretold_positives = state.spell[:, rows]
         people = np.maximum(people, 1.0)
         error = (accepted - foretold) / people
         chance = (accepted + 1.0) / (people + 2.0)
         noise = np.maximum(chance * (1.0 - chance), 0.01)
-        before, extra = memory.before[:, rows]
+        before, extra = state.before[:, rows]
         then = extra / np.maximum(before, 1.0)
-        changed = jumped(error, people, then, before, noise, each(self.change, memory, rows))
+        changed = jumped(error, people, then, before, noise, each(self.change, state, rows))
 
-        corrected = error - np.where(memory.doubtful[rows][:, None] > 0, memory.shift[0, rows], 0.0)
-        surprise = corrected**2 / (noise / people + memory.variance[rows])
-        fading = FADE * memory.weight[rows]
+        corrected = error - np.where(state.doubtful[rows][:, None] > 0, state.shift[0, rows], 0.0)
+        surprise = corrected**2 / (noise / people + state.variance[rows])
+        fading = FADE * state.weight[rows]
         fresh = np.stack((error, (positives - foretold_positives) / people))
-        memory.shift[:, rows] = (fading * memory.shift[:, rows] + people * fresh) / (fading + people)
-        memory.weight[rows] = fading + people
-        memory.surprise[rows] = SURPRISES * memory.surprise[rows] + surprise.mean(axis=1)
-        memory.trials[rows] = SURPRISES * memory.trials[rows] + 1.0
-        limit = each(self.doubt, memory, rows) * np.where(memory.doubtful[rows] > 0, UTTERLY, 1.0)
-        fails = failed(memory.surprise[rows], memory.trials[rows], limit)
-        memory.doubtful[rows] = np.minimum(memory.doubtful[rows] + fails, 2)
-        memory.surprise[rows[fails]] = memory.trials[rows[fails]] = 0.0
-        memory.before[:, rows] = np.stack((people, accepted - foretold))
+        state.shift[:, rows] = (fading * state.shift[:, rows] + people * fresh) / (fading + people)
+        state.weight[rows] = fading + people
+        state.surprise[rows] = SURPRISES * state.surprise[rows] + surprise.mean(axis=1)
+        state.trials[rows] = SURPRISES * state.trials[rows] + 1.0
+        limit = each(self.doubt, state, rows) * np.where(state.doubtful[rows] > 0, UTTERLY, 1.0)
+        fails = failed(state.surprise[rows], state.trials[rows], limit)
+        state.doubtful[rows] = np.minimum(state.doubtful[rows] + fails, 2)
+        state.surprise[rows[fails]] = state.trials[rows[fails]] = 0.0
+        state.before[:, rows] = np.stack((people, accepted - foretold))
         return changed
 
-    def begin_anew(self, memory: ForesightMemory, rows: NDArray[np.int64]) -> None:
+    def begin_anew(self, state: ForesightState, rows: NDArray[np.int64]) -> None:
         """Forget everything in replicates where people have changed."""
-        super().begin_anew(memory, rows)
-        memory.fresh[rows] = 0
-        memory.weight[rows] = 0.0
-        memory.before[:, rows] = memory.shift[:, rows] = 0.0
+        super().begin_anew(state, rows)
+        state.fresh[rows] = 0
+        state.weight[rows] = 0.0
+        state.before[:, rows] = state.shift[:, rows] = 0.0

@@ -58,7 +58,7 @@ class Mixture(Foresight):
     neighbours, pairs of a coarse grid, and pairs with -inf or inf, and goes on around the best of each. While none is
     sure, only the coin is played.
 
-    **Doubt.** If forecasts fail by more than `doubt` times their variance on average, what a dwell showed beyond its
+    **Doubt.** If forecasts fail by more than `doubt` times their variance on average, what an epoch showed beyond its
     forecast is added to all forecasts, which are believed the less the further they lead away. **Change.** If the
     same lottery suddenly does otherwise, by `change` squared standard errors, all begins anew.
 
@@ -70,7 +70,7 @@ class Mixture(Foresight):
         Standard errors z by which a lottery must be feasible.
     swing
         Rounds of each of the coin's first four stretches.
-    dwell
+    epoch_length
         Rounds after which forecasts are compared with what happened.
     doubt, change
         When forecasts are no longer trusted, and when all is begun anew; see above.

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
-from fairgate.problem import Signals
+from fairgate.learners.state import State
+from fairgate.problem import Feedback
 from fairgate.settings import Array, Between, Positive, Share
 from fairgate.tasks import Task
 
 
 @dataclass
-class OFSMemory(Memory):
+class OFSState(State):
     """Plays (R, K), mean rewards (R, K), mean residuals (J, R, K), and how many thresholds seem feasible (R,)."""
 
     plays: Array
@@ -27,7 +27,7 @@ class OFSMemory(Memory):
 
 
 @dataclass(frozen=True)
-class OFS(Learner[OFSMemory]):
+class OFS(Learner[OFSState]):
     r"""Search a grid for the best threshold that seems feasible; if none does, play the least violating.
 
     With :math:`n_i` plays of threshold i so far and the radius
@@ -67,42 +67,42 @@ class OFS(Learner[OFSMemory]):
     delta: Annotated[float, Between(0.0, 1.0, open_low=True, open_high=True)] = 0.05
     exploration: Share = 0.03
 
-    memory_type: ClassVar[type[Memory]] = OFSMemory
+    state_type: ClassVar[type[State]] = OFSState
     traces: ClassVar[tuple[str, ...]] = ("feasible",)
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> OFSMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> OFSState:
         """Start with no plays and all estimates 0."""
         shape = (common["replicates"], len(task.thresholds))
         residuals = np.zeros((len(task.problem.names), *shape))
         feasible = np.zeros(shape[0], dtype=np.int64)
-        return OFSMemory(
+        return OFSState(
             **common, plays=np.zeros(shape), rewards=np.zeros(shape), residuals=residuals, feasible=feasible
         )
 
-    def choose(self, memory: OFSMemory) -> Array:
+    def choose(self, state: OFSState) -> Array:
         """Pick a threshold for each replicate (lines 4 to 8 of Algorithm 1)."""
-        t, arms = memory.rounds + 1, len(memory.grid)
+        t, arms = state.rounds + 1, len(state.grid)
         width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
-        radius = np.sqrt(width[..., None] / np.maximum(1.0, memory.plays))
-        upper = memory.residuals + radius
+        radius = np.sqrt(width[..., None] / np.maximum(1.0, state.plays))
+        upper = state.residuals + radius
         excess = np.maximum(upper, np.zeros_like(upper), out=upper).sum(axis=0)  # twice as fast as against a plain 0
         chosen = excess.argmin(axis=1)
-        memory.feasible = np.zeros(memory.replicates, dtype=np.int64)
+        state.feasible = np.zeros(state.replicates, dtype=np.int64)
         if excess.min() <= 0.0:  # somewhere F_t is not empty
             feasible = excess <= 0.0  # exactly where ĝ + b ≤ 0 for all j
-            memory.feasible = np.count_nonzero(feasible, axis=1)
-            optimistic = np.where(feasible, memory.rewards + radius, -np.inf)
-            chosen = np.where(memory.feasible > 0, optimistic.argmax(axis=1), chosen)
-        explore = memory.rng.random(memory.replicates) < np.asarray(self.exploration)
-        anywhere = memory.rng.integers(arms, size=memory.replicates)
-        return memory.grid[np.where(explore, anywhere, chosen)]
+            state.feasible = np.count_nonzero(feasible, axis=1)
+            optimistic = np.where(feasible, state.rewards + radius, -np.inf)
+            chosen = np.where(state.feasible > 0, optimistic.argmax(axis=1), chosen)
+        explore = state.rng.random(state.replicates) < np.asarray(self.exploration)
+        anywhere = state.rng.integers(arms, size=state.replicates)
+        return state.grid[np.where(explore, anywhere, chosen)]
 
-    def learn(self, memory: OFSMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: OFSState, thresholds: Array, feedback: Feedback) -> None:
         """Update the played threshold's count and means (line 10)."""
-        arm = np.searchsorted(memory.grid, thresholds[:, 0])
-        played = np.arange(memory.replicates) * len(memory.grid) + arm  # places in a flattened (R, K)
-        memory.plays.ravel()[played] += 1.0
-        plays = memory.plays.ravel()[played]
-        for means, seen in zip((memory.rewards, *memory.residuals), (signals.reward, *signals.residuals), strict=True):
+        arm = np.searchsorted(state.grid, thresholds[:, 0])
+        played = np.arange(state.replicates) * len(state.grid) + arm  # places in a flattened (R, K)
+        state.plays.ravel()[played] += 1.0
+        plays = state.plays.ravel()[played]
+        for means, seen in zip((state.rewards, *state.residuals), (feedback.reward, *feedback.residuals), strict=True):
             flat = means.ravel()
             flat[played] += (seen - flat[played]) / plays

@@ -123,5 +123,5 @@ def _shown(cells: Array) -> Array:
 
 
 def _read(problem: Problem, cells: Array) -> tuple[Array, Array]:
-    signals = problem.assess(cells)
-    return signals.reward, signals.residuals.max(axis=0, initial=-1.0)
+    feedback = problem.assess(cells)
+    return feedback.reward, feedback.residuals.max(axis=0, initial=-1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.forecaster import each, present
-from fairgate.learners.foresight import Foresight, ForesightMemory, Plan
+from fairgate.learners.foresight import Foresight, ForesightState, Plan
 from fairgate.learners.long_run import Response
 from fairgate.learners.outlook import Outlook
 from fairgate.learners.response import at, fitted
@@ -52,7 +52,7 @@ class PerGroup(Foresight):
     one by a lottery, so chance decides on nobody outside one score bin a group.
 
     **Doubt.** If forecasts fail by more than `doubt` times their variance on average, something else than acceptance
-    moves the scores. From then on plain thresholds are kept for a dwell each, and what a dwell showed beyond its
+    moves the scores. From then on plain thresholds are kept for an epoch each, and what an epoch showed beyond its
     forecast is added to all forecasts, which are believed the less the further they lead away. **Change.** If the
     same levels suddenly do otherwise, by `change` squared standard errors, all begins anew.
 
@@ -65,7 +65,7 @@ class PerGroup(Foresight):
         Standard errors z by which the levels must be feasible.
     swing
         Rounds of each of the coin's first four stretches.
-    dwell
+    epoch_length
         Rounds after which forecasts are compared with what happened.
     doubt, change
         When forecasts are no longer trusted, and when all is begun anew; see above.
@@ -94,15 +94,15 @@ class PerGroup(Foresight):
         """Return how many thresholds a lottery of so many groups has."""
         return groups + 1
 
-    def steer(self, memory: ForesightMemory) -> None:
+    def steer(self, state: ForesightState) -> None:
         """Set thresholds that hold the planned acceptance rates in the present round, where forecasts are trusted."""
-        rows = np.flatnonzero((memory.doubtful < 2) & ~memory.coin)
+        rows = np.flatnonzero((state.doubtful < 2) & ~state.coin)
         if rows.size:
-            above = monotone((present(memory)[rows][..., None] * memory.rates[rows]).sum(axis=2))
-            option, weight = bracket(above, memory.near[rows])
-            memory.thresholds[:, rows], memory.weights[:, rows] = lottery(memory.grid, option, weight)
-            for kind, terms in enumerate((memory.rates, memory.positives)):
-                memory.terms[kind, rows] = between(terms[rows], option[..., None], weight[..., None])[..., 0]
+            above = monotone((present(state)[rows][..., None] * state.rates[rows]).sum(axis=2))
+            option, weight = bracket(above, state.near[rows])
+            state.thresholds[:, rows], state.weights[:, rows] = lottery(state.grid, option, weight)
+            for kind, terms in enumerate((state.rates, state.positives)):
+                state.terms[kind, rows] = between(terms[rows], option[..., None], weight[..., None])[..., 0]
 
     def plan(self, problem: Problem, grid: Array, response: Response, caution: Array) -> Plan:
         """Return the best levels that are surely feasible together."""
@@ -119,17 +119,17 @@ class PerGroup(Foresight):
         policy = lottery(grid, option[..., 0], weight[..., 0])
         return Plan(policy, rates[..., 0], error[..., 0], np.stack(terms), found.lower, found.upper)
 
-    def recommend(self, memory: ForesightMemory) -> Array:
+    def recommend(self, state: ForesightState) -> Array:
         """Return the best plain thresholds that seem feasible, with a third of the caution there is in play, (R, G)."""
-        rows = np.arange(memory.replicates)
-        response = self.response(memory, rows)
+        rows = np.arange(state.replicates)
+        response = self.response(state, rows)
         rates, steep = fitted(response.rates)
         positives = np.clip(at(response.positives, rates), 0.0, rates)
         outlook = response.outlook(rates, positives, steep, sway=False)
         start = np.abs(rates[..., None] - LEVELS[::COMMON]).argmin(axis=2)
-        caution = each(self.caution, memory, rows) / 3.0
-        found = climb(memory.problem, outlook, caution, np.clip(start, 1, len(memory.grid)), GRID_STEPS, 1)
-        return np.asarray(memory.grid[found.places - 1])
+        caution = each(self.caution, state, rows) / 3.0
+        found = climb(state.problem, outlook, caution, np.clip(start, 1, len(state.grid)), GRID_STEPS, 1)
+        return np.asarray(state.grid[found.places - 1])
 
 
 class Levels(NamedTuple):

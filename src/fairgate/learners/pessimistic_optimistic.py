@@ -9,28 +9,28 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.dwelling import Arms, ArmsMemory, Rounds
-from fairgate.learners.memory import Memory
+from fairgate.learners.epochs import Arms, ArmsState, Rounds
+from fairgate.learners.state import State
 from fairgate.settings import Array, NonNegative, Positive
 from fairgate.tasks import Task
 
 
 @dataclass
-class QueueMemory(ArmsMemory):
+class QueueState(ArmsState):
     """A queue of violations for each residual, (J, R)."""
 
     queues: Array
 
 
 @dataclass(frozen=True)
-class PessimisticOptimistic(Arms[QueueMemory]):
+class PessimisticOptimistic(Arms[QueueState]):
     r"""Play the best optimistic reward minus optimistic residuals, each priced by a queue of past violations.
 
-    With :math:`n_i` dwells on threshold i and :math:`b_i = w \sqrt{\log(1 + m) / n_i}` in dwell m, play
+    With :math:`n_i` epochs on threshold i and :math:`b_i = w \sqrt{\log(1 + m) / n_i}` in epoch m, play
 
     .. math:: \arg\max_i \; \hat r_i + b_i - \sum_j \frac{Q_j}{v \sqrt m} (\hat g_{ij} - b_i),
 
-    every threshold once first, and let the queues grow by what the dwell showed, tightened by a little that fades:
+    every threshold once first, and let the queues grow by what the epoch showed, tightened by a little that fades:
 
     .. math:: Q_j \leftarrow \max\big(0, Q_j + g_j + \epsilon / \sqrt m\big).
 
@@ -41,14 +41,14 @@ class PessimisticOptimistic(Arms[QueueMemory]):
     Parameters
     ----------
     width
-        Width :math:`w` of the confidence radius after one dwell.
+        Width :math:`w` of the confidence radius after one epoch.
     trade_off
         Weight :math:`v` of the reward against the queues.
     tightness
         First tightening :math:`\epsilon`.
     rectified
         Whether violations cannot be paid back.
-    dwell, burn_in
+    epoch_length, burn_in
         Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
@@ -66,34 +66,34 @@ class PessimisticOptimistic(Arms[QueueMemory]):
        constraints", arXiv 2211.14720, 2022.
     """
 
-    dwell: Rounds = 5  # tuned: scripts/tune.py
+    epoch_length: Rounds = 5  # tuned: scripts/tune.py
     burn_in: Rounds = 2  # tuned: scripts/tune.py
     width: Positive = 0.02
     trade_off: Positive = 0.03  # tuned: scripts/tune.py
     tightness: NonNegative = 0.0
     rectified: bool = True  # tuned: scripts/tune.py
 
-    memory_type: ClassVar[type[Memory]] = QueueMemory
+    state_type: ClassVar[type[State]] = QueueState
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> QueueMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> QueueState:
         """Start with empty queues."""
         fields = self.arms(task, common)
-        return QueueMemory(**fields, queues=np.zeros((len(fields["sums"]) - 1, common["replicates"])))
+        return QueueState(**fields, queues=np.zeros((len(fields["sums"]) - 1, common["replicates"])))
 
-    def pick_arm(self, memory: QueueMemory, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick_arm(self, state: QueueState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Pick the first threshold never played, or the best Lagrangian of optimistic estimates."""
-        m = memory.dwells + 1.0
-        radius = (np.asarray(self.width) * np.sqrt(np.log(1.0 + m)))[:, None] / np.sqrt(np.maximum(1.0, memory.plays))
-        lower = memory.means[1:] - radius
+        m = state.epochs + 1.0
+        radius = (np.asarray(self.width) * np.sqrt(np.log(1.0 + m)))[:, None] / np.sqrt(np.maximum(1.0, state.plays))
+        lower = state.means[1:] - radius
         if self.rectified:
             lower = np.maximum(lower, 0.0)
-        price = memory.queues / (np.asarray(self.trade_off) * np.sqrt(m))
-        score = memory.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
-        return np.asarray(np.where(memory.plays == 0, np.inf, score).argmax(axis=1))
+        price = state.queues / (np.asarray(self.trade_off) * np.sqrt(m))
+        score = state.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
+        return np.asarray(np.where(state.plays == 0, np.inf, score).argmax(axis=1))
 
-    def digest(self, memory: QueueMemory, over: NDArray[np.bool_], table: Array) -> None:
-        """Add finished dwells to the estimates and the queues."""
-        super().digest(memory, over, table)
+    def digest(self, state: QueueState, over: NDArray[np.bool_], table: Array) -> None:
+        """Add finished epochs to the estimates and the queues."""
+        super().digest(state, over, table)
         grown = np.maximum(table[1:], 0.0) if self.rectified else table[1:]
-        grown = grown + np.asarray(self.tightness) / np.sqrt(memory.dwells + 1.0)
-        memory.queues = np.where(over, np.maximum(0.0, memory.queues + grown), memory.queues)
+        grown = grown + np.asarray(self.tightness) / np.sqrt(state.epochs + 1.0)
+        state.queues = np.where(over, np.maximum(0.0, state.queues + grown), state.queues)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairgate.learners.bandit_gradient import BanditGradient, GradientMemory
-from fairgate.problem import Signals
+from fairgate.learners.bandit_gradient import BanditGradient, GradientState
+from fairgate.problem import Feedback
 from fairgate.settings import Array, Positive
 
 
@@ -40,11 +40,11 @@ class PrimalDual(BanditGradient):
 
     dual_step: Positive = 0.1
 
-    def loss(self, memory: GradientMemory, signals: Signals) -> Array:
+    def loss(self, state: GradientState, feedback: Feedback) -> Array:
         """Return the Lagrangian at the current multipliers."""
-        return np.asarray(-signals.reward + (memory.multipliers * signals.residuals).sum(axis=0))
+        return np.asarray(-feedback.reward + (state.multipliers * feedback.residuals).sum(axis=0))
 
-    def learn(self, memory: GradientMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: GradientState, thresholds: Array, feedback: Feedback) -> None:
         """Move the centre, then the multipliers."""
-        super().learn(memory, thresholds, signals)
-        memory.multipliers = np.maximum(0.0, memory.multipliers + np.asarray(self.dual_step) * signals.residuals)
+        super().learn(state, thresholds, feedback)
+        state.multipliers = np.maximum(0.0, state.multipliers + np.asarray(self.dual_step) * feedback.residuals)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
-from fairgate.problem import Signals
+from fairgate.learners.state import State
+from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class Random(Learner[Memory]):
+class Random(Learner[State]):
     """Play a threshold of the grid, each as likely as any other.
 
     Examples
@@ -27,13 +27,13 @@ class Random(Learner[Memory]):
 
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> Memory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> State:
         """Remember nothing of its own."""
-        return Memory(**common)
+        return State(**common)
 
-    def choose(self, memory: Memory) -> Array:
+    def choose(self, state: State) -> Array:
         """Play any threshold."""
-        return memory.grid[memory.rng.integers(len(memory.grid), size=memory.replicates)]
+        return state.grid[state.rng.integers(len(state.grid), size=state.replicates)]
 
-    def learn(self, memory: Memory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
         """Learn nothing."""

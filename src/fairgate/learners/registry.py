@@ -8,7 +8,7 @@ from typing import Any
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners.accept_all import AcceptAll
 from fairgate.learners.bandit_gradient import BanditGradient
-from fairgate.learners.base import TIERS, Learner, check_labels
+from fairgate.learners.base import LEVELS, Learner, check_labels
 from fairgate.learners.bayesian import Bayesian, SafeBayesian
 from fairgate.learners.best_lottery import BestLottery
 from fairgate.learners.doubly_optimistic import DoublyOptimistic
@@ -20,9 +20,9 @@ from fairgate.learners.mixture import Mixture
 from fairgate.learners.ofs import OFS
 from fairgate.learners.per_group import PerGroup
 from fairgate.learners.pessimistic_optimistic import PessimisticOptimistic
-from fairgate.learners.plug_in import PlugIn
 from fairgate.learners.primal_dual import PrimalDual
 from fairgate.learners.random import Random
+from fairgate.learners.repeated_retraining import RepeatedRetraining
 from fairgate.learners.safe_forecast import SafeForecast
 from fairgate.learners.smooth_optimist import SmoothOptimist
 from fairgate.learners.threshold_optimizer import ThresholdOptimizer
@@ -39,7 +39,7 @@ LEARNERS: dict[str, type[Learner[Any]]] = {
     "safe-forecast": SafeForecast,
     "per-group": PerGroup,
     "mixture": Mixture,
-    "plug-in": PlugIn,
+    "repeated-retraining": RepeatedRetraining,
     "two-point": TwoPoint,
     "pessimistic-optimistic": PessimisticOptimistic,
     "exp3-primal-dual": Exp3PrimalDual,
@@ -89,32 +89,32 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
         raise InputError(f"learner {name!r} takes the settings {known}") from None
 
 
-RECOMMENDED = {"A": "smooth-optimist", "C": "safe-forecast"}
+RECOMMENDED = {"bandit": "smooth-optimist", "selective-labels": "safe-forecast"}
 """The learner to use if nothing else is known, by what may be seen; docs/learners/index.md has the evidence."""
 
 
-def recommended(task: Task | None = None, tier: str = "C") -> Learner[Any]:
+def recommended(task: Task | None = None, level: str = "selective-labels") -> Learner[Any]:
     """Return the learner to begin with on `task`.
 
     Parameters
     ----------
     task
         What it is for. The same learner with the same settings is recommended for all tasks; given one, what it
-        requires is checked against what the tier may see.
-    tier
-        "A" if only the batch's counts under the played threshold are seen, "C" if also the scores of all and the
-        labels of the accepted. "B" gets what "A" does, and "D" what "C" does.
+        requires is checked against what the level may see.
+    level
+        "bandit" if only the batch's counts under the played threshold are seen, "selective-labels" if also the scores
+        of all and the labels of the accepted. "scores" gets what "bandit" does, and "full-labels" what "selective-labels" does.
 
     Examples
     --------
-    >>> recommended(tier="A")
-    SmoothOptimist(dwell=50, burn_in=20, optimism=2.0, caution=0.5, length=0.125, spread=0.3)
+    >>> recommended(level="bandit")
+    SmoothOptimist(epoch_length=50, burn_in=20, optimism=2.0, caution=0.5, length=0.125, spread=0.3)
     >>> type(recommended(load_task("compas"))).__name__
     'SafeForecast'
     """
-    if tier not in TIERS:
-        raise unknown_name("tier", tier, TIERS)
-    name = RECOMMENDED["C" if tier in ("C", "D") else "A"]
+    if level not in LEVELS:
+        raise unknown_name("level", level, LEVELS)
+    name = RECOMMENDED["selective-labels" if level in ("selective-labels", "full-labels") else "bandit"]
     learner = LEARNERS[name]()
     if task is not None:
         check_labels(learner, task)

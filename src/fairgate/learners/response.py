@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.memory import Memory
 from fairgate.learners.outlook import Outlook
-from fairgate.problem import Seen
+from fairgate.learners.state import State
+from fairgate.problem import Observation
 from fairgate.settings import Array
 
 RATES = np.array([0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0])
@@ -41,7 +41,7 @@ NEWTON_STEPS = 8
 
 
 @dataclass
-class ResponseMemory(Memory):
+class ResponseState(State):
     """What the regression needs.
 
     Attributes
@@ -79,10 +79,10 @@ def blank(replicates: int, groups: int, arms: int) -> dict[str, Array]:
     }
 
 
-def forget(memory: ResponseMemory, rows: NDArray[np.int64]) -> None:
+def forget(state: ResponseState, rows: NDArray[np.int64]) -> None:
     """Begin anew in some replicates."""
-    for name, start in blank(len(rows), memory.groups, len(memory.grid)).items():
-        getattr(memory, name)[(..., rows, slice(None)) if name in ("heard", "gram", "cross") else rows] = start
+    for name, start in blank(len(rows), state.groups, len(state.grid)).items():
+        getattr(state, name)[(..., rows, slice(None)) if name in ("heard", "gram", "cross") else rows] = start
 
 
 def terms(heard: Array, echo: Array | float = 0.0, axis: int = -1) -> Array:
@@ -91,22 +91,22 @@ def terms(heard: Array, echo: Array | float = 0.0, axis: int = -1) -> Array:
     return np.stack((np.ones_like(away), away, away * away, np.broadcast_to(echo, away.shape)), axis=axis)
 
 
-def absorb(memory: ResponseMemory, seen: Seen) -> None:
+def absorb(state: ResponseState, seen: Observation) -> None:
     """Take in a batch: its scores, its labels, and how many were accepted."""
     assert seen.scores is not None
     assert seen.labels is not None
     above = seen.scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
     at_least = np.ascontiguousarray(above.transpose(2, 0, 1), dtype=np.float64)  # (K, R, G)
-    regressors = terms(memory.heard, ((1.0 - RATES)[:, None] ** memory.age)[..., None], axis=1)  # (P, 4, R, G)
-    memory.gram += (regressors * seen.people)[:, :, None] * regressors[:, None]
-    for cross, regressor in zip(memory.cross, regressors, strict=True):  # little by little, to stay in the cache
+    regressors = terms(state.heard, ((1.0 - RATES)[:, None] ** state.age)[..., None], axis=1)  # (P, 4, R, G)
+    state.gram += (regressors * seen.people)[:, :, None] * regressors[:, None]
+    for cross, regressor in zip(state.cross, regressors, strict=True):  # little by little, to stay in the cache
         cross += regressor[:, None] * at_least
-    memory.labels += seen.labels
-    memory.arrivals += seen.people
+    state.labels += seen.labels
+    state.arrivals += seen.people
     came = seen.people > 0
     rate = seen.accepted / np.maximum(seen.people, 1)
-    memory.heard += RATES[:, None, None] * np.where(came, rate - memory.heard, 0.0)
-    memory.age += 1
+    state.heard += RATES[:, None, None] * np.where(came, rate - state.heard, 0.0)
+    state.age += 1
 
 
 class Fit(NamedTuple):
@@ -128,20 +128,20 @@ class Fit(NamedTuple):
     chosen: NDArray[np.int64]
 
 
-def fit(memory: ResponseMemory, rows: NDArray[np.int64], benefit: float) -> Fit:
+def fit(state: ResponseState, rows: NDArray[np.int64], benefit: float) -> Fit:
     """Fit the regression in replicates `rows`.
 
     `benefit` is how many standard errors a score bin's share of positives is given on top, where labels are few.
     """
-    gram, cross = (np.moveaxis(sums[..., rows, :], (3, 4), (1, 2)).copy() for sums in (memory.gram, memory.cross))
+    gram, cross = (np.moveaxis(sums[..., rows, :], (3, 4), (1, 2)).copy() for sums in (state.gram, state.cross))
     inverse = np.linalg.inv(gram + RIDGE)
     coefficients = inverse @ cross
     chosen = (coefficients * cross).sum(axis=(2, 3, 4)).argmax(axis=0)
     every = np.arange(len(rows))
     inverse, coefficients = inverse[chosen, every], coefficients[chosen, every]
 
-    known = memory.labels[rows].sum(axis=-1)
-    share = (memory.labels[rows][..., 1] + 0.5) / (known + 1.0)
+    known = state.labels[rows].sum(axis=-1)
+    share = (state.labels[rows][..., 1] + 0.5) / (known + 1.0)
     doubt = np.sqrt(np.maximum(share * (1.0 - share), 0.25 / (known + 1.0)) / (known + 1.0))
     good = np.where(known > 0, np.minimum(share + benefit * doubt, 1.0), 1.0)  # (R, G, K + 1)
     none = np.zeros_like(coefficients[..., :1])
@@ -153,9 +153,9 @@ def fit(memory: ResponseMemory, rows: NDArray[np.int64], benefit: float) -> Fit:
     return Fit(ends, np.concatenate((whole, above, none), axis=-1), inverse, chosen)
 
 
-def shares_of(memory: ResponseMemory, rows: NDArray[np.int64]) -> Array:
+def shares_of(state: ResponseState, rows: NDArray[np.int64]) -> Array:
     """Return the groups' shares in replicates `rows`, (R, G), equal while nobody has come."""
-    people = memory.arrivals[rows] + 1e-9
+    people = state.arrivals[rows] + 1e-9
     return np.asarray(people / people.sum(axis=1, keepdims=True))
 
 
@@ -190,12 +190,12 @@ def leverage(inverse: Array, rates: Array) -> Array:
     return value(terms(rates) @ inverse, rates)
 
 
-def foresee(memory: ResponseMemory, rows: NDArray[np.int64], found: Fit) -> Outlook:
+def foresee(state: ResponseState, rows: NDArray[np.int64], found: Fit) -> Outlook:
     """Foretell every threshold's steady state in replicates `rows`."""
-    coefficients, people = found.rates[..., 1:-1], memory.arrivals[rows]
+    coefficients, people = found.rates[..., 1:-1], state.arrivals[rows]
     rates = np.minimum.accumulate(fitted(coefficients)[0], axis=-1)  # who is above a threshold is above every lower one
     noise = np.maximum(rates * (1.0 - rates), 1.0 / np.maximum(people, 1.0)[..., None])
     error = np.sqrt(noise * leverage(found.inverse, rates)) / (1.0 - slope(coefficients, rates))
     positives = np.clip(at(found.positives[..., 1:-1], rates), 0.0, rates)
     everybody = np.clip(at(found.positives[..., :1], rates), positives, 1.0)
-    return Outlook(shares_of(memory, rows), rates, positives, everybody, error, np.zeros_like(error))
+    return Outlook(shares_of(state, rows), rates, positives, everybody, error, np.zeros_like(error))

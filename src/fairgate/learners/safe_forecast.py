@@ -13,7 +13,7 @@ from fairgate.learners.forecaster import (
     EARLY,
     SWINGS,
     Forecaster,
-    ForecasterMemory,
+    ForecasterState,
     each,
     failed,
     jumped,
@@ -21,9 +21,9 @@ from fairgate.learners.forecaster import (
     unplayed,
 )
 from fairgate.learners.gaussian_process import posterior
-from fairgate.learners.memory import Memory
 from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.response import fit, foresee
+from fairgate.learners.state import State
 from fairgate.settings import Array, NonNegative
 from fairgate.tasks import Task
 
@@ -41,10 +41,10 @@ UNSURE = 0.06
 
 
 @dataclass
-class ForecastMemory(ForecasterMemory):
+class ForecastState(ForecasterState):
     """What a forecaster remembers, and counts by threshold for when forecasts fail.
 
-    Surprises are those of first dwells on a threshold.
+    Surprises are those of first epochs on a threshold.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ForecastMemory(ForecasterMemory):
 
 
 @dataclass(frozen=True)
-class SafeForecast(Forecaster[ForecastMemory]):
+class SafeForecast(Forecaster[ForecastState]):
     r"""Learn from a fair coin how people respond, then play the best threshold that surely meets every constraint.
 
     **A coin is safe.** Accepting everybody with the same chance has no gap between groups, whatever the state, and any
@@ -82,9 +82,9 @@ class SafeForecast(Forecaster[ForecastMemory]):
     :math:`\hat r_i` and largest residual :math:`\hat g_i` of its *steady state*, with standard deviations
     :math:`\sigma_i`: not what would be best for the people who come today, but for those who would come.
 
-    **Choice**, every `dwell` rounds. Cautious: the highest :math:`\hat r_i` with
+    **Choice**, every `epoch_length` rounds. Cautious: the highest :math:`\hat r_i` with
     :math:`\hat g_i + z \sigma_i \le 0`, z being `caution`. If a threshold that might be feasible,
-    :math:`\hat g_i - z \sigma_i \le 0`, promises more, the coin is set to its acceptance rate for a dwell, which shows
+    :math:`\hat g_i - z \sigma_i \le 0`, promises more, the coin is set to its acceptance rate for an epoch, which shows
     what its state would be without playing it; at most a share `coin_share` of all rounds goes into that. While nothing
     is surely feasible, only the coin is played.
 
@@ -104,7 +104,7 @@ class SafeForecast(Forecaster[ForecastMemory]):
         Standard deviations z of feasibility.
     swing
         Rounds of each of the coin's first four stretches.
-    dwell
+    epoch_length
         Rounds between choices.
     coin_share
         Largest share of later rounds that the coin is used in to learn more.
@@ -130,19 +130,19 @@ class SafeForecast(Forecaster[ForecastMemory]):
 
     caution: NonNegative = 1.5
     swing: int = 15
-    dwell: int = 25
+    epoch_length: int = 25
     coin_share: NonNegative = 0.1
     doubt: NonNegative = 2.5
     change: NonNegative = 20.0
 
-    memory_type: ClassVar[type[Memory]] = ForecastMemory
+    state_type: ClassVar[type[State]] = ForecastState
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ForecastMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ForecastState:
         """Start with nothing known and the first choice due at once."""
         replicates, groups, arms = common["replicates"], common["groups"], len(task.thresholds)
         whole, yes = np.zeros(replicates, dtype=np.int64), np.zeros(replicates, dtype=bool)
         alone = {"weights": np.repeat([[1.0], [0.0]], replicates, axis=1), "doubtful": yes.copy()}
-        return ForecastMemory(
+        return ForecastState(
             **unplayed(common, arms, parts=2, kinds=1) | alone,
             arm=np.full(replicates, arms // 2),
             moved=yes,
@@ -153,107 +153,107 @@ class SafeForecast(Forecaster[ForecastMemory]):
             excess=np.zeros(replicates),
         )
 
-    def settle(self, memory: ForecastMemory, rows: NDArray[np.int64], window: Array) -> None:
+    def settle(self, state: ForecastState, rows: NDArray[np.int64], window: Array) -> None:
         """Choose a threshold, or the coin."""
-        age, caution, every = memory.age[rows], each(self.caution, memory, rows), np.arange(len(rows))
-        found = fit(memory, rows, benefit=1.0)
-        plain = foresee(memory, rows, found)
+        age, caution, every = state.age[rows], each(self.caution, state, rows), np.arange(len(rows))
+        found = fit(state, rows, benefit=1.0)
+        plain = foresee(state, rows, found)
         begun = age <= (SWINGS + 1) * self.swing
-        memory.first[:, rows[begun]] = np.stack((plain.rates, plain.positives))[:, begun]
-        outlook = corrected(memory, rows, plain)
-        worth = outlook.worth(problem_of(memory, rows))
-        cautious, bold, sure = self.candidates(memory, rows, worth, caution)
-        doubtful, infeasible = memory.doubtful[rows], worth.least() > 0.0
+        state.first[:, rows[begun]] = np.stack((plain.rates, plain.positives))[:, begun]
+        outlook = corrected(state, rows, plain)
+        worth = outlook.worth(problem_of(state, rows))
+        cautious, bold, sure = self.candidates(state, rows, worth, caution)
+        doubtful, infeasible = state.doubtful[rows], worth.least() > 0.0
         arm = np.where(doubtful, bold, cautious)
 
         # The coin: before the first threshold, to learn of a bolder one, or because there is no threshold to play.
         opening = self.opening(age)
         unsure = worth.residual[bold, every] + caution * worth.residual_error[bold, every] > 0.0
-        affordable = memory.coins[rows] < each(self.coin_share, memory, rows) * age + self.dwell
+        affordable = state.coins[rows] < each(self.coin_share, state, rows) * age + self.epoch_length
         learn_more = ~doubtful & ~opening & (~sure | ((bold != cautious) & unsure & affordable))
         coin = opening | infeasible | learn_more
         target = np.where(learn_more, bold, cautious)
         wanted = (outlook.shares * outlook.rates[every, :, target]).sum(axis=1)
-        memory.chance[rows] = np.where(coin, np.clip(wanted, *window), memory.chance[rows])
-        memory.coins[rows] += np.where(learn_more & sure, self.stay(age), 0)
+        state.chance[rows] = np.where(coin, np.clip(wanted, *window), state.chance[rows])
+        state.coins[rows] += np.where(learn_more & sure, self.stay(age), 0)
 
-        memory.moved[rows] = coin | memory.coin[rows] | (arm != memory.arm[rows])
-        memory.arm[rows], memory.coin[rows], memory.infeasible[rows] = arm, coin, infeasible
-        memory.thresholds[0, rows] = memory.grid[arm][:, None]
-        memory.expected[rows] = outlook.rates[every, :, arm]
-        memory.variance[rows] = plain.error[every, :, arm] ** 2
-        memory.terms[0, rows], memory.rate[rows] = found.rates[every, :, :, arm + 1], found.chosen
+        state.moved[rows] = coin | state.coin[rows] | (arm != state.arm[rows])
+        state.arm[rows], state.coin[rows], state.infeasible[rows] = arm, coin, infeasible
+        state.thresholds[0, rows] = state.grid[arm][:, None]
+        state.expected[rows] = outlook.rates[every, :, arm]
+        state.variance[rows] = plain.error[every, :, arm] ** 2
+        state.terms[0, rows], state.rate[rows] = found.rates[every, :, :, arm + 1], found.chosen
 
     def candidates(
-        self, memory: ForecastMemory, rows: NDArray[np.int64], worth: Worth, caution: Array
+        self, state: ForecastState, rows: NDArray[np.int64], worth: Worth, caution: Array
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return the best surely feasible threshold (or the nearest), the best possible one, and if any is sure."""
-        doubtful = memory.doubtful[rows]
+        doubtful = state.doubtful[rows]
         cautious, upper = worth.best(np.where(doubtful, np.minimum(caution, 1.0), caution))
-        apart = np.abs(np.arange(len(memory.grid))[:, None] - cautious) / max(len(memory.grid) - 1, 1)
-        width = np.where(doubtful & (apart > NEAR + 1e-9), 0.0, each(self.caution, memory, rows))
+        apart = np.abs(np.arange(len(state.grid))[:, None] - cautious) / max(len(state.grid) - 1, 1)
+        width = np.where(doubtful & (apart > NEAR + 1e-9), 0.0, each(self.caution, state, rows))
         lower = worth.residual - width * worth.residual_error
         possible = lower <= np.maximum(0.0, lower.min(axis=0))
         hoped = worth.reward + np.where(doubtful, EAGER, 1.0) * worth.reward_error
         return cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), upper <= 0.0
 
-    def counted(self, memory: ForecastMemory) -> NDArray[np.bool_]:
+    def counted(self, state: ForecastState) -> NDArray[np.bool_]:
         """Return where this round tells of the threshold in play: not while the state has yet to settle."""
-        settling = np.where(self.early(memory.age), EARLY[1], self.dwell) * 2 // 5
-        return np.asarray(~memory.moved | (memory.waited >= settling))
+        settling = np.where(self.early(state.age), EARLY[1], self.epoch_length) * 2 // 5
+        return np.asarray(~state.moved | (state.waited >= settling))
 
-    def review(self, memory: ForecastMemory, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Compare what a dwell showed with the forecast and with earlier dwells on the same threshold."""
-        people, accepted, _, foretold = memory.spell[:, rows]
-        arm, new = memory.arm[rows], memory.moved[rows]
-        earlier, accepted_then, _, foretold_then = memory.settled[:, rows, :, arm].swapaxes(0, 1)
-        people, trusted = np.maximum(people, 1.0), ~memory.doubtful[rows][:, None]
+    def review(self, state: ForecastState, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Compare what an epoch showed with the forecast and with earlier epochs on the same threshold."""
+        people, accepted, _, foretold = state.spell[:, rows]
+        arm, new = state.arm[rows], state.moved[rows]
+        earlier, accepted_then, _, foretold_then = state.settled[:, rows, :, arm].swapaxes(0, 1)
+        people, trusted = np.maximum(people, 1.0), ~state.doubtful[rows][:, None]
         now = (accepted - trusted * foretold) / people
         then = (accepted_then - trusted * foretold_then) / np.maximum(earlier, 1.0)
         chance = (accepted + accepted_then + 1.0) / (people + earlier + 2.0)
-        changed = jumped(now, people, then, earlier, chance * (1.0 - chance), each(self.change, memory, rows)) & ~new
+        changed = jumped(now, people, then, earlier, chance * (1.0 - chance), each(self.change, state, rows)) & ~new
 
         error = ((accepted - foretold) / people) ** 2
-        usual = np.maximum(memory.expected[rows] * (1.0 - memory.expected[rows]), 0.01) / people + memory.variance[rows]
-        memory.surprise[rows] += np.where(new, (error / usual).mean(axis=1), 0.0)
-        memory.excess[rows] = np.maximum(memory.excess[rows] + np.where(new, (error - usual).mean(axis=1), 0.0), 0.0)
-        memory.trials[rows] += new
-        trials = np.maximum(memory.trials[rows], 1.0)
-        memory.doubtful[rows] |= failed(memory.surprise[rows], trials, each(self.doubt, memory, rows))
-        for total, part in zip(memory.settled, memory.spell, strict=True):
+        usual = np.maximum(state.expected[rows] * (1.0 - state.expected[rows]), 0.01) / people + state.variance[rows]
+        state.surprise[rows] += np.where(new, (error / usual).mean(axis=1), 0.0)
+        state.excess[rows] = np.maximum(state.excess[rows] + np.where(new, (error - usual).mean(axis=1), 0.0), 0.0)
+        state.trials[rows] += new
+        trials = np.maximum(state.trials[rows], 1.0)
+        state.doubtful[rows] |= failed(state.surprise[rows], trials, each(self.doubt, state, rows))
+        for total, part in zip(state.settled, state.spell, strict=True):
             total[rows, :, arm] += part[rows]
         return changed
 
-    def begin_anew(self, memory: ForecastMemory, rows: NDArray[np.int64]) -> None:
+    def begin_anew(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
         """Forget everything in replicates where people have changed."""
-        super().begin_anew(memory, rows)
-        memory.coins[rows] = 0
-        memory.settled[:, rows] = 0.0
-        memory.excess[rows] = 0.0
+        super().begin_anew(state, rows)
+        state.coins[rows] = 0
+        state.settled[:, rows] = 0.0
+        state.excess[rows] = 0.0
 
-    def recommend(self, memory: ForecastMemory) -> Array:
+    def recommend(self, state: ForecastState) -> Array:
         """Return the best threshold that seems feasible, with a third of the caution there is in play, (R, G)."""
-        rows = np.arange(memory.replicates)
-        outlook = corrected(memory, rows, foresee(memory, rows, fit(memory, rows, benefit=0.0)))
-        caution = each(self.caution, memory, rows) / 3.0
-        arm, _, _ = self.candidates(memory, rows, outlook.worth(problem_of(memory, rows)), caution)
-        return np.repeat(memory.grid[arm][:, None], memory.groups, axis=1)
+        rows = np.arange(state.replicates)
+        outlook = corrected(state, rows, foresee(state, rows, fit(state, rows, benefit=0.0)))
+        caution = each(self.caution, state, rows) / 3.0
+        arm, _, _ = self.candidates(state, rows, outlook.worth(problem_of(state, rows)), caution)
+        return np.repeat(state.grid[arm][:, None], state.groups, axis=1)
 
 
-def corrected(memory: ForecastMemory, rows: NDArray[np.int64], outlook: Outlook) -> Outlook:
+def corrected(state: ForecastState, rows: NDArray[np.int64], outlook: Outlook) -> Outlook:
     """Correct the outlook of replicates `rows` whose forecasts have failed by what played thresholds showed.
 
     The first forecast is the prior mean of a Gaussian process over the grid, what was counted since its data.
     """
-    doubtful = memory.doubtful[rows]
+    doubtful = state.doubtful[rows]
     if not doubtful.any():
         return outlook
-    which, arms = rows[doubtful], len(memory.grid)
+    which, arms = rows[doubtful], len(state.grid)
     steps = np.arange(arms) / max(arms - 1, 1)
     related = np.exp(-0.5 * ((steps[:, None] - steps) / RELATED) ** 2) + 1e-8 * np.eye(arms)
-    variance = np.maximum(memory.excess[which] / np.maximum(memory.trials[which], 1.0), UNSURE**2)
-    rates, positives = memory.first[:, which]
-    people, accepted, accepted_positives = memory.settled[:3, which]
+    variance = np.maximum(state.excess[which] / np.maximum(state.trials[which], 1.0), UNSURE**2)
+    rates, positives = state.first[:, which]
+    people, accepted, accepted_positives = state.settled[:3, which]
     noise = np.where(people > 0, np.maximum(rates * (1.0 - rates), 0.01) / np.maximum(people, 1e-9), 1e6)
     seen = np.stack((accepted - people * rates, accepted_positives - people * positives), axis=-1)
     seen /= np.maximum(people, 1.0)[..., None]

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory, encode
-from fairgate.problem import Signals
+from fairgate.learners.state import State, encode
+from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tasks import Task
 
@@ -26,20 +26,20 @@ class ScalarRule(Protocol):
 
 
 @dataclass
-class ScalarMemory(Memory):
+class ScalarState(State):
     """One rule a replicate."""
 
     rules: list[ScalarRule]
 
 
 @dataclass(frozen=True)
-class Scalar(Learner[ScalarMemory]):
+class Scalar(Learner[ScalarState]):
     """Runs one plain rule a replicate; made by :func:`scalar`."""
 
     rule: type
     options: Mapping[str, Any]
 
-    memory_type: ClassVar[type[Memory]] = ScalarMemory
+    state_type: ClassVar[type[State]] = ScalarState
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
@@ -49,35 +49,35 @@ class Scalar(Learner[ScalarMemory]):
         """Return the rule's name and options."""
         return {"kind": self.rule.__name__, **encode(dict(self.options))}
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ScalarMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ScalarState:
         """Make one rule a replicate, each with random numbers of its own."""
         generators = common["rng"].spawn(common["replicates"])
         rules = [self.rule(task.thresholds.tolist(), rng, **self.options) for rng in generators]
-        return ScalarMemory(**common, rules=rules)
+        return ScalarState(**common, rules=rules)
 
-    def choose(self, memory: ScalarMemory) -> Array:
+    def choose(self, state: ScalarState) -> Array:
         """Ask every rule."""
-        return np.array([rule.propose() for rule in memory.rules], dtype=np.float64)
+        return np.array([rule.propose() for rule in state.rules], dtype=np.float64)
 
-    def learn(self, memory: ScalarMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: ScalarState, thresholds: Array, feedback: Feedback) -> None:
         """Tell every rule."""
-        told = zip(thresholds[:, 0].tolist(), signals.reward.tolist(), signals.residuals.T.tolist(), strict=True)
-        for rule, (threshold, reward, residuals) in zip(memory.rules, told, strict=True):
+        told = zip(thresholds[:, 0].tolist(), feedback.reward.tolist(), feedback.residuals.T.tolist(), strict=True)
+        for rule, (threshold, reward, residuals) in zip(state.rules, told, strict=True):
             rule.observe(threshold, reward, residuals)
 
-    def save(self, memory: ScalarMemory) -> dict[str, Any]:
+    def save(self, state: ScalarState) -> dict[str, Any]:
         """Return the attributes of every rule as plain data."""
-        plain = ScalarMemory(**{**vars(memory), "rules": [vars(rule) for rule in memory.rules]})
+        plain = ScalarState(**{**vars(state), "rules": [vars(rule) for rule in state.rules]})
         return super().save(plain)
 
-    def recall(self, fields: dict[str, Any]) -> ScalarMemory:
+    def recall(self, fields: dict[str, Any]) -> ScalarState:
         """Rebuild every rule from its attributes."""
         rules = []
         for attributes in fields["rules"]:
             rule: ScalarRule = object.__new__(self.rule)
             vars(rule).update(attributes)
             rules.append(rule)
-        return ScalarMemory(**{**fields, "rules": rules})
+        return ScalarState(**{**fields, "rules": rules})
 
 
 def scalar(rule: type, **options: Any) -> Scalar:

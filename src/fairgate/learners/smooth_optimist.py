@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
 from fairgate.learners.gaussian_process import posterior
-from fairgate.learners.memory import Memory
 from fairgate.learners.outlook import Outlook, Worth
-from fairgate.problem import Signals
+from fairgate.learners.state import State
+from fairgate.problem import Feedback
 from fairgate.settings import Array, NonNegative, Positive, PositiveShare, whole_number
 from fairgate.tasks import Task
 
@@ -26,8 +26,8 @@ TYPICAL_PRECISION = 0.6
 
 
 @dataclass
-class SmoothMemory(Memory):
-    """Counts of each threshold's settled rounds (R, G, K), the threshold in play (R,), and where in its dwell it is."""
+class SmoothState(State):
+    """Counts of each threshold's settled rounds (R, G, K), the threshold in play (R,), and where in its epoch it is."""
 
     people: Array
     accepted: Array
@@ -40,7 +40,7 @@ class SmoothMemory(Memory):
 
 
 @dataclass(frozen=True)
-class SmoothOptimist(Learner[SmoothMemory]):
+class SmoothOptimist(Learner[SmoothState]):
     r"""Search for the best feasible threshold, supposing that nearby thresholds do nearly the same.
 
     Acceptance and accepted positives of each group, at the steady state of a threshold, are smooth functions of the
@@ -52,13 +52,13 @@ class SmoothOptimist(Learner[SmoothMemory]):
 
     .. math:: i_t = \arg\max \{\hat r_i + w\,\sigma^r_i : \hat g_i - w\,\sigma^g_i \le 0\}.
 
-    A threshold is kept for `dwell` rounds; after a change the first `burn_in` are not counted, so that the state can
-    settle. If that set is empty, the smallest :math:`\hat g_i - 3 \sigma^g_i` is looked into; once all are above 0, no
+    A threshold is kept for `epoch_length` rounds; after a change the first `burn_in` are not counted, so that the
+    state can settle. If that set is empty, the smallest :math:`\hat g_i - 3 \sigma^g_i` is looked into; once all are above 0, no
     threshold is feasible, and the trace ``infeasible`` says so.
 
     Parameters
     ----------
-    dwell, burn_in
+    epoch_length, burn_in
         Rounds a threshold is kept for, and rounds after a change that are not counted.
     optimism
         Width w of the bounds.
@@ -84,29 +84,30 @@ class SmoothOptimist(Learner[SmoothMemory]):
     .. [2] Chen, Gangrade, Saligrama, "Doubly-optimistic play for safe linear bandits and beyond", 2022.
     """
 
-    dwell: int = 50
+    epoch_length: int = 50
     burn_in: int = 20
     optimism: Positive = 2.0
     caution: NonNegative = 0.5
     length: Positive = 0.125
     spread: PositiveShare = 0.3
 
-    memory_type: ClassVar[type[Memory]] = SmoothMemory
+    state_type: ClassVar[type[State]] = SmoothState
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "dwell", whole_number("SmoothOptimist: dwell", int(self.dwell), 1))
+        object.__setattr__(self, "epoch_length", whole_number("SmoothOptimist: epoch", int(self.epoch_length), 1))
         object.__setattr__(self, "burn_in", whole_number("SmoothOptimist: burn_in", int(self.burn_in), 0))
-        if self.burn_in >= self.dwell:
+        if self.burn_in >= self.epoch_length:
             raise InputError(
-                f"SmoothOptimist: burn_in must be below dwell, {self.dwell}, or nothing is counted, got {self.burn_in}"
+                f"SmoothOptimist: burn_in must be below epoch_length, {self.epoch_length}, or nothing is counted, "
+                f"got {self.burn_in}"
             )
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> SmoothMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> SmoothState:
         """Start in the middle of the grid, having counted nobody."""
         replicates, shape = common["replicates"], (common["replicates"], common["groups"], len(task.thresholds))
-        return SmoothMemory(
+        return SmoothState(
             **common,
             people=np.zeros(shape),
             accepted=np.zeros(shape),
@@ -118,60 +119,60 @@ class SmoothOptimist(Learner[SmoothMemory]):
             infeasible=np.zeros(replicates, dtype=bool),
         )
 
-    def choose(self, memory: SmoothMemory) -> Array:
-        """Keep the threshold in play, or at the end of a dwell pick the most promising."""
-        if memory.waited == self.dwell:
-            worth = self.worth(memory)
+    def choose(self, state: SmoothState) -> Array:
+        """Keep the threshold in play, or at the end of an epoch pick the most promising."""
+        if state.waited == self.epoch_length:
+            worth = self.worth(state)
             width = np.asarray(self.optimism)
             possible = worth.residual - width * worth.residual_error <= 0.0
             hoped = np.where(possible, worth.reward + width * worth.reward_error, -np.inf).argmax(axis=0)
             lowest = worth.residual - CERTAIN * worth.residual_error
             arm = np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0))
-            memory.infeasible = lowest.min(axis=0) > 0.0
-            memory.moved, memory.arm, memory.waited = arm != memory.arm, arm, 0
-        return memory.grid[memory.arm]
+            state.infeasible = lowest.min(axis=0) > 0.0
+            state.moved, state.arm, state.waited = arm != state.arm, arm, 0
+        return state.grid[state.arm]
 
-    def learn(self, memory: SmoothMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: SmoothState, thresholds: Array, feedback: Feedback) -> None:
         """Count the batch for the threshold in play, unless the state has yet to settle."""
-        assert signals.seen is not None
-        memory.arrivals += signals.seen.people
-        counted = (~memory.moved | (memory.waited >= self.burn_in))[:, None]
-        rows = np.arange(memory.replicates)
+        assert feedback.observation is not None
+        state.arrivals += feedback.observation.people
+        counted = (~state.moved | (state.waited >= self.burn_in))[:, None]
+        rows = np.arange(state.replicates)
         for sums, seen in (
-            (memory.people, signals.seen.people),
-            (memory.accepted, signals.seen.accepted),
-            (memory.positives, signals.seen.positives),
+            (state.people, feedback.observation.people),
+            (state.accepted, feedback.observation.accepted),
+            (state.positives, feedback.observation.positives),
         ):
-            sums[rows, :, memory.arm] += counted * seen
-        memory.waited += 1
+            sums[rows, :, state.arm] += counted * seen
+        state.waited += 1
 
-    def recommend(self, memory: SmoothMemory) -> Array:
+    def recommend(self, state: SmoothState) -> Array:
         """Return the best threshold that seems feasible by `caution` standard deviations, else the least violating."""
-        worth = self.worth(memory)
+        worth = self.worth(state)
         upper = worth.residual + np.asarray(self.caution) * worth.residual_error
         feasible = upper <= 0.0
         best = np.where(feasible, worth.reward, -np.inf).argmax(axis=0)
         arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
-        return np.repeat(memory.grid[arm][:, None], memory.groups, axis=1)
+        return np.repeat(state.grid[arm][:, None], state.groups, axis=1)
 
-    def worth(self, memory: SmoothMemory) -> Worth:
+    def worth(self, state: SmoothState) -> Worth:
         """Return the posterior of every threshold's reward and largest residual."""
-        arms, people = len(memory.grid), memory.people
+        arms, people = len(state.grid), state.people
         steps = np.arange(arms) / max(arms - 1, 1)
         apart = (steps[:, None] - steps) / np.asarray(self.length)[..., None, None, None]
         kernel = np.asarray(self.spread)[..., None, None, None] ** 2 * (np.exp(-0.5 * apart**2) + 1e-5 * np.eye(arms))
-        share = (memory.accepted + 1.0) / (people + 2.0)
+        share = (state.accepted + 1.0) / (people + 2.0)
         noise = np.where(people > 0.0, 2.0 * share * (1.0 - share) / np.maximum(people, 1e-9), 1e6)
 
         line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
         prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
-        seen = np.stack((memory.accepted, memory.positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
+        seen = np.stack((state.accepted, state.positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
         surprise = np.where(people[..., None] > 0.0, seen - prior, 0.0)
         shift, variance = posterior(kernel, noise, surprise)
         mean = prior + shift
 
         rates = np.clip(mean[..., 0], 0.0, 1.0)
         positives = np.clip(mean[..., 1], 0.0, rates)
-        shares = memory.arrivals / memory.arrivals.sum(axis=1, keepdims=True)
+        shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
         error = np.sqrt(np.maximum(variance, 1e-12))
-        return Outlook(shares, rates, positives, positives, error, error).worth(memory.problem)
+        return Outlook(shares, rates, positives, positives, error, error).worth(state.problem)

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
+from fairgate.learners.state import State
 from fairgate.policy import Lottery
-from fairgate.problem import Signals, Utility
+from fairgate.problem import Feedback, Utility
 from fairgate.settings import Array, Between, Number
 from fairgate.tasks import Task
 
 
 @dataclass
-class OptimizerMemory(Memory):
+class OptimizerState(State):
     """What is collected and what came of it.
 
     Attributes
@@ -42,13 +42,13 @@ class OptimizerMemory(Memory):
 
 
 @dataclass(frozen=True)
-class ThresholdOptimizer(Learner[OptimizerMemory]):
+class ThresholdOptimizer(Learner[OptimizerState]):
     r"""Accept everybody at first, fit fairlearn's ThresholdOptimizer on them, and play what it says for ever.
 
     What a practitioner does today: take a labelled sample, post-process the scores once under demographic parity, and
     deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0, not
-    :math:`\varepsilon`. It sees the labels of everybody (tier D), so where labels of the rejected can never be known,
-    as in lending, it is an upper bound and no candidate. Its answer is a lottery of two thresholds for each group.
+    :math:`\varepsilon`. It sees the labels of everybody (level `full-labels`), so where labels of the rejected can
+    never be known, as in lending, it is an upper bound and no candidate. Its answer is a lottery of two thresholds for each group.
 
     fairlearn maximises accuracy and takes no costs. Reward is an affine function of accuracy once labels are redrawn:
     if a share q of the n people in a score bin is positive, n q' of them are called so instead, with
@@ -81,11 +81,11 @@ class ThresholdOptimizer(Learner[OptimizerMemory]):
     collect: Annotated[Number, Between(low=1.0)] = 20
     precision: Annotated[float, Between(low=1.0)] = 200
 
-    memory_type: ClassVar[type[Memory]] = OptimizerMemory
-    tier: ClassVar[str] = "D"
+    state_type: ClassVar[type[State]] = OptimizerState
+    level: ClassVar[str] = "full-labels"
     lottery: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> OptimizerMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> OptimizerState:
         """Start with accepting everybody; say so if fairlearn is missing."""
         try:
             import fairlearn.postprocessing  # noqa: F401
@@ -96,7 +96,7 @@ class ThresholdOptimizer(Learner[OptimizerMemory]):
         replicates, groups = common["replicates"], common["groups"]
         weights = np.zeros((groups + 1, replicates))
         weights[0] = 1.0
-        return OptimizerMemory(
+        return OptimizerState(
             **common,
             cost=np.array(np.broadcast_to(np.asarray(task.problem.utility.false_positive_cost), replicates)),
             labels=np.zeros((replicates, groups, len(task.thresholds) + 1, 2)),
@@ -105,29 +105,31 @@ class ThresholdOptimizer(Learner[OptimizerMemory]):
             weights=weights,
         )
 
-    def propose(self, memory: OptimizerMemory) -> Lottery:  # type: ignore[override]
+    def propose(self, state: OptimizerState) -> Lottery:  # type: ignore[override]
         """Return the lottery as it stands."""
-        return Lottery(memory.thresholds, memory.weights)
+        return Lottery(state.thresholds, state.weights)
 
-    def choose(self, memory: OptimizerMemory) -> Array:
+    def choose(self, state: OptimizerState) -> Array:
         """Return the lottery's first threshold of the first group."""
-        return memory.thresholds[0, :, 0]
+        return state.thresholds[0, :, 0]
 
-    def learn(self, memory: OptimizerMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: OptimizerState, thresholds: Array, feedback: Feedback) -> None:
         """Collect labels, and fit each replicate once it has enough."""
-        if memory.fitted.all():
+        if state.fitted.all():
             return
-        seen = signals.seen
+        seen = feedback.observation
         if seen is None or seen.labels is None:
-            raise InputError("ThresholdOptimizer sees all labels: give it signals of Problem.reveal for tier D")
-        memory.labels += np.where(memory.fitted[:, None, None, None], 0.0, seen.labels)
-        people, positives = redrawn(memory.labels, memory.cost)
+            raise InputError(
+                "ThresholdOptimizer sees all labels: give it signals of Problem.reveal for level `full-labels`"
+            )
+        state.labels += np.where(state.fitted[:, None, None, None], 0.0, seen.labels)
+        people, positives = redrawn(state.labels, state.cost)
         both = (positives.sum(axis=2) > 0) & (positives.sum(axis=2) < people.sum(axis=2))
-        due = (memory.rounds + 1 >= np.asarray(self.collect)) & both.all(axis=1) & ~memory.fitted
+        due = (state.rounds + 1 >= np.asarray(self.collect)) & both.all(axis=1) & ~state.fitted
         for replicate in np.flatnonzero(due):
             fitted = fit(people[replicate], positives[replicate], int(self.precision))
-            memory.thresholds[:, replicate], memory.weights[:, replicate] = as_lottery(fitted, memory.grid)
-        memory.fitted = memory.fitted | due
+            state.thresholds[:, replicate], state.weights[:, replicate] = as_lottery(fitted, state.grid)
+        state.fitted = state.fitted | due
 
 
 def redrawn(labels: Array, cost: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

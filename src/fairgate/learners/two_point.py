@@ -1,4 +1,4 @@
-"""TwoPoint: two-point gradient ascent on the Lagrangian with dwells (SPSA), with dual ascent."""
+"""TwoPoint: two-point gradient ascent on the Lagrangian with epochs (SPSA), with dual ascent."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.dwelling import Dwelling, DwellMemory, Rounds
-from fairgate.learners.memory import Memory
+from fairgate.learners.epochs import Epochs, EpochState, Rounds
+from fairgate.learners.state import State
 from fairgate.settings import Array, Positive, Share
 from fairgate.tasks import Task
 
 
 @dataclass
-class TwoPointMemory(DwellMemory):
+class TwoPointState(EpochState):
     """The search of each replicate.
 
     Attributes
@@ -36,11 +36,11 @@ class TwoPointMemory(DwellMemory):
 
 
 @dataclass(frozen=True)
-class TwoPoint(Dwelling[TwoPointMemory]):
-    r"""Dwell a little above the centre, dwell a little below it, and step to the better side.
+class TwoPoint(Epochs[TwoPointState]):
+    r"""Epoch a little above the centre, epoch a little below it, and step to the better side.
 
     One-point methods step by the size of the loss; the difference of two points is of the size of the slope. With the
-    grid's interval as [0, 1], :math:`u = \pm 1` at random and :math:`L = r - \sum_j \lambda_j g_j`, pair m of dwells
+    grid's interval as [0, 1], :math:`u = \pm 1` at random and :math:`L = r - \sum_j \lambda_j g_j`, pair m of epochs
     is played at :math:`x \pm u \delta_m` and followed by
 
     .. math::
@@ -60,7 +60,7 @@ class TwoPoint(Dwelling[TwoPointMemory]):
         First distance :math:`\delta` from the centre, as a share of the grid's interval; at most one half is used.
     start_at
         Where in the grid's interval the centre starts.
-    dwell, burn_in
+    epoch_length, burn_in
         Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
@@ -78,57 +78,57 @@ class TwoPoint(Dwelling[TwoPointMemory]):
        COLT 2010.
     """
 
-    dwell: Rounds = 30  # tuned: scripts/tune.py
+    epoch_length: Rounds = 30  # tuned: scripts/tune.py
     burn_in: Rounds = 15  # tuned: scripts/tune.py
     step: Positive = 0.3  # tuned: scripts/tune.py
     dual_step: Positive = 2.0  # tuned: scripts/tune.py
     radius: Positive = 0.05
     start_at: Share = 0.5
 
-    memory_type: ClassVar[type[Memory]] = TwoPointMemory
+    state_type: ClassVar[type[State]] = TwoPointState
     traces: ClassVar[tuple[str, ...]] = ("centre",)
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> TwoPointMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> TwoPointState:
         """Start at `start_at`, with multipliers 0."""
-        fields = self.dwelling(task, common)
+        fields = self.epoch_fields(task, common)
         replicates = common["replicates"]
-        memory = TwoPointMemory(
+        state = TwoPointState(
             **fields,
             centre=np.broadcast_to(np.asarray(self.start_at, dtype=np.float64), replicates),
             sign=np.ones(replicates),
             first=np.zeros_like(fields["sums"]),
             multipliers=np.zeros((len(fields["sums"]) - 1, replicates)),
         )
-        reach = self.reach(memory)
-        memory.centre = np.clip(memory.centre, reach, 1.0 - reach)
-        return memory
+        reach = self.reach(state)
+        state.centre = np.clip(state.centre, reach, 1.0 - reach)
+        return state
 
-    def reach(self, memory: TwoPointMemory) -> Array:
+    def reach(self, state: TwoPointState) -> Array:
         """Distance δ_m from the centre that is played in this pair, (R,)."""
-        return np.asarray(np.minimum(0.5, np.asarray(self.radius) * (memory.dwells // 2 + 1.0) ** -0.101))
+        return np.asarray(np.minimum(0.5, np.asarray(self.radius) * (state.epochs // 2 + 1.0) ** -0.101))
 
-    def pick(self, memory: TwoPointMemory, fresh: NDArray[np.bool_]) -> Array:
+    def pick(self, state: TwoPointState, fresh: NDArray[np.bool_]) -> Array:
         """Play one side of the centre, drawn at random, and then the other."""
-        opening = memory.dwells % 2 == 0
-        drawn = np.where(memory.rng.integers(2, size=memory.replicates) == 1, 1.0, -1.0)
-        memory.sign = np.where(fresh & opening, drawn, memory.sign)
-        at = memory.centre + np.where(opening, memory.sign, -memory.sign) * self.reach(memory)
-        return np.asarray(memory.grid[0] + at * (memory.grid[-1] - memory.grid[0]))
+        opening = state.epochs % 2 == 0
+        drawn = np.where(state.rng.integers(2, size=state.replicates) == 1, 1.0, -1.0)
+        state.sign = np.where(fresh & opening, drawn, state.sign)
+        at = state.centre + np.where(opening, state.sign, -state.sign) * self.reach(state)
+        return np.asarray(state.grid[0] + at * (state.grid[-1] - state.grid[0]))
 
-    def digest(self, memory: TwoPointMemory, over: NDArray[np.bool_], table: Array) -> None:
+    def digest(self, state: TwoPointState, over: NDArray[np.bool_], table: Array) -> None:
         """Keep what the first side showed; after the second, move the centre and then the multipliers."""
-        closing = over & (memory.dwells % 2 == 1)
-        difference = memory.first - table
-        memory.first = np.where(over & ~closing, table, memory.first)
-        pair, reach = memory.dwells // 2 + 1.0, self.reach(memory)
-        slope = memory.sign * (difference[0] - (memory.multipliers * difference[1:]).sum(axis=0)) / (2.0 * reach)
-        moved = np.clip(memory.centre + np.asarray(self.step) * pair**-0.602 * slope, reach, 1.0 - reach)
-        memory.centre = np.where(closing, moved, memory.centre)
-        mean = 0.5 * (memory.first + table)[1:]
-        raised = np.maximum(0.0, memory.multipliers + np.asarray(self.dual_step) * pair**-0.5 * mean)
-        memory.multipliers = np.where(closing, raised, memory.multipliers)
+        closing = over & (state.epochs % 2 == 1)
+        difference = state.first - table
+        state.first = np.where(over & ~closing, table, state.first)
+        pair, reach = state.epochs // 2 + 1.0, self.reach(state)
+        slope = state.sign * (difference[0] - (state.multipliers * difference[1:]).sum(axis=0)) / (2.0 * reach)
+        moved = np.clip(state.centre + np.asarray(self.step) * pair**-0.602 * slope, reach, 1.0 - reach)
+        state.centre = np.where(closing, moved, state.centre)
+        mean = 0.5 * (state.first + table)[1:]
+        raised = np.maximum(0.0, state.multipliers + np.asarray(self.dual_step) * pair**-0.5 * mean)
+        state.multipliers = np.where(closing, raised, state.multipliers)
 
-    def recommend(self, memory: TwoPointMemory) -> Array:
+    def recommend(self, state: TwoPointState) -> Array:
         """Keep the centre."""
-        threshold = memory.grid[0] + memory.centre * (memory.grid[-1] - memory.grid[0])
-        return np.repeat(threshold[:, None], memory.groups, axis=1)
+        threshold = state.grid[0] + state.centre * (state.grid[-1] - state.grid[0])
+        return np.repeat(threshold[:, None], state.groups, axis=1)

@@ -14,7 +14,7 @@ from fairgate.constraints import DemographicParity
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.oracle import Sweep
-from fairgate.problem import ROUNDING, Problem, Signals, Utility, is_feasible, violation
+from fairgate.problem import ROUNDING, Assessment, Problem, Utility, is_feasible, violation
 from fairgate.settings import Array, as_floats, whole_number
 from fairgate.sklearn.people import Table
 
@@ -94,8 +94,8 @@ class Chooser(NamedTuple):
         groups = len(table.groups)
         candidates = self._candidates(table.scores, table.people.sum(axis=(1, 2)))
         shared = np.repeat(candidates[:, None], groups, axis=1)
-        counts, signals = self._assess(table, np.stack(table.accepted([candidates] * groups), axis=1))
-        reward, residuals = signals.reward[:, 0], signals.residuals[..., 0]
+        counts, assessment = self._assess(table, np.stack(table.accepted([candidates] * groups), axis=1))
+        reward, residuals = assessment.reward[:, 0], assessment.residuals[..., 0]
         curve = Sweep(candidates, reward, counts.gap[:, 0], counts.overall[:, 0], residuals)
         best = _Found.among(shared, reward, residuals)
         if self.per_group:
@@ -114,20 +114,20 @@ class Chooser(NamedTuple):
         every = _between(scores[people > 0])
         return every if len(every) <= self.limit else np.unique(_levels(scores, people, self.limit))
 
-    def _assess(self, table: Table, accepted: Array) -> tuple[Counts, Signals]:
+    def _assess(self, table: Table, accepted: Array) -> tuple[Counts, Assessment]:
         """Reward and residuals of accepting these people (K, G, 2)."""
         counts = Counts(table.cells(accepted, self.growing))
         try:
-            signals = self.problem.assess(counts)
+            assessment = self.problem.assess(counts)
         except InputError as error:
             if len(table.groups) > 1:
                 raise
             raise InputError(f"sensitive_features must name at least 2 groups: {error}") from None
-        unknown = np.isnan(signals.residuals)
+        unknown = np.isnan(assessment.residuals)
         if unknown.any():
             name = self.problem.names[int(np.argwhere(unknown)[0, 0])]
             raise InputError(f"constraints must give numbers, but residual {name!r} is NaN at some threshold")
-        return counts, signals
+        return counts, assessment
 
     def _search(self, table: Table) -> _Found:
         """Look for the best thresholds of all groups together.
@@ -161,8 +161,8 @@ class Chooser(NamedTuple):
 
         def look(places: NDArray[np.int64]) -> _Found:
             chosen = np.stack([own[places[:, group]] for group, own in enumerate(accepted)], axis=1)
-            _, signals = self._assess(table, chosen)
-            return _Found.among(places, signals.reward[:, 0], signals.residuals[..., 0])
+            _, assessment = self._assess(table, chosen)
+            return _Found.among(places, assessment.reward[:, 0], assessment.residuals[..., 0])
 
         return look
 

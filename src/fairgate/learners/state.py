@@ -17,7 +17,7 @@ VERSION = 1
 
 
 @dataclass
-class Memory:
+class State:
     """What every learner remembers; each learner adds its own fields.
 
     Attributes

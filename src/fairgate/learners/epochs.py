@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
-from fairgate.learners.memory import Memory
-from fairgate.problem import Problem, Signals, is_feasible, violation
+from fairgate.learners.state import State
+from fairgate.problem import Feedback, Problem, is_feasible, violation
 from fairgate.settings import Array, Between, Number
 from fairgate.tasks import Task
 
@@ -22,15 +22,15 @@ Rounds = Annotated[Number, Between(low=0.0)]
 
 
 @dataclass
-class DwellMemory(Memory):
-    """What a dwell has shown so far.
+class EpochState(State):
+    """What an epoch has shown so far.
 
     Attributes
     ----------
     current, age
         Threshold played and rounds it has been played, (R,).
-    dwells
-        Dwells finished, (R,).
+    epochs
+        Epochs finished, (R,).
     sums
         Reward and residuals summed over the rounds that count, (1 + J, R).
     people, accepted
@@ -39,89 +39,89 @@ class DwellMemory(Memory):
 
     current: Array
     age: NDArray[np.int64]
-    dwells: NDArray[np.int64]
+    epochs: NDArray[np.int64]
     sums: Array
     people: Array
     accepted: Array
 
 
-D = TypeVar("D", bound=DwellMemory)
+D = TypeVar("D", bound=EpochState)
 
 
 @dataclass(frozen=True)
-class Dwelling(Learner[D]):
-    r"""Keep a threshold for `dwell` rounds, so that the state can settle, and learn from the last of them.
+class Epochs(Learner[D]):
+    r"""Keep a threshold for `epoch_length` rounds, so that the state can settle, and learn from the last of them.
 
-    The first `burn_in` rounds of a dwell are not learnt from. The others are pooled: constraints on decisions alone are
-    read off the summed counts; reward, and constraints that need labels of the rejected, are means of the batches'. A
+    The first `burn_in` rounds of an epoch are not learnt from. The others are pooled: constraints on decisions alone
+    are read off the summed counts; reward, and constraints that need labels of the rejected, are means of the batches'. A
     mean of batch gaps would not do: it is about :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true
     gap is 0, which is 0.05 for 256 people, and hardly any threshold would seem fair.
 
-    A subclass picks thresholds in :meth:`pick` and takes in finished dwells in :meth:`digest`.
+    A subclass picks thresholds in :meth:`pick` and takes in finished epochs in :meth:`digest`.
 
     Parameters
     ----------
-    dwell
+    epoch_length
         Rounds for which a threshold is kept.
     burn_in
-        Rounds at the start of a dwell that are not learnt from.
+        Rounds at the start of an epoch that are not learnt from.
     """
 
-    dwell: Rounds = 10
+    epoch_length: Rounds = 10
     burn_in: Rounds = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        dwell, burn_in = np.asarray(self.dwell), np.asarray(self.burn_in)
-        if (dwell % 1).any() or (burn_in % 1).any() or not np.all(burn_in < dwell):
+        epoch_length, burn_in = np.asarray(self.epoch_length), np.asarray(self.burn_in)
+        if (epoch_length % 1).any() or (burn_in % 1).any() or not np.all(burn_in < epoch_length):
             raise InputError(
-                f"{type(self).__name__}: dwell and burn_in must be whole numbers, burn_in below dwell, "
-                f"got {self.dwell} and {self.burn_in}"
+                f"{type(self).__name__}: epoch_length and burn_in must be whole numbers, burn_in below epoch_length, "
+                f"got {self.epoch_length} and {self.burn_in}"
             )
 
-    def dwelling(self, task: Task, common: Mapping[str, Any]) -> dict[str, Any]:
+    def epoch_fields(self, task: Task, common: Mapping[str, Any]) -> dict[str, Any]:
         """Fields that :class:`DwellMemory` starts with."""
         replicates = common["replicates"]
         return {
             **common,
             "current": np.full(replicates, task.thresholds[0]),
             "age": np.zeros(replicates, dtype=np.int64),
-            "dwells": np.zeros(replicates, dtype=np.int64),
+            "epochs": np.zeros(replicates, dtype=np.int64),
             "sums": np.zeros((1 + len(task.problem.names), replicates)),
             "people": np.zeros((replicates, common["groups"])),
             "accepted": np.zeros((replicates, common["groups"])),
         }
 
     @abstractmethod
-    def pick(self, memory: D, fresh: NDArray[np.bool_]) -> Array:
-        """Return thresholds (R,) to dwell on, for the replicates that are `fresh` to begin one; others are ignored."""
+    def pick(self, state: D, fresh: NDArray[np.bool_]) -> Array:
+        """Return thresholds (R,) to epoch on, for the replicates that are `fresh` to begin one; others are ignored."""
 
     @abstractmethod
-    def digest(self, memory: D, over: NDArray[np.bool_], table: Array) -> None:
-        """Take in the reward and residuals (1 + J, R) of the dwells that are `over`."""
+    def digest(self, state: D, over: NDArray[np.bool_], table: Array) -> None:
+        """Take in the reward and residuals (1 + J, R) of the epochs that are `over`."""
 
-    def choose(self, memory: D) -> Array:
-        """Go on with a dwell, or begin the next."""
-        fresh = memory.age == 0
+    def choose(self, state: D) -> Array:
+        """Go on with an epoch, or begin the next."""
+        fresh = state.age == 0
         if fresh.any():
-            memory.current = np.where(fresh, self.pick(memory, fresh), memory.current)
-        return memory.current
+            state.current = np.where(fresh, self.pick(state, fresh), state.current)
+        return state.current
 
-    def learn(self, memory: D, thresholds: Array, signals: Signals) -> None:
-        """Add the round to its dwell, and digest the dwells that it ends."""
-        if signals.seen is None:
+    def learn(self, state: D, thresholds: Array, feedback: Feedback) -> None:
+        """Add the round to its epoch, and digest the epochs that it ends."""
+        if feedback.observation is None:
             raise InputError(f"{type(self).__name__} pools counts: give it signals of Problem.reveal, not of assess")
-        counted = memory.age >= np.asarray(self.burn_in)
-        memory.sums += np.where(counted, np.concatenate((signals.reward[None], signals.residuals)), 0.0)
-        memory.people += counted[:, None] * signals.seen.people
-        memory.accepted += counted[:, None] * signals.seen.accepted
-        memory.age += 1
-        over = memory.age >= np.asarray(self.dwell)
+        counted = state.age >= np.asarray(self.burn_in)
+        state.sums += np.where(counted, np.concatenate((feedback.reward[None], feedback.residuals)), 0.0)
+        state.people += counted[:, None] * feedback.observation.people
+        state.accepted += counted[:, None] * feedback.observation.accepted
+        state.age += 1
+        over = state.age >= np.asarray(self.epoch_length)
         if over.any():
-            table = memory.sums / (np.asarray(self.dwell) - np.asarray(self.burn_in))
-            self.digest(memory, over, with_pooled_residuals(table, memory.problem, memory.people, memory.accepted))
-            memory.dwells += over
-            for field in (memory.age, memory.sums, memory.people.T, memory.accepted.T):
+            table = state.sums / (np.asarray(self.epoch_length) - np.asarray(self.burn_in))
+            self.digest(state, over, with_pooled_residuals(table, state.problem, state.people, state.accepted))
+            state.epochs += over
+            for field in (state.age, state.sums, state.people.T, state.accepted.T):
                 field[..., over] = 0
 
 
@@ -139,7 +139,7 @@ def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepte
 
 
 @dataclass
-class ArmsMemory(DwellMemory):
+class ArmsState(EpochState):
     """What is known of each threshold of the grid, an arm.
 
     Attributes
@@ -147,9 +147,9 @@ class ArmsMemory(DwellMemory):
     arm
         Arm played, (R,).
     plays
-        Finished dwells on each arm, (R, K).
+        Finished epochs on each arm, (R, K).
     means
-        Reward and residuals of each arm, (1 + J, R, K), pooled over its dwells.
+        Reward and residuals of each arm, (1 + J, R, K), pooled over its epochs.
     arm_people, arm_accepted
         Those counts, (R, K, G).
     """
@@ -161,19 +161,19 @@ class ArmsMemory(DwellMemory):
     arm_accepted: Array
 
 
-A = TypeVar("A", bound=ArmsMemory)
+A = TypeVar("A", bound=ArmsState)
 
 
 @dataclass(frozen=True)
-class Arms(Dwelling[A]):
-    """Dwell on thresholds of the grid, and keep the pooled reward and residuals of each.
+class Arms(Epochs[A]):
+    """Epoch on thresholds of the grid, and keep the pooled reward and residuals of each.
 
     A subclass picks an arm in :meth:`pick_arm`.
     """
 
     def arms(self, task: Task, common: Mapping[str, Any]) -> dict[str, Any]:
         """Fields that :class:`ArmsMemory` starts with."""
-        fields = self.dwelling(task, common)
+        fields = self.epoch_fields(task, common)
         shape = (common["replicates"], len(task.thresholds))
         return {
             **fields,
@@ -185,25 +185,25 @@ class Arms(Dwelling[A]):
         }
 
     @abstractmethod
-    def pick_arm(self, memory: A, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return arms (R,) to dwell on, for the replicates that are `fresh`; others are ignored."""
+    def pick_arm(self, state: A, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return arms (R,) to epoch on, for the replicates that are `fresh`; others are ignored."""
 
-    def pick(self, memory: A, fresh: NDArray[np.bool_]) -> Array:
+    def pick(self, state: A, fresh: NDArray[np.bool_]) -> Array:
         """Return the thresholds of the arms picked."""
-        memory.arm = np.where(fresh, self.pick_arm(memory, fresh), memory.arm)
-        return memory.grid[memory.arm]
+        state.arm = np.where(fresh, self.pick_arm(state, fresh), state.arm)
+        return state.grid[state.arm]
 
-    def digest(self, memory: A, over: NDArray[np.bool_], table: Array) -> None:
-        """Add finished dwells to what is known of their arms."""
-        rows, everyone = np.flatnonzero(over), np.arange(memory.replicates)
-        place = (rows, memory.arm[rows])
-        memory.plays[place] += 1.0
-        memory.arm_people[place] += memory.people[rows]
-        memory.arm_accepted[place] += memory.accepted[rows]
-        known = memory.means[:, everyone, memory.arm]
-        known += (table - known) / np.maximum(1.0, memory.plays[everyone, memory.arm])
-        counts = memory.arm_people[everyone, memory.arm], memory.arm_accepted[everyone, memory.arm]
-        memory.means[:, *place] = with_pooled_residuals(known, memory.problem, *counts)[:, rows]
+    def digest(self, state: A, over: NDArray[np.bool_], table: Array) -> None:
+        """Add finished epochs to what is known of their arms."""
+        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
+        place = (rows, state.arm[rows])
+        state.plays[place] += 1.0
+        state.arm_people[place] += state.people[rows]
+        state.arm_accepted[place] += state.accepted[rows]
+        known = state.means[:, everyone, state.arm]
+        known += (table - known) / np.maximum(1.0, state.plays[everyone, state.arm])
+        counts = state.arm_people[everyone, state.arm], state.arm_accepted[everyone, state.arm]
+        state.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
 
 
 def best_arm(means: Array, known: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""PlugIn does what its rule says, line by line, and follows a world that drifts."""
+"""RepeatedRetraining does what its rule says, line by line, and follows a world that drifts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.learners import PlugIn, check_learner
+from fairgate.learners import RepeatedRetraining, check_learner
 from fairgate.policy import Lottery
 from fairgate.settings import Array
 
 
 def test_it_keeps_the_contract() -> None:
-    check_learner(PlugIn())
+    check_learner(RepeatedRetraining())
 
 
 class PlainPlugIn:
@@ -26,7 +26,7 @@ class PlainPlugIn:
         self.labels = [[[0.0, 0.0] for _ in range(len(self.grid) + 1)] for _ in range(self.groups)]
         self.margins = [0.0] * len(self.grid)
 
-    def signals(self, rates: list[float], positives: list[float], everybody: list[float]) -> tuple[float, float]:
+    def feedback(self, rates: list[float], positives: list[float], everybody: list[float]) -> tuple[float, float]:
         cells = np.zeros((1, self.groups, 2, 2))
         total = sum(sum(people) for people in self.scores)
         for group, (rate, good, every) in enumerate(zip(rates, positives, everybody, strict=True)):
@@ -55,7 +55,7 @@ class PlainPlugIn:
                 everybody.append(sum(n * q for n, q in zip(people, good, strict=True)) / total)
                 weight = total * 1.97 + 1.0
                 errors.append(math.sqrt(max(rate * (1.0 - rate), 1.0 / weight) / weight))
-            reward, residual = self.signals(rates, positives, everybody)
+            reward, residual = self.feedback(rates, positives, everybody)
             if (round_number - 20) % 5 == 0:
                 variance = 0.0
                 for group in range(self.groups):
@@ -66,7 +66,7 @@ class PlainPlugIn:
                         precision = positives[group] / max(rates[group], 1e-9)
                         better[group] = positives[group] + sign * precision * errors[group]
                         better[group] = min(max(better[group], 0.0), moved[group])
-                        effects.append(abs(self.signals(moved, better, everybody)[1] - residual))
+                        effects.append(abs(self.feedback(moved, better, everybody)[1] - residual))
                     variance += max(effects) ** 2
                 self.margins[arm] = math.sqrt(variance)
             upper = residual + self.margins[arm]
@@ -83,28 +83,28 @@ class PlainPlugIn:
 
 
 def test_it_plays_what_a_plain_reading_of_its_rule_plays() -> None:
-    task, learner, rng = fg.load_task("interior"), PlugIn(), np.random.default_rng(3)
-    plain, memory, state = PlainPlugIn(task), learner.start(task, 1, rng), task.environment.start(1)
+    task, learner, rng = fg.load_task("interior"), RepeatedRetraining(), np.random.default_rng(3)
+    plain, state, world = PlainPlugIn(task), learner.start(task, 1, rng), task.environment.start(1)
     for t in range(200):
-        policy = learner.propose(memory)
+        policy = learner.propose(state)
         if t < 20:
             assert isinstance(policy, Lottery)
         else:
             assert not isinstance(policy, Lottery)
             assert policy[0, 0] == plain.choose(t), f"round {t}"
-        state, cells = task.environment.step(state, policy, 256, rng, task.thresholds)
-        signals = task.problem.reveal(cells, "C")
+        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+        feedback = task.problem.reveal(cells, "selective-labels")
         played = policy.thresholds[0] if isinstance(policy, Lottery) else policy
-        learner.observe(memory, played, signals)
-        assert signals.seen is not None
-        assert signals.seen.scores is not None
-        assert signals.seen.labels is not None
-        plain.learn(signals.seen.scores[0], signals.seen.labels[0])
+        learner.observe(state, played, feedback)
+        assert feedback.observation is not None
+        assert feedback.observation.scores is not None
+        assert feedback.observation.labels is not None
+        plain.learn(feedback.observation.scores[0], feedback.observation.labels[0])
 
 
 def test_it_follows_a_drift_better_than_a_forecast_of_the_long_run() -> None:
     task = fg.load_task("drift")
-    follows = fg.simulate(task, PlugIn(), rounds=1500, seeds=8)
+    follows = fg.simulate(task, RepeatedRetraining(), rounds=1500, seeds=8)
     foretells = fg.simulate(task, fg.SafeForecast(), rounds=1500, seeds=8)
     spent = [run.per_replicate()["population_violation"].mean() for run in (follows, foretells)]
     assert spent[0] < 2.0
@@ -116,14 +116,14 @@ def test_it_follows_a_drift_better_than_a_forecast_of_the_long_run() -> None:
 
 
 def test_the_coin_it_begins_with_has_no_gap() -> None:
-    run = fg.simulate(fg.load_task("interior"), PlugIn(), rounds=20, seeds=5)
+    run = fg.simulate(fg.load_task("interior"), RepeatedRetraining(), rounds=20, seeds=5)
     assert run.population_gap.max() < 1e-12
     assert run.population.residuals.max() < 0.0
 
 
 def test_it_gets_over_a_shock_within_a_hundred_rounds() -> None:
     task = fg.load_task("shock")
-    run = fg.simulate(task, PlugIn(), rounds=1700, seeds=8)
+    run = fg.simulate(task, RepeatedRetraining(), rounds=1700, seeds=8)
     assert (run.population.residuals.max(axis=0)[:, 1600:] <= 0.0).mean() > 0.9
     assert abs(run.thresholds[:, 1600:, 0] - fg.oracle(task.at(1600)).best.threshold).mean() < 0.1
 
@@ -131,20 +131,26 @@ def test_it_gets_over_a_shock_within_a_hundred_rounds() -> None:
 def test_it_ends_where_the_threshold_is_stable_and_not_where_it_is_best() -> None:
     """As documented: on mve-s few are accepted, so that those who come are not worth accepting."""
     task = fg.load_task("mve-s")
-    run = fg.simulate(task, PlugIn(), rounds=600, seeds=5)
+    run = fg.simulate(task, RepeatedRetraining(), rounds=600, seeds=5)
     assert run.summary()["population_reward"].mean < 0.2 * fg.oracle(task).best.reward
 
 
 def test_where_no_threshold_is_feasible_it_says_so() -> None:
-    assert fg.simulate(fg.load_task("mean-shift"), PlugIn(), rounds=300, seeds=5).traces["infeasible"][:, 100:].all()
-    assert not fg.simulate(fg.load_task("placebo"), PlugIn(), rounds=300, seeds=5).traces["infeasible"].any()
+    assert (
+        fg.simulate(fg.load_task("mean-shift"), RepeatedRetraining(), rounds=300, seeds=5)
+        .traces["infeasible"][:, 100:]
+        .all()
+    )
+    assert (
+        not fg.simulate(fg.load_task("placebo"), RepeatedRetraining(), rounds=300, seeds=5).traces["infeasible"].any()
+    )
 
 
 def test_settings_may_vary_by_replicate_and_are_checked() -> None:
-    run = fg.simulate(fg.load_task("drift"), PlugIn(memory=[0.9, 0.97, 0.999]), rounds=1200)
+    run = fg.simulate(fg.load_task("drift"), RepeatedRetraining(discount=[0.9, 0.97, 0.999]), rounds=1200)
     away = run.thresholds[:, 1125, 0] - fg.oracle(fg.load_task("drift").at(1125)).best.threshold
     assert away[2] > away[1] + 0.05  # the long memory is late
-    with pytest.raises(fg.InputError, match=r"PlugIn: memory must be in \(0, 1\], got 1.5"):
-        PlugIn(memory=1.5)
-    with pytest.raises(fg.InputError, match="PlugIn: opening must be a whole number of at least 1"):
-        PlugIn(opening=0)
+    with pytest.raises(fg.InputError, match=r"RepeatedRetraining: memory must be in \(0, 1\], got 1.5"):
+        RepeatedRetraining(discount=1.5)
+    with pytest.raises(fg.InputError, match="RepeatedRetraining: opening must be a whole number of at least 1"):
+        RepeatedRetraining(opening=0)

@@ -1,4 +1,4 @@
-"""PlugIn: play what is best for the people who come at present, and forget those who came long ago."""
+"""RepeatedRetraining: play what is best for the people who come at present, and forget those who came long ago."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
 from fairgate.learners.coin import allowed
-from fairgate.learners.memory import Memory
 from fairgate.learners.outlook import Outlook, Worth
+from fairgate.learners.state import State
 from fairgate.policy import Lottery
-from fairgate.problem import Signals
+from fairgate.problem import Feedback
 from fairgate.settings import Array, NonNegative, PositiveShare, whole_number
 from fairgate.tasks import Task
 
@@ -23,7 +23,7 @@ RENEW = 5
 
 
 @dataclass
-class PlugInMemory(Memory):
+class RetrainingState(State):
     """What is known of people of late.
 
     Attributes
@@ -45,13 +45,13 @@ class PlugInMemory(Memory):
 
 
 @dataclass(frozen=True)
-class PlugIn(Learner[PlugInMemory]):
+class RepeatedRetraining(Learner[RetrainingState]):
     r"""Play the threshold that is best for the people of late, and choose anew every round.
 
     A batch shows the scores of everybody who came, so it tells how many any threshold would have accepted, not only
     the one in play. With :math:`n_{gb}` people of group g in score bin b, discounted by a factor :math:`\gamma` a round
-    (`memory`), and :math:`q_{gb}` the share of positives among those accepted in the bin (discounted by
-    `label_memory`, one standard error added, 1 where nobody has been accepted), threshold i has
+    (`discount`), and :math:`q_{gb}` the share of positives among those accepted in the bin (discounted by
+    `label_discount`, one standard error added, 1 where nobody has been accepted), threshold i has
 
     .. math:: \hat p_{gi} = \frac{\sum_{b \ge i} n_{gb}}{\sum_b n_{gb}}, \qquad
               \hat q_{gi} = \frac{\sum_{b \ge i} n_{gb}\, q_{gb}}{\sum_b n_{gb}}, \qquad
@@ -72,9 +72,9 @@ class PlugIn(Learner[PlugInMemory]):
 
     Parameters
     ----------
-    memory
+    discount
         What a round leaves of the weight of earlier scores, :math:`\gamma`.
-    label_memory
+    label_discount
         The same for labels: who repays at a given score changes less quickly than who comes.
     caution
         Standard errors z by which a threshold must seem feasible.
@@ -87,7 +87,7 @@ class PlugIn(Learner[PlugInMemory]):
 
     >>> import fairgate as fg
     >>> task = fg.load_task("drift")
-    >>> run = fg.simulate(task, fg.learners.PlugIn(), rounds=1200, seeds=3)
+    >>> run = fg.simulate(task, fg.learners.RepeatedRetraining(), rounds=1200, seeds=3)
     >>> run.thresholds[:, 375, 0].round(1), run.thresholds[:, 1125, 0].round(1)
     (array([0.4, 0.4, 0.4]), array([-0.2, -0.2, -0.2]))
 
@@ -97,25 +97,25 @@ class PlugIn(Learner[PlugInMemory]):
     .. [2] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
 
-    memory: PositiveShare = 0.97
-    label_memory: PositiveShare = 0.999
+    discount: PositiveShare = 0.97
+    label_discount: PositiveShare = 0.999
     caution: NonNegative = 1.0
     opening: int = 20
 
-    memory_type: ClassVar[type[Memory]] = PlugInMemory
-    tier: ClassVar[str] = "C"
+    state_type: ClassVar[type[State]] = RetrainingState
+    level: ClassVar[str] = "selective-labels"
     lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "opening", whole_number("PlugIn: opening", int(self.opening), 1))
+        object.__setattr__(self, "opening", whole_number("RepeatedRetraining: opening", int(self.opening), 1))
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> PlugInMemory:
+    def remember(self, task: Task, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""
         replicates, arms = common["replicates"], len(task.thresholds)
         shape = (replicates, common["groups"], arms + 1)
-        return PlugInMemory(
+        return RetrainingState(
             **common,
             scores=np.zeros(shape),
             labels=np.zeros((*shape, 2)),
@@ -123,46 +123,46 @@ class PlugIn(Learner[PlugInMemory]):
             infeasible=np.zeros(replicates, dtype=bool),
         )
 
-    def propose(self, memory: PlugInMemory) -> Array | Lottery:  # type: ignore[override]
+    def propose(self, state: RetrainingState) -> Array | Lottery:  # type: ignore[override]
         """Return the threshold that is best for the people of late; at the beginning, the coin."""
-        if memory.rounds >= self.opening:
-            return super().propose(memory)
+        if state.rounds >= self.opening:
+            return super().propose(state)
         ends = np.array([-np.inf, np.inf])[:, None, None]
-        chance = np.broadcast_to(allowed(memory.problem, memory.groups).mean(axis=0), memory.replicates)
-        return Lottery(np.broadcast_to(ends, (2, memory.replicates, memory.groups)), np.stack((chance, 1.0 - chance)))
+        chance = np.broadcast_to(allowed(state.problem, state.groups).mean(axis=0), state.replicates)
+        return Lottery(np.broadcast_to(ends, (2, state.replicates, state.groups)), np.stack((chance, 1.0 - chance)))
 
-    def choose(self, memory: PlugInMemory) -> Array:
+    def choose(self, state: RetrainingState) -> Array:
         """Pick the best threshold that is feasible by a margin, else the one nearest to it."""
-        outlook = self.outlook(memory)
-        if (memory.rounds - self.opening) % RENEW == 0:
-            worth = outlook.worth(memory.problem)
-            memory.margin = worth.residual_error
+        outlook = self.outlook(state)
+        if (state.rounds - self.opening) % RENEW == 0:
+            worth = outlook.worth(state.problem)
+            state.margin = worth.residual_error
         else:
-            worth = Worth(*outlook.read(memory.problem), memory.margin, memory.margin)
-        memory.infeasible = worth.least() > 0.0
-        return np.asarray(memory.grid[worth.best(np.asarray(self.caution))[0]])
+            worth = Worth(*outlook.read(state.problem), state.margin, state.margin)
+        state.infeasible = worth.least() > 0.0
+        return np.asarray(state.grid[worth.best(np.asarray(self.caution))[0]])
 
-    def learn(self, memory: PlugInMemory, thresholds: Array, signals: Signals) -> None:
+    def learn(self, state: RetrainingState, thresholds: Array, feedback: Feedback) -> None:
         """Discount what is known and add the batch."""
-        seen = signals.seen
+        seen = feedback.observation
         assert seen is not None
         assert seen.scores is not None
         assert seen.labels is not None
-        memory.scores *= np.asarray(self.memory)[..., None, None]
-        memory.scores += seen.scores
-        memory.labels *= np.asarray(self.label_memory)[..., None, None, None]
-        memory.labels += seen.labels
+        state.scores *= np.asarray(self.discount)[..., None, None]
+        state.scores += seen.scores
+        state.labels *= np.asarray(self.label_discount)[..., None, None, None]
+        state.labels += seen.labels
 
-    def outlook(self, memory: PlugInMemory) -> Outlook:
+    def outlook(self, state: RetrainingState) -> Outlook:
         """Return what every threshold would do to the people of late."""
-        people = np.maximum(memory.scores.sum(axis=-1), 1e-9)
-        known = memory.labels.sum(axis=-1) + 1.0
-        share = (memory.labels[..., 1] + 0.5) / known
+        people = np.maximum(state.scores.sum(axis=-1), 1e-9)
+        known = state.labels.sum(axis=-1) + 1.0
+        share = (state.labels[..., 1] + 0.5) / known
         doubt = np.sqrt(np.maximum(share * (1.0 - share), 0.25 / known) / known)
         good = np.where(known > 1.0, np.minimum(share + doubt, 1.0), 1.0)
-        mass = memory.scores / people[..., None]
+        mass = state.scores / people[..., None]
         rates, positives = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (mass, mass * good))
-        weight = people[..., None] * (1.0 + np.asarray(self.memory)[..., None, None]) + 1.0
+        weight = people[..., None] * (1.0 + np.asarray(self.discount)[..., None, None]) + 1.0
         error = np.sqrt(np.maximum(rates * (1.0 - rates), 1.0 / weight) / weight)[..., 1:]
         everybody = np.broadcast_to(positives[..., :1], error.shape)
         shares = people / people.sum(axis=1, keepdims=True)
