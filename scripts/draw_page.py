@@ -1,4 +1,4 @@
-"""Draw docs/figures/report.png: the page that ``fairgate simulate`` writes for its example, as a browser shows it."""
+"""Draw docs/figures/report.png: the page that ``fairgate advise`` writes for its example, as a browser shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``fairgate simulate`` and ``fairgate init`` in their own processes: what they write, and every bad input."""
+"""``fairgate advise`` and ``fairgate init`` in their own processes: what they write, and every bad input."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def fairgate(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
     first = fairgate("init", "x", cwd=tmp_path)
     assert first.returncode == 0
-    assert "fairgate simulate --config x/policy.toml" in first.stdout
-    result = fairgate("simulate", "--config", "x/policy.toml", "--seeds", "3", "--rounds", "60", cwd=tmp_path)
+    assert "fairgate advise --config x/policy.toml" in first.stdout
+    result = fairgate("advise", "--config", "x/policy.toml", "--seeds", "3", "--rounds", "60", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert "Recommendation\nAccept people with risk_score ≥ " in result.stdout
@@ -50,7 +50,7 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
 def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     pq.write_table(example_table(), tmp_path / "people.parquet")
     options = ("--positive", "1", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--json")
-    result = fairgate("simulate", "people.parquet", *NAMES, *options, *SMALL, cwd=tmp_path)
+    result = fairgate("advise", "people.parquet", *NAMES, *options, *SMALL, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     report = json.loads(result.stdout)
     assert report == json.loads((tmp_path / "advice/report.json").read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
 def test_options_win_over_the_policy_file(tmp_path: Path) -> None:
     fairgate("init", ".", cwd=tmp_path)
     given = ("--parity", "0.2", "--out", "here", "--query", "select * from 'applicants.csv' limit 300")
-    result = fairgate("simulate", "--config", "policy.toml", *given, *SMALL, "--json", cwd=tmp_path)
+    result = fairgate("advise", "--config", "policy.toml", *given, *SMALL, "--json", cwd=tmp_path)
     report = json.loads(result.stdout)
     assert (report["aims"]["parity"], report["aims"]["cost"], report["table"]["rows"]) == (0.2, 2.0, 300)
     assert (tmp_path / "here/report.json").is_file()
@@ -135,7 +135,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], s
     for name, text in TABLES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "occupied/report.json").mkdir(parents=True)
-    result = fairgate("simulate", *arguments, *(() if "--json" in arguments else ("--json",)), cwd=tmp_path)
+    result = fairgate("advise", *arguments, *(() if "--json" in arguments else ("--json",)), cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert sentence in result.stderr
     assert result.stderr.startswith("fairgate: ")
@@ -144,13 +144,13 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], s
 
 
 def test_help_tells_an_example(tmp_path: Path) -> None:
-    assert "Example: fairgate simulate applicants.csv" in fairgate("simulate", "--help", cwd=tmp_path).stdout
+    assert "Example: fairgate advise applicants.csv" in fairgate("advise", "--help", cwd=tmp_path).stdout
     assert "Example: fairgate init" in fairgate("init", "--help", cwd=tmp_path).stdout
 
 
 def test_an_interruption_leaves_no_half_report(tmp_path: Path) -> None:
     fairgate("init", ".", cwd=tmp_path)
-    command = [sys.executable, "-m", "fairgate", "simulate", "--config", "policy.toml", "--rounds", "100000"]
+    command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--rounds", "100000"]
 
     def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -183,7 +183,7 @@ def test_a_million_rows_are_counted_exactly_in_little_memory(tmp_path: Path) -> 
     )
     names = ("--score", "score", "--label", "label", "--group", "group", "--parity", "0.05", "--json")
     result = subprocess.run(
-        [sys.executable, "-c", code, "simulate", "people.parquet", *names, *SMALL],
+        [sys.executable, "-c", code, "advise", "people.parquet", *names, *SMALL],
         capture_output=True,
         text=True,
         check=True,
@@ -204,7 +204,7 @@ def test_a_million_rows_are_counted_exactly_in_little_memory(tmp_path: Path) -> 
 def test_a_folder_in_the_place_of_a_file_is_one_sentence_and_leaves_nothing_half(tmp_path: Path) -> None:
     (tmp_path / "advice/report.html").mkdir(parents=True)
     fairgate("init", ".", cwd=tmp_path)
-    result = fairgate("simulate", "--config", "policy.toml", *SMALL, cwd=tmp_path)
+    result = fairgate("advise", "--config", "policy.toml", *SMALL, cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1].startswith("fairgate: cannot write advice/report.html: ")
     assert {path.name for path in (tmp_path / "advice").iterdir()} == {"report.html", "thresholds.csv"}

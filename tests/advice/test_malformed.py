@@ -67,7 +67,7 @@ def test_any_file_gets_advice_or_one_sentence(content: bytes, options: tuple[str
         size = ("--seeds", "1", "--rounds", "5", "--feedback", "0", "--json", "--out", str(path.parent / "out"))
         said, told = io.StringIO(), io.StringIO()
         with (
-            patch.object(sys, "argv", ["fairgate", "simulate", str(path), *names, *size, *options]),
+            patch.object(sys, "argv", ["fairgate", "advise", str(path), *names, *size, *options]),
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(told),
         ):

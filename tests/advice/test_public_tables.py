@@ -199,7 +199,7 @@ def simulate(file: str, folder: Path, aims: Aims, *options: str) -> tuple[dict[s
     """Run the command in its own process; return report.json, thresholds.csv and what it printed."""
     assert aims.service is not None
     wanted = ("--cost", f"{aims.cost}", "--parity", f"{aims.parity}", "--service", "{}:{}".format(*aims.service))
-    command = [sys.executable, "-W", "error", "-m", "fairgate", "simulate", file, *options, *wanted, *SMALL]
+    command = [sys.executable, "-W", "error", "-m", "fairgate", "advise", file, *options, *wanted, *SMALL]
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert result.returncode == 0, result.stderr
     assert max(len(line) for line in result.stdout.splitlines()) <= 80

@@ -35,7 +35,7 @@ KINDS = {str: "text in quotes", int: "a whole number", float: "a number", bool: 
 
 @dataclass(frozen=True)
 class Config:
-    """Everything ``fairgate simulate`` needs to know.
+    """Everything ``fairgate advise`` needs to know.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from fairgate.experiments.output import prepare_folder, write_text
 PEOPLE = 500
 
 POLICY = """\
-# What to ask of a threshold. Run it with: fairgate simulate --config policy.toml
+# What to ask of a threshold. Run it with: fairgate advise --config policy.toml
 # Options on the command line win over what is written here.
 
 [data]

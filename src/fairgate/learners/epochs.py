@@ -53,8 +53,8 @@ class Epochs(Learner[D]):
     r"""Keep a threshold for `epoch_length` rounds, so that the state can settle, and learn from the last of them.
 
     The first `burn_in` rounds of an epoch are not learnt from. The others are pooled: constraints on decisions alone
-    are read off the summed counts; reward, and constraints that need labels of the rejected, are means of the batches'. A
-    mean of batch gaps would not do: it is about :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true
+    are read off the summed counts; reward, and constraints that need labels of the rejected, are means of the batches'.
+    A mean of batch gaps would not do: it is about :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true
     gap is 0, which is 0.05 for 256 people, and hardly any threshold would seem fair.
 
     A subclass picks thresholds in :meth:`pick` and takes in finished epochs in :meth:`digest`.

@@ -6,27 +6,27 @@ import dataclasses
 from typing import Any
 
 from fairgate.errors import InputError, unknown_name
-from fairgate.learners.accept_all import AcceptAll
-from fairgate.learners.bandit_gradient import BanditGradient
 from fairgate.learners.base import LEVELS, Learner, check_labels
-from fairgate.learners.bayesian import Bayesian, SafeBayesian
-from fairgate.learners.best_lottery import BestLottery
+from fairgate.learners.baselines.accept_all import AcceptAll
+from fairgate.learners.baselines.bandit_gradient import BanditGradient
+from fairgate.learners.baselines.bayesian import Bayesian, SafeBayesian
+from fairgate.learners.baselines.best_lottery import BestLottery
+from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
+from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
+from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
+from fairgate.learners.baselines.fixed import Fixed
+from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.learners.baselines.primal_dual import PrimalDual
+from fairgate.learners.baselines.random import Random
+from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
+from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
+from fairgate.learners.baselines.two_point import TwoPoint
 from fairgate.learners.doubly_optimistic import DoublyOptimistic
-from fairgate.learners.epsilon_greedy import EpsilonGreedy
-from fairgate.learners.exp3_primal_dual import Exp3PrimalDual
-from fairgate.learners.explore_then_commit import ExploreThenCommit
-from fairgate.learners.fixed import Fixed
 from fairgate.learners.mixture import Mixture
 from fairgate.learners.ofs import OFS
 from fairgate.learners.per_group import PerGroup
-from fairgate.learners.pessimistic_optimistic import PessimisticOptimistic
-from fairgate.learners.primal_dual import PrimalDual
-from fairgate.learners.random import Random
-from fairgate.learners.repeated_retraining import RepeatedRetraining
 from fairgate.learners.safe_forecast import SafeForecast
 from fairgate.learners.smooth_optimist import SmoothOptimist
-from fairgate.learners.threshold_optimizer import ThresholdOptimizer
-from fairgate.learners.two_point import TwoPoint
 from fairgate.tasks import Task, load_task, presets
 
 LEARNERS: dict[str, type[Learner[Any]]] = {
@@ -103,7 +103,8 @@ def recommended(task: Task | None = None, level: str = "selective-labels") -> Le
         requires is checked against what the level may see.
     level
         "bandit" if only the batch's counts under the played threshold are seen, "selective-labels" if also the scores
-        of all and the labels of the accepted. "scores" gets what "bandit" does, and "full-labels" what "selective-labels" does.
+        of all and the labels of the accepted. "scores" gets what "bandit" does, and "full-labels" what
+        "selective-labels" does.
 
     Examples
     --------

@@ -53,8 +53,8 @@ class SmoothOptimist(Learner[SmoothState]):
     .. math:: i_t = \arg\max \{\hat r_i + w\,\sigma^r_i : \hat g_i - w\,\sigma^g_i \le 0\}.
 
     A threshold is kept for `epoch_length` rounds; after a change the first `burn_in` are not counted, so that the
-    state can settle. If that set is empty, the smallest :math:`\hat g_i - 3 \sigma^g_i` is looked into; once all are above 0, no
-    threshold is feasible, and the trace ``infeasible`` says so.
+    state can settle. If that set is empty, the smallest :math:`\hat g_i - 3 \sigma^g_i` is looked into; once all are
+    above 0, no threshold is feasible, and the trace ``infeasible`` says so.
 
     Parameters
     ----------

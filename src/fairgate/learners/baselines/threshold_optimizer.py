@@ -48,7 +48,8 @@ class ThresholdOptimizer(Learner[OptimizerState]):
     What a practitioner does today: take a labelled sample, post-process the scores once under demographic parity, and
     deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0, not
     :math:`\varepsilon`. It sees the labels of everybody (level `full-labels`), so where labels of the rejected can
-    never be known, as in lending, it is an upper bound and no candidate. Its answer is a lottery of two thresholds for each group.
+    never be known, as in lending, it is an upper bound and no candidate. Its answer is a lottery of two thresholds for
+    each group.
 
     fairlearn maximises accuracy and takes no costs. Reward is an affine function of accuracy once labels are redrawn:
     if a share q of the n people in a score bin is positive, n q' of them are called so instead, with

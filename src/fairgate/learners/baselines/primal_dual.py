@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairgate.learners.bandit_gradient import BanditGradient, GradientState
+from fairgate.learners.baselines.bandit_gradient import BanditGradient, GradientState
 from fairgate.problem import Feedback
 from fairgate.settings import Array, Positive
 

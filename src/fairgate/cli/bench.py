@@ -1,0 +1,64 @@
+"""``fairgate bench``: every learner on every task, ranked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds
+from fairgate.errors import InputError
+from fairgate.settings import whole_number
+
+
+def bench(
+    learners: Annotated[list[str] | None, typer.Option(help="Learners, such as ofs,random; all if not given.")] = None,
+    environments: Annotated[
+        list[str] | None, typer.Option(help="Tasks, such as mve-s,german; all if not given.")
+    ] = None,
+    seeds: Seeds = 100,
+    rounds: Rounds = 3000,
+    batch: Batch = 256,
+    seed: Seed = 0,
+    learner: Annotated[
+        list[str] | None, typer.Option(help="Your own learner, package.module:Class or package.module:Class:key=value.")
+    ] = None,
+    level: Annotated[list[str] | None, typer.Option(help="Only learners of this level, and ofs.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
+    as_json: AsJson = False,
+) -> None:
+    """Run every learner on every task and rank them: a leaderboard, a page and all numbers."""
+    from joblib import cpu_count
+
+    from fairgate.bench.benchmark import run_bench
+    from fairgate.bench.entrants import split_names
+    from fairgate.bench.matrix import Size
+    from fairgate.bench.terminal import show
+
+    workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
+    if level and not split_names(level):
+        raise InputError(f"--level must be one or more of A, B, C, D, got {', '.join(map(repr, level))}")
+    errors = Console(stderr=True)
+    found = run_bench(
+        out,
+        split_names(learners) if learners else None,
+        split_names(environments) if environments else None,
+        Size(rounds=rounds, seeds=seeds, seed=seed, batch=batch),
+        own=learner or [],
+        levels=[each.upper() for each in split_names(level or [])],
+        workers=workers,
+        say=lambda text: errors.print(text, highlight=False, soft_wrap=True),
+    )
+    if as_json:
+        typer.echo(json.dumps(found.document, indent=1, ensure_ascii=False))
+    else:
+        show(found.matrix, found.board, Console())
+        Console().print(f"Written to {out}: open bench.html", highlight=False, soft_wrap=True)
+    for failure in found.matrix.failures:
+        typer.echo(f"fairgate: {failure}", err=True)
+    if found.matrix.failures:
+        raise typer.Exit(1)

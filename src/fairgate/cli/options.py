@@ -1,0 +1,27 @@
+"""Options that several commands share, and the check of their sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fairgate.errors import InputError
+from fairgate.settings import whole_number
+
+Rounds = Annotated[int, typer.Option(help="Rounds a loop.")]
+Seeds = Annotated[int, typer.Option(help="Independent loops a learner.")]
+Seed = Annotated[int, typer.Option(help="Root of all random numbers.")]
+Batch = Annotated[int, typer.Option(help="People a round.")]
+Tail = Annotated[int, typer.Option(help="Rounds at the end over which means are taken.")]
+Workers = Annotated[int, typer.Option(help="Processes; results do not depend on it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def check_size(rounds: int, tail: int, seed: int, **others: int) -> None:
+    """Refuse numbers no run can have, before anything is begun."""
+    whole_number("--seed", seed, 0)
+    for name, value in {"rounds": rounds, "tail": tail, **others}.items():
+        whole_number(f"--{name}", value, 1)
+    if tail > rounds:
+        raise InputError(f"--rounds {rounds} is shorter than the tail of {tail} rounds that is reported: ask for more")

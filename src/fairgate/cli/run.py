@@ -1,0 +1,105 @@
+"""``fairgate run``: learners on a task, compared with the oracle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import fairgate as fg
+from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds, Tail, Workers, check_size
+from fairgate.experiments.output import prepare_folder, write_text
+from fairgate.progress import progress
+from fairgate.run import TAIL, Estimate
+
+
+def run(
+    task: Annotated[str, typer.Argument(help="A task: see `fairgate list`.")],
+    learner: Annotated[list[str], typer.Argument(help="Learners, such as ofs or ofs:c=0.1,exploration=0.")],
+    rounds: Rounds = 3000,
+    seeds: Seeds = 10,
+    seed: Seed = 0,
+    batch: Batch = 256,
+    tail: Tail = TAIL,
+    workers: Workers = 1,
+    as_json: AsJson = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for each run as Parquet, and summary.json.")] = None,
+) -> None:
+    """Run learners on a task in the closed loop and compare them with the oracle."""
+    chosen = fg.load_task(task)
+    learners = {name: fg.load_learner(name, task=task) for name in learner}
+    check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=tail, workers=workers)
+    if out is not None:
+        prepare_folder(out)
+    summaries: dict[str, dict[str, Estimate]] = {}
+    with progress(rounds * seeds * len(learners), quiet=as_json) as start:
+        for name, each in learners.items():
+            report = start(f"{task}: {name}")
+            result = fg.simulate(chosen, each, rounds, seeds, seed=seed, batch=batch, workers=workers, progress=report)
+            summaries[name] = result.summary(tail)
+            if out is not None:
+                result.save(out / f"{task}-{name.replace(':', '-')}.parquet")
+    last = chosen.at(rounds - 1)  # what drifts is judged as it stands in the end
+    truth = fg.oracle(last)
+    settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": tail}
+    document = {
+        "task": chosen.describe(),
+        **settings,
+        "oracle": {"grid": vars(truth.best), "refined": vars(truth.refined)},
+        "learners": {
+            name: {"settings": learners[name].describe(), **_plain(summary)} for name, summary in summaries.items()
+        },
+    }
+    if out is not None:
+        write_text(out / "summary.json", json.dumps(document, indent=2) + "\n")
+    if as_json:
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        when = "" if last.environment is chosen.environment else ", in the world as it stands in the last round"
+        _print_run(task, settings, summaries, truth.best, when)
+
+
+def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:
+    """Summary as JSON; a standard deviation that does not exist is null."""
+    return {
+        name: {"mean": value.mean, "sd": None if value.sd != value.sd else value.sd} for name, value in summary.items()
+    }
+
+
+def _print_run(
+    task: str, settings: dict[str, int], summaries: dict[str, dict[str, Estimate]], best: fg.Point, when: str
+) -> None:
+    size = f"{settings['seeds']} seeds × {settings['rounds']} rounds of {settings['batch']} people"
+    table = Table(title=f"{task}: {size}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("\nlearner", overflow="fold", min_width=13)
+    for heading in ("\nreward", "batch\ngap", "exact\ngap", "batch\nviolation", "exact\nviolation", "feasible\nrounds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, summary in summaries.items():
+        table.add_row(
+            name,
+            _stacked(summary["reward"], 4),
+            _stacked(summary["gap"], 4),
+            _stacked(summary["population_gap"], 4),
+            _stacked(summary["violation"], 1),
+            _stacked(summary["population_violation"], 1),
+            f"{summary['feasible'].mean:.0%}",
+        )
+    console = Console()
+    console.print(table)
+    console.print(
+        f"Mean ± sd over seeds; reward, gaps and feasible rounds over the last {settings['tail']} rounds, violations "
+        "over all. Batch is what the learner sees, exact is the population's truth.",
+        highlight=False,
+    )
+    kind = "Best feasible" if best.feasible else "No feasible threshold; least violating"
+    console.print(f"{kind} fixed {best}{when}", highlight=False)
+
+
+def _stacked(value: Estimate, digits: int) -> str:
+    spread = "" if value.sd != value.sd else f"\n± {value.sd:.{digits}f}"
+    return f"{value.mean:.{digits}f}{spread}"

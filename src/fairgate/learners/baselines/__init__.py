@@ -1,0 +1,1 @@
+"""Baselines: what the recommended learners are compared with, one file per algorithm."""
