@@ -300,7 +300,7 @@ class _Loop:
             waiting = zip(self.blocks, self.delayed, strict=True)
             arrived = np.concatenate([each.arrive(cells[block][..., 1]) for block, each in waiting])
             seen = problem.reveal(cells, "bandit", arrived).reward
-        self.state = environment.update(self.state, counts, thresholds)
+        self.state = environment.update(self.state, counts, thresholds, self.generators[0])
         self.rates = np.where(counts.people > 0, counts.rates, self.rates)
         self.left -= 1
         info = {

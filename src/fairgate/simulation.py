@@ -130,7 +130,7 @@ def _block(
             kept[name][t] = getattr(state, name)
         arrived = None if delayed is None else delayed.arrive(cells[..., 1])
         learner.observe(state, thresholds, problem.reveal(cells, level, arrived))
-        world = environment.update(world, Counts(kept["counts"][t]), published(policy))
+        world = environment.update(world, Counts(kept["counts"][t]), published(policy), rng)
         if progress is not None and (t + 1) % 100 == 0:
             progress(100 * replicates)
     if progress is not None:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairgate.constraints import Constraint, DemographicParity, ServiceRate
+from fairgate.counts import Counts, draw, over_bins
 from fairgate.environments import GaussianScores
 from fairgate.learners.base import Learner
-from fairgate.policy import Lottery
+from fairgate.policy import Lottery, published
 from fairgate.problem import Problem, Utility
 from fairgate.settings import Array
 from fairgate.tasks import Task
@@ -81,7 +82,9 @@ def _play(learner: Learner[Any], task: Task, seed: int, save_at: int = -1, half:
         inside |= isinstance(policy, Lottery) & np.isinf(thresholds)
         _require(bool(inside.all()), learner, f"a threshold lies outside the grid's interval [{low}, {high}]", "")
         edges = None if learner.level == "bandit" else task.thresholds
-        world, cells = task.environment.step(world, policy, 40, nature, edges)
+        cells = draw(task.environment.cells(world, policy, edges), 40, nature)
+        counts = Counts(cells if edges is None else over_bins(cells))
+        world = task.environment.update(world, counts, published(policy), nature)
         played.append(thresholds[0] if isinstance(policy, Lottery) else thresholds)
         learner.observe(state, played[-1], task.problem.reveal(cells, learner.level))
     return np.array(played)
