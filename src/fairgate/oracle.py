@@ -90,11 +90,12 @@ def exact_sweep(task: Task, thresholds: Array) -> Sweep:
     return Sweep(shared[:, 0], found.reward, counts.gap, counts.overall, found.residuals)
 
 
-def oracle(task: Task) -> Oracle:
+def oracle(task: Task, *, refine: bool = True) -> Oracle:
     """Find the best feasible fixed threshold exactly, on the grid and in between.
 
     Each threshold's steady state is solved, not sampled. `refined` looks at the environment's own candidates
-    between the ends of the grid (every distinct score, or a fine grid) and then closer and closer around the best.
+    between the ends of the grid (every distinct score, or a fine grid) and then closer and closer around the best;
+    with ``refine=False``, for environments whose steady states are slow to find, it is the best of the grid.
 
     >>> import fairgate as fg
     >>> best = fg.oracle(fg.load_task("mve-s")).best
@@ -103,6 +104,8 @@ def oracle(task: Task) -> Oracle:
     """
     low, high = float(task.thresholds[0]), float(task.thresholds[-1])
     coarse = exact_sweep(task, task.thresholds)
+    if not refine:
+        return Oracle(coarse, coarse.best, coarse.best)
     candidates = np.union1d(task.thresholds, task.environment.candidates(low, high))
     fine = exact_sweep(task, candidates)
     for _ in range(4):

@@ -89,11 +89,12 @@ class _Check:
             self.check_order(state)
             self.check_histogram(state)
             self.check_update(state)
-        self.check_copies(states[-1])
-        self.check_rows(states[-1])
+        self.check_copies(states[1])
+        self.check_rows(states[1])
         still = self.environment.at(0)
         check = self if still is self.environment else _Check(still, self.grid)
-        check.check_absent_groups(check.states()[-1])
+        for state in check.states():
+            check.check_absent_groups(state)
         check.check_long_run()
         self.check_contraction()
 
@@ -203,12 +204,18 @@ class _Check:
         self.require(same, "a pickled copy has other probabilities")
 
     def check_rows(self, state: State) -> None:
-        """Cut to one replicate, it does there what the whole does."""
-        whole = self.environment
+        """Settings may vary by replicate; cut to one replicate, it does there what the whole does."""
+        whole, at = self.environment, self.shared(self.grid[len(self.grid) // 2])
         if whole.replicates is None:
             numbers: dict[str, Any] = {name: [getattr(whole, name)] * self.replicates for name in whole._numbers()}
-            whole = dataclasses.replace(whole, **numbers)
-        at, one = self.shared(self.grid[len(self.grid) // 2]), slice(self.replicates - 1, self.replicates)
+            try:
+                whole = dataclasses.replace(whole, **numbers)
+                whole.start(self.replicates)
+                whole.expected_update(state, at)
+            except (TypeError, ValueError) as error:
+                names = " or ".join(numbers)
+                self.require(False, f"fails if {names} varies by replicate, as it is declared to do: {error}")
+        one = slice(self.replicates - 1, self.replicates)
         part = whole.rows(one)
         cut = "rows cuts the settings to one replicate, which then"
         self.require(part.replicates in (None, 1), f"{cut} are for {part.replicates}")
