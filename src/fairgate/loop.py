@@ -89,7 +89,7 @@ class Loop:
         counts, probabilities = (cells, fine) if edges is None else (over_bins(cells), over_bins(fine))
         late = () if self.delayed is None else self.delayed.arrive(self.round, policy, cells)
         feedback = self.task.problem.reveal(cells, self.level, *late)
-        self.state = environment.update(self.state, Counts(counts), policy.published)
+        self.state = environment.update(self.state, Counts(counts), policy.published, self.nature)
         self.round += 1
         return Round(policy, counts, probabilities, feedback)
 

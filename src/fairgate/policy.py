@@ -78,7 +78,7 @@ class Policy(NamedTuple):
     def single(self) -> Array:
         """The threshold of each replicate and group, (replicates, groups), where there is one; NaN in a lottery."""
         if len(self.weights) == 1:
-            return self.thresholds[0]
+            return np.asarray(self.thresholds[0])
         heaviest = self.weights.argmax(axis=0)
         rows = np.arange(self.replicates)
         certain = self.weights[heaviest, rows] == 1.0
@@ -88,7 +88,7 @@ class Policy(NamedTuple):
     def published(self) -> Array:
         """The thresholds people hear of, (replicates, groups): a lottery's mean of its finite ones, NaN if none."""
         if len(self.weights) == 1 and np.isfinite(self.thresholds).all():
-            return self.thresholds[0]
+            return np.asarray(self.thresholds[0])
         finite = np.isfinite(self.thresholds)
         weights = self.weights[:, :, None] * finite
         total = weights.sum(axis=0)
@@ -99,7 +99,7 @@ class Policy(NamedTuple):
         """Return the share accepted per score bin, (replicates, groups, bins), for thresholds in `edges` or ±inf."""
         lowest = np.concatenate(([-np.inf], edges))
         if len(self.weights) == 1:
-            return (lowest >= self.thresholds[0][..., None]).astype(np.float64)
+            return np.asarray(lowest >= self.thresholds[0][..., None], dtype=np.float64)
         share = (self.weights[:, :, None, None] * (lowest >= self.thresholds[..., None])).sum(axis=0)
         return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
 

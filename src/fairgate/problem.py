@@ -84,9 +84,9 @@ class Arrival(NamedTuple):
 
     round: int
     played: Policy
-    labels: Array
-    people: Array
-    accepted: Array
+    labels: NDArray[Any]
+    people: NDArray[Any]
+    accepted: NDArray[Any]
     last: bool = False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.environments import state_fields
+from fairgate.environments.state import flatten
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner, check_level
@@ -81,7 +81,7 @@ def simulate(
     if varying is not None and varying != replicates:
         raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
 
-    blocks = [slice(low, min(low + BLOCK, replicates)) for low in range(0, replicates, BLOCK)]
+    blocks = blocks_of(replicates)
     jobs = [(task, chosen, block, rounds, batch, seed, number, record) for number, block in enumerate(blocks)]
     if workers == 1 or len(jobs) == 1:
         parts = [_block(*job, progress) for job in jobs]
@@ -118,6 +118,11 @@ def simulate(
             "batch": batch,
         },
     )
+
+
+def blocks_of(replicates: int) -> list[slice]:
+    """Return the replicates that are simulated together."""
+    return [slice(low, min(low + BLOCK, replicates)) for low in range(0, replicates, BLOCK)]
 
 
 def natures(seed: int | None, number: int) -> tuple[np.random.Generator, np.random.Generator]:
@@ -182,13 +187,13 @@ class _Kept:
             self.by_round[f"trace {name}"][t] = values
 
     def keep_state(self, t: int, world: Any) -> None:
-        for name, values in state_fields(world).items():
+        for name, values in flatten(world).items():
             if t == 0:
                 self.by_round[f"state {name}"] = np.empty((self.rounds, *values.shape))
             self.by_round[f"state {name}"][t] = values
 
     def arrays(self, final: Policy | None) -> dict[str, Any]:
-        by_replicate = {"counts": self.counts, "probabilities": self.probabilities, **self.by_round}
+        by_replicate: dict[str, Any] = {"counts": self.counts, "probabilities": self.probabilities, **self.by_round}
         found = {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in by_replicate.items()}
         found |= {"thresholds": self.thresholds.swapaxes(1, 2), "weights": self.weights.swapaxes(1, 2)}
         found = {name: np.ascontiguousarray(values) for name, values in found.items()}

@@ -77,7 +77,7 @@ class Learner(Settings, ABC, Generic[S]):
 
     def observe(self, state: S, played: Policy | Array, feedback: Feedback) -> None:
         """Take in the feedback of a round in which `played` was played. A batch of nobody teaches nothing."""
-        policy, came = as_policy(played), feedback.observation.people.any(axis=1)
+        policy, came = as_policy(played), np.asarray(feedback.observation.people.any(axis=1))
         if came.all():
             self.learn(state, policy, feedback)
             state.rounds += 1

@@ -129,7 +129,7 @@ class PerGroup(Foresight):
         start = np.abs(rates[..., None] - LEVELS[::COMMON]).argmin(axis=2)
         caution = each(self.caution, state, rows) / 3.0
         found = climb(state.problem, outlook, caution, np.clip(start, 1, len(state.grid)), GRID_STEPS, 1)
-        return np.asarray(state.grid[found.places - 1])
+        return Policy.of(state.grid[found.places - 1])
 
 
 class Levels(NamedTuple):

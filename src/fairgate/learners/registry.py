@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners.base import Learner, check_level
@@ -61,8 +61,8 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
 def kind_of(name: str) -> type[Learner[Any]]:
     """Return the class of a built-in learner; some names are a class with settings of their own."""
     made: Any = LEARNERS[name]
-    kind: type[Learner[Any]] = made.func if isinstance(made, functools.partial) else made
-    return kind
+    kind: Any = made.func if isinstance(made, functools.partial) else made
+    return cast(type[Learner[Any]], kind)
 
 
 def load_learner(name: str, task: str | None = None) -> Learner[Any]:

@@ -138,7 +138,7 @@ def keep_rows(now: Any, before: Any, rows: NDArray[np.int64], small: Any, large:
         return [before[place] if place in rows else each for place, each in enumerate(now)]
     if dataclasses.is_dataclass(now) and not isinstance(now, (type, Setting)):
         for name in vars(now):
-            parts = (getattr(each, name) for each in (now, before))
-            found = keep_rows(*parts, rows, getattr(small, name), getattr(large, name))
+            here, then, two, three = (getattr(each, name) for each in (now, before, small, large))
+            found = keep_rows(here, then, rows, two, three)
             object.__setattr__(now, name, found)
     return now

@@ -90,7 +90,7 @@ class Exp3PrimalDual(Epochs[Exp3State]):
         arm = (ladder[:, :-1] <= rung[:, None]).sum(axis=1)
         drawn = np.exp(better[np.arange(state.replicates), arm]) / ladder[:, -1]
         state.probability = np.where(fresh, drawn, state.probability)
-        return state.grid[arm]
+        return np.asarray(state.grid[arm])
 
     def digest(self, state: Exp3State, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add the loss to the threshold drawn, then move the multipliers."""

@@ -88,7 +88,7 @@ class PessimisticOptimistic(Epochs[QueueState]):
             lower = np.maximum(lower, 0.0)
         price = state.queues / (np.asarray(self.trade_off) * np.sqrt(m))
         score = arms.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
-        return state.grid[np.where(arms.plays == 0, np.inf, score).argmax(axis=1)]
+        return np.asarray(state.grid[np.where(arms.plays == 0, np.inf, score).argmax(axis=1)])
 
     def digest(self, state: QueueState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to the estimates and the queues."""
