@@ -32,10 +32,6 @@ class DelayedImpact(NormalScores):
     :math:`c_{fp}` times as much on a default as it earns on repayment breaks even at
     :math:`c_{fp} / (1 + c_{fp})`; where constraints make it lend below the former, it harms those it means to serve.
 
-    State
-    -----
-    :math:`\mu` (replicates, groups), started at `means`.
-
     Parameters
     ----------
     means

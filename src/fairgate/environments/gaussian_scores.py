@@ -25,10 +25,6 @@ class GaussianScores(NormalScores):
 
     .. math:: \mu_g \leftarrow \mu_g + rate \cdot (means_g + gain \cdot (acc_g - 1/2) - \mu_g).
 
-    State
-    -----
-    :math:`\mu` (replicates, groups), started at `means`.
-
     Parameters
     ----------
     means
