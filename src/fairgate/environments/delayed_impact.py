@@ -39,7 +39,7 @@ class DelayedImpact(NormalScores):
     shares, sd, slope, midpoint
         See :class:`NormalScores`.
     rate
-        Share of the way to its target that a mean moves in a round; may vary by replicate.
+        Share of the way to its target that a mean moves per round; may vary by replicate.
     carry
         Share of the batch's mean change of score that carries over to the group's next applicants; may vary by
         replicate. ``carry · (max(rise, fall) · max density + (rise + fall) · |slope| / 4)`` must be below 1, else
