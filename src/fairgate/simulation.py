@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts, draw, over_bins
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
-from fairgate.learners.base import check_labels
+from fairgate.learners.base import check_labels, level_of
 from fairgate.policy import Lottery, published
 from fairgate.problem import Assessment
 from fairgate.run import Run
-from fairgate.settings import Array, Settings, common_replicates, replicates_of, rows_of, whole_number
+from fairgate.settings import Array, common_replicates, described, replicates_of, rows_of, whole_number
 from fairgate.tasks import Task
 
 BLOCK = 250
@@ -113,7 +113,7 @@ def _block(
         "probabilities": np.empty((*shape, 2, 2)),
         **{name: np.empty(shape[:2]) for name in traces},
     }
-    level: str = getattr(learner, "level", "bandit")
+    level = level_of(learner)
     edges = None if level == "bandit" else task.thresholds
     delayed = None if environment.label_arrival == 1.0 else DelayedLabels(environment.label_arrival, rng)
     state = learner.start(task, replicates, np.random.default_rng(own))
@@ -193,7 +193,6 @@ def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dic
         return Assessment(np.ascontiguousarray(found.reward.T), np.ascontiguousarray(found.residuals.swapaxes(1, 2)))
 
     basic = ("thresholds", "counts", "probabilities", "final")
-    described = learner.describe() if isinstance(learner, Settings) else repr(learner)
     return Run(
         thresholds=kept["thresholds"],
         counts=kept["counts"],
@@ -203,5 +202,5 @@ def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dic
         traces={name: kept[name] for name in kept if name not in basic},
         names=task.problem.names,
         final=kept.get("final"),
-        settings={"task": task.describe(), "learner": described, **settings},
+        settings={"task": task.describe(), "learner": described(learner), **settings},
     )

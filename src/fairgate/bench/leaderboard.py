@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairgate.bench.entrants import LEVELS
 from fairgate.bench.matrix import Matrix, Outcome
+from fairgate.estimates import Estimate
+from fairgate.learners.base import LEVELS
 from fairgate.statistics import (
-    Interval,
     difference,
     holm,
     improvement,
@@ -66,9 +66,9 @@ class Row:
     level: str
     tasks: int
     success: float
-    shortfall: Interval
-    better: Interval | None
-    difference: Interval | None
+    shortfall: Estimate
+    better: Estimate | None
+    difference: Estimate | None
     p: float | None
     violation: float
     feasible_tail: float | None

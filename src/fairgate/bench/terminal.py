@@ -11,7 +11,8 @@ from rich.table import Table
 
 from fairgate.bench.leaderboard import TARGET, Leaderboard, Row
 from fairgate.bench.matrix import Matrix
-from fairgate.statistics import Interval, iqm
+from fairgate.estimates import Estimate
+from fairgate.statistics import iqm
 
 NAME = 16
 """Characters of a learner's name on one line."""
@@ -95,7 +96,7 @@ def folded(name: str) -> str:
     return "\n".join(lines)
 
 
-def _estimate(found: Interval, digits: int) -> str:
+def _estimate(found: Estimate, digits: int) -> str:
     low, high = (f"{end:.{digits}f}".removeprefix("0") for end in (found.low, found.high))
     return f"{found.value:.{digits}f}\n{low}–{high}"
 

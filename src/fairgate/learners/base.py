@@ -25,9 +25,14 @@ LEVELS = ("bandit", "scores", "selective-labels", "full-labels")
 """What a learner may see: see :class:`~fairgate.problem.Observation`."""
 
 
+def level_of(learner: object) -> str:
+    """Return what a learner may see, one of :data:`LEVELS`; one that does not say sees what all see, "bandit"."""
+    return str(getattr(learner, "level", "bandit"))
+
+
 def check_labels(learner: object, task: Task) -> None:
     """Refuse a learner that may not see what the task's constraints ask for: labels of the rejected."""
-    level = getattr(learner, "level", "bandit")
+    level = level_of(learner)
     needy = [repr(each) for each in task.problem.constraints if getattr(each, "labels", False)]
     if needy and level in ("bandit", "scores") and not getattr(learner, "blind", False):
         raise InputError(
