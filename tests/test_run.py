@@ -147,9 +147,6 @@ def test_a_table_of_something_else_is_refused(run: fg.Run) -> None:
 
 def test_a_learner_that_is_none_of_ours_has_a_name_too(small_task: fg.Task) -> None:
     class Own:
-        def __repr__(self) -> str:
-            return "Own()"
-
         def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> tuple[int, int]:
             return replicates, setting.groups
 
@@ -160,5 +157,5 @@ def test_a_learner_that_is_none_of_ours_has_a_name_too(small_task: fg.Task) -> N
             pass
 
     run = fg.simulate(small_task, Own(), rounds=60, seeds=2)
-    assert set(run.frame()["learner"]) == {"Own()"}
-    assert fg.plots.plot_learning(run).lines[0].get_label() == "Own()"
+    assert set(run.frame()["learner"]) == {"Own"}
+    assert fg.plots.plot_learning(run).lines[0].get_label() == "Own"

@@ -17,6 +17,7 @@ from fairgate.constraints import (
 )
 from fairgate.counts import Counts
 from fairgate.errors import InputError
+from fairgate.estimates import Estimate
 from fairgate.learners import (
     OFS,
     BanditGradient,
@@ -31,7 +32,7 @@ from fairgate.learners import (
 from fairgate.oracle import Oracle, Point, Sweep, oracle, sampled_sweep
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
-from fairgate.run import Estimate, Run
+from fairgate.run import Run
 from fairgate.setting import Setting
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, load_task

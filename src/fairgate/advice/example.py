@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairgate.errors import InputError
-from fairgate.experiments.output import prepare_folder, write_text
+from fairgate.store import prepare_folder, write_text
 
 PEOPLE = 500
 

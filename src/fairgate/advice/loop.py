@@ -12,9 +12,10 @@ from fairgate.advice.aims import Aims
 from fairgate.advice.applicants import Applicants
 from fairgate.advice.choice import NONE, Choice
 from fairgate.advice.steady import Steady, environment
+from fairgate.estimates import Estimate
 from fairgate.learners import OFS, AnyLearner, Fixed, recommended
 from fairgate.progress import Start
-from fairgate.run import TAIL, Estimate
+from fairgate.run import TAIL
 from fairgate.simulation import simulate
 from fairgate.tasks import Task
 

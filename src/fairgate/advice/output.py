@@ -21,8 +21,8 @@ from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.advice.loop import describe
 from fairgate.advice.page import render
 from fairgate.advice.steady import Steady
-from fairgate.experiments.output import plain, write_text
 from fairgate.problem import is_feasible
+from fairgate.store import plain, write_text
 
 FORMAT = 1
 """Version of ``report.json``."""
@@ -58,7 +58,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
     applicants = advice.applicants
     advised = asdict(advice.recommendation)
     for name in ("reward", "gap", "acceptance"):
-        advised[name] = advice.recommendation.__dict__[name]._asdict()
+        advised[name] = advice.recommendation.__dict__[name].known()
     places = shown_cuts(advice)
     labelled = applicants.counts[..., :2].sum(axis=1)
     unknown = float(LabelModel.of(applicants).unknown(applicants)[0])

@@ -14,8 +14,8 @@ from fairgate.advice.intervals import quantile_of
 from fairgate.advice.options import Option, other_ways
 from fairgate.advice.steady import Feedback, Steady, stands_until
 from fairgate.advice.today import Today
+from fairgate.estimates import Estimate as Interval
 from fairgate.problem import ROUNDING
-from fairgate.statistics import Interval
 
 WORDS = {
     "parity": "the gap between groups is {:.4f} too large",

@@ -11,7 +11,7 @@ from rich.table import Table
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
 from fairgate.advice.loop import settled
-from fairgate.run import Estimate
+from fairgate.estimates import Estimate
 
 
 def show(advice: Advice, console: Console) -> None:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from fairgate.cli.options import AsJson
-from fairgate.experiments.output import prepare_folder
+from fairgate.store import prepare_folder
 
 
 def advise(

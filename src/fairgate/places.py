@@ -1,0 +1,107 @@
+"""Places: tasks and learners by name, or one's own by where they are: ``package.module:Name:key=value``."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fairgate.errors import InputError, unknown_name
+from fairgate.learners import LEARNERS, Learner, as_learner, load_learner
+from fairgate.tasks import Task, load_task, presets
+
+
+def find_task(text: str) -> Task:
+    """Return a task by its name, or one's own from the place of a `Task` or of a function that returns one.
+
+    >>> find_task("german").name
+    'german'
+    >>> find_task("fairgate:load_task:name=german").name
+    'german'
+    """
+    if ":" not in text:
+        return load_task(text)
+    found = _made("task", text)
+    if not isinstance(found, Task):
+        raise InputError(f"task {text!r} must be a Task or a function that returns one, got {type(found).__name__}")
+    return found
+
+
+def find_learner(text: str, task: Task) -> Learner[Any]:
+    """Make a learner by its name, with the settings that the task's preset has for it, or one's own from its place.
+
+    >>> find_learner("primal-dual", find_task("german")).dual_step
+    0.1
+    >>> find_learner("fairgate.learners:OFS:c=0.1", find_task("german"))
+    OFS(c=0.1, delta=0.05, exploration=0.03)
+    """
+    name, _, rest = text.partition(":")
+    if name in LEARNERS or not rest or "=" in rest.partition(":")[0]:
+        return load_learner(text, task.name if task.name in presets() and load_task(task.name) is task else None)
+    return own_learner(text)
+
+
+def own_learner(place: str) -> Learner[Any]:
+    """Make a user's own learner from ``package.module:Class`` or ``package.module:Class:key=value,key=value``."""
+    try:
+        return as_learner(_made("learner", place))
+    except InputError as error:
+        raise InputError(f"learner {place!r}: {error}") from None
+
+
+def _made(kind: str, place: str) -> Any:
+    """Return what is at a place, called with the settings given there if it can be called; say what cannot be used.
+
+    Modules of the current folder can be imported.
+    """
+    module_name, _, rest = place.partition(":")
+    name, _, given = rest.partition(":")
+    if not module_name or not name:
+        raise InputError(f"{kind} {place!r} must be a place such as package.module:Name")
+    module = _import(kind, place, module_name)
+    if not hasattr(module, name):
+        known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise unknown_name(f"name in {kind} {place}", name, known)
+    found = getattr(module, name)
+    settings = _settings(kind, place, given)
+    if not callable(found) and not settings:
+        return found
+    try:
+        return found(**settings)
+    except InputError as error:
+        raise InputError(f"{kind} {place!r}: {error}") from None
+    except Exception as error:
+        raise InputError(f"{kind} {place!r} cannot be made with {settings or 'no settings'}: {error}") from None
+
+
+def _import(kind: str, place: str, name: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        if name == missing or name.startswith(f"{missing}."):
+            raise InputError(f"{kind} {place!r}: there is no module {missing!r} here or installed") from None
+        raise InputError(f"{kind} {place!r}: module {name!r} needs {missing!r}, which is not installed") from None
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise InputError(f"{kind} {place!r}: module {name!r} cannot be imported, {told}") from None
+
+
+def _settings(kind: str, place: str, given: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for pair in filter(None, re.split(r",(?=\s*\w+=)", given)):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip().isidentifier():
+            raise InputError(f"{kind} {place!r}: {pair!r} must be a setting such as step=0.1")
+        try:
+            found[key.strip()] = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            found[key.strip()] = value.strip()
+    return found
