@@ -1,0 +1,138 @@
+"""Forecast: the learner that puts response model, exploration, monitor and planner together."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.base import Learner
+from fairgate.learners.forecast.exploration import Exploration
+from fairgate.learners.forecast.monitor import ChangePoint, MisfitTest, Monitor, per_replicate
+from fairgate.learners.forecast.planner import ForecastState, Planner
+from fairgate.learners.forecast.play import Play
+from fairgate.learners.forecast.response import ResponseModel
+from fairgate.learners.state import State
+from fairgate.policy import Lottery
+from fairgate.problem import Feedback
+from fairgate.settings import Array, NonNegative, whole_number
+from fairgate.tasks import Task
+
+
+class Forecast(Learner[ForecastState]):
+    """Explore by a uniform lottery, then play what is safe by steady-state prediction, and monitor the predictions.
+
+    Its forms differ in the parts they are made of, :meth:`parts`.
+    """
+
+    phase_length: int
+    epoch_length: int
+    change: NonNegative
+
+    state_type: ClassVar[type[State]] = ForecastState
+    level: ClassVar[str] = "selective-labels"
+    lottery: ClassVar[bool] = True
+    traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("phase_length", "epoch_length"):
+            checked = whole_number(f"{type(self).__name__}: {name}", int(getattr(self, name)), 2)
+            object.__setattr__(self, name, checked)
+
+    @abstractmethod
+    def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
+        """Make the parts that differ between forms."""
+
+    def remember(self, task: Task, common: Mapping[str, Any]) -> ForecastState:
+        """Start with nothing known and the first exploration phase due at once."""
+        return self.build(common)
+
+    def build(self, common: Mapping[str, Any]) -> ForecastState:
+        """Put the parts together."""
+        replicates, groups, arms = common["replicates"], common["groups"], len(common["grid"])
+        planner, misfit = self.parts(replicates, groups, arms)
+        lengths = {"phase_length": self.phase_length, "epoch_length": self.epoch_length}
+        return ForecastState(
+            **common,
+            response=ResponseModel.start(replicates, groups, arms),
+            exploration=Exploration.start(common["problem"], replicates, groups, **lengths),
+            play=Play.start(replicates, groups, planner.components(groups)),
+            monitor=Monitor(misfit, ChangePoint(per_replicate(self.change, replicates))),
+            planner=planner,
+        )
+
+    def propose(self, state: ForecastState) -> Lottery:  # type: ignore[override]
+        """Return the uniform lottery or what is in play."""
+        rows = np.flatnonzero(state.response.age == state.play.due)
+        if rows.size:
+            self.decide(state, rows)
+        state.planner.hold(state)
+        return state.exploration.in_place_of(state.play.policy)
+
+    def choose(self, state: ForecastState) -> Array:
+        """Return the first group's first threshold in play."""
+        return np.where(state.exploring, -np.inf, state.play.thresholds[0, :, 0])
+
+    def decide(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
+        """Begin an epoch in replicates `rows`: an exploration phase, a new plan, or the plan in play once more."""
+        age = state.response.age[rows]
+        state.play.waited[rows] = 0
+        state.play.due[rows] += state.exploration.duration(age)
+        rows = rows[~state.exploration.begin_phase(rows, age)]
+        rows = rows[state.planner.due(state, rows)]
+        if rows.size:
+            plan = state.planner.plan(state, rows)
+            state.play.adopt(rows, plan)
+            state.exploration.explore(rows, plan.explore, plan.acceptance)
+
+    def learn(self, state: ForecastState, thresholds: Array, feedback: Feedback) -> None:
+        """Take in the batch; at the end of an epoch, compare it with its prediction."""
+        response, play = state.response, state.play
+        settled = ~play.transient | (play.waited >= state.exploration.duration(response.age) * 2 // 5)
+        play.count(feedback.observation, response.regressors(play.speed), ~state.exploring & settled)
+        response.absorb(feedback.observation)
+        ended = np.flatnonzero((response.age == play.due) & ~state.exploring)
+        if ended.size:
+            changed = state.monitor.update(ended, state.planner.compare(state, ended))
+            play.tally[:, ended] = 0.0
+            if changed.any():
+                self.reset(state, ended[changed])
+
+    def reset(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
+        """Forget everything in replicates where people have changed, and explore once more."""
+        for part in (state.response, state.play, state.monitor.misfit, state.planner):
+            part.reset(rows)
+
+    def save(self, state: ForecastState) -> dict[str, Any]:
+        """Return the state as plain data for JSON; of the parts, what changes in a run."""
+        plain: Any = copy.copy(state)
+        for name in ("response", "exploration", "play", "monitor", "planner"):
+            setattr(plain, name, contents(getattr(state, name)))
+        return super().save(plain)
+
+    def recall(self, fields: dict[str, Any]) -> ForecastState:
+        """Rebuild the state: new parts, filled with what was saved."""
+        state = self.build({field.name: fields[field.name] for field in dataclasses.fields(State)})
+        fill(state, fields)
+        return state
+
+
+def contents(part: Any) -> dict[str, Any]:
+    """Return the arrays of a part, and of its parts, as a tree."""
+    found = {name: contents(value) for name, value in vars(part).items() if dataclasses.is_dataclass(value)}
+    return found | {name: value for name, value in vars(part).items() if isinstance(value, np.ndarray)}
+
+
+def fill(part: Any, values: Mapping[str, Any]) -> None:
+    """Put a tree of arrays into a part and its parts."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            fill(getattr(part, name), value)
+        else:
+            setattr(part, name, value)
