@@ -89,7 +89,8 @@ class Forecast(Learner[ForecastState]):
         if rows.size:
             plan = state.planner.plan(state, rows)
             state.play.adopt(rows, plan)
-            state.exploration.explore(rows, plan.explore, plan.acceptance)
+            opening = state.response.age[rows] < state.exploration.opening
+            state.exploration.explore(rows, opening | plan.explore, plan.acceptance)
 
     def learn(self, state: ForecastState, thresholds: Array, feedback: Feedback) -> None:
         """Take in the batch; at the end of an epoch, compare it with its prediction."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.forecast.planner import ForecastState
-from fairgate.learners.forecast.policy_search import Found, PolicySearch
+from fairgate.learners.forecast.play import Plan
+from fairgate.learners.forecast.policy_search import PolicySearch, planned
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
 from fairgate.policy import Lottery
@@ -42,7 +43,7 @@ class LotteryOfTwo:
         """Return 2."""
         return 2
 
-    def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Found:
+    def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Plan:
         """Return the best lottery of the safe set, searched from the best of several families."""
         replicates, count = len(width), states.fit.rates.shape[-1]
         families = self.families(count)
@@ -71,7 +72,7 @@ class LotteryOfTwo:
         policy = Lottery(np.repeat(thresholds, rates.shape[1], axis=2), np.stack((weight, 1.0 - weight)))
         terms = np.stack([each[every, :, :, best] for each in mixed])
         error = prediction.error[every, :, best]
-        return Found(policy, rates[every, :, best], error, terms, upper <= 0.0, infeasible)
+        return planned(states, policy, rates[every, :, best], error, terms, upper <= 0.0, infeasible)
 
     def families(self, count: int) -> list[Array]:
         """Return families of lotteries to begin with, (3, C) each: two of `count` options, and the weight.

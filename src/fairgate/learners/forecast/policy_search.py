@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,38 +19,13 @@ from fairgate.problem import Problem
 from fairgate.settings import Array, Number
 
 
-class Found(NamedTuple):
-    """The best policy of a space, for R replicates.
-
-    Attributes
-    ----------
-    policy
-        Thresholds (M, R, G) with weights (M, R).
-    rates, error
-        Predicted acceptance, before any correction, and its standard error, (R, G).
-    terms
-        Of acceptance and of accepted positives, (2, R, G, 4).
-    safe
-        Whether it is in the safe set, (R,).
-    infeasible
-        Whether it is certified that nothing is feasible, (R,).
-    """
-
-    policy: Lottery
-    rates: Array
-    error: Array
-    terms: Array
-    safe: NDArray[np.bool_]
-    infeasible: NDArray[np.bool_]
-
-
 class PolicySpace(Protocol):
     """Policies that may be played."""
 
     def components(self, groups: int) -> int:
         """Return how many thresholds its policies have, M."""
 
-    def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Found:
+    def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Plan:
         """Return the policy of highest reward in the safe set of this confidence width (R,), else the nearest to it."""
 
     def hold(self, state: ForecastState, search: PolicySearch) -> None:
@@ -116,23 +91,12 @@ class PolicySearch:
 
     def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
         """Fit the response where it is trusted, and search the space."""
-        age, failed, arrivals = state.response.age[rows], state.misfit[rows] > 0, state.response.arrivals[rows]
-        self.refit(state, rows[~failed])
-        found = self.space.search(state.problem_of(rows), state.grid, self.steady_states(state, rows), self.width[rows])
-        explore = (age < state.exploration.opening) | (~found.safe & ~failed)
+        self.refit(state, rows[state.misfit[rows] == 0])
+        plan = self.space.search(state.problem_of(rows), state.grid, self.steady_states(state, rows), self.width[rows])
+        age = state.response.age[rows]
+        self.fresh[rows] = age + np.where(plan.explore, 0, age // self.patience)
         self.correction.before[:, rows] = 0.0
-        self.fresh[rows] = age + np.where(explore, 0, age // self.patience)
-        return Plan(
-            policy=found.policy,
-            rates=found.rates,
-            variance=found.error**2,
-            terms=found.terms,
-            speed=self.speed[rows],
-            explore=explore,
-            acceptance=(arrivals * found.rates).sum(axis=1) / arrivals.sum(axis=1),
-            infeasible=found.infeasible,
-            transient=failed,
-        )
+        return plan
 
     def refit(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
         """Fit the response model in replicates `rows`."""
@@ -173,3 +137,18 @@ class PolicySearch:
         """Forget everything in some replicates."""
         self.correction.reset(rows)
         self.fresh[rows] = 0
+
+
+def planned(
+    states: SteadyStates,
+    policy: Lottery,
+    rates: Array,
+    error: Array,
+    terms: Array,
+    safe: NDArray[np.bool_],
+    infeasible: NDArray[np.bool_],
+) -> Plan:
+    """Make the plan to play a policy, and to explore at its acceptance rate if it is not safe but predictions hold."""
+    people, failed = states.people[0], states.shift.failures > 0
+    acceptance = (people * rates).sum(axis=1) / people.sum(axis=1)
+    return Plan(policy, rates, error**2, terms, states.fit.speed, ~safe & ~failed, acceptance, infeasible, failed)

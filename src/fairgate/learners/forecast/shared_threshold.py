@@ -102,7 +102,7 @@ class SharedThreshold:
         unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0
         affordable = self.spent[rows] < self.lottery_share[rows] * age + exploration.epoch_length
         curious = ~failed & (age >= exploration.opening) & (~safe | ((bold != cautious) & unsafe & affordable))
-        explore = (age < exploration.opening) | infeasible | curious
+        explore = infeasible | curious
         target = np.where(curious, bold, cautious)
         self.spent[rows] += np.where(curious & safe, exploration.duration(age), 0)
 

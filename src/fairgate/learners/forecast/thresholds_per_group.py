@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.forecast.planner import ForecastState
-from fairgate.learners.forecast.policy_search import Found, PolicySearch
+from fairgate.learners.forecast.play import Plan
+from fairgate.learners.forecast.policy_search import PolicySearch, planned
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
 from fairgate.policy import Lottery
@@ -34,7 +35,7 @@ class ThresholdsPerGroup:
         """Return how many thresholds a lottery of so many groups has; see :func:`lottery`."""
         return groups + 1
 
-    def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Found:
+    def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Plan:
         """Return the best levels that are safe together."""
         levels = tabulate(states)
         prediction = states.predict(levels.rates, levels.positives, np.zeros_like(levels.rates))
@@ -48,7 +49,7 @@ class ThresholdsPerGroup:
         )
         terms = [between(every, option, weight)[..., 0] for every in (states.fit.rates, states.fit.positives)]
         policy = lottery(grid, option[..., 0], weight[..., 0])
-        return Found(policy, rates[..., 0], error[..., 0], np.stack(terms), found.safe, found.infeasible)
+        return planned(states, policy, rates[..., 0], error[..., 0], np.stack(terms), found.safe, found.infeasible)
 
     def hold(self, state: ForecastState, search: PolicySearch) -> None:
         """Set thresholds that hold the planned rates in the present round, unless even shifted predictions failed."""
