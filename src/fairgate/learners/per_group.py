@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from fairgate.learners.forecast.learner import Forecast
 from fairgate.learners.forecast.monitor import MisfitTest
-from fairgate.learners.forecast.planner import ForecastState, Planner
+from fairgate.learners.forecast.planner import Planner
 from fairgate.learners.forecast.policy_search import PolicySearch
 from fairgate.learners.forecast.thresholds_per_group import ThresholdsPerGroup
-from fairgate.settings import Array, NonNegative
+from fairgate.settings import NonNegative
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,3 @@ class PerGroup(Forecast):
         """Search thresholds per group; recent epochs count most, and shifted predictions may fail once more."""
         planner = PolicySearch.start(ThresholdsPerGroup(), replicates, groups, arms, width=self.width)
         return planner, MisfitTest.start(replicates, self.misfit, most=2, memory=0.8)
-
-    def recommend(self, state: ForecastState) -> Array | None:
-        """Return the best plain thresholds that are feasible by a third of the width there is in play, (R, G)."""
-        return state.planner.recommend(state)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from fairgate.learners.forecast.learner import Forecast
 from fairgate.learners.forecast.monitor import MisfitTest
-from fairgate.learners.forecast.planner import ForecastState, Planner
+from fairgate.learners.forecast.planner import Planner
 from fairgate.learners.forecast.shared_threshold import SharedThreshold
-from fairgate.settings import Array, NonNegative
+from fairgate.settings import NonNegative
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,3 @@ class SafeForecast(Forecast):
         """Plan shared thresholds; one failure is final, since the Gaussian process then learns by itself."""
         planner = SharedThreshold.start(replicates, groups, arms, width=self.width, lottery_share=self.lottery_share)
         return planner, MisfitTest.start(replicates, self.misfit)
-
-    def recommend(self, state: ForecastState) -> Array | None:
-        """Return the best threshold that is feasible by a third of the width there is in play, (R, G)."""
-        return state.planner.recommend(state)

@@ -14,10 +14,10 @@ from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import optimistic_share
 from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, PositiveShare, whole_number
-from fairgate.tasks import Task
 
 RENEW = 5
 """Rounds after which margins are worked out again: they change slowly, and cost most of the time."""
@@ -103,19 +103,17 @@ class RepeatedRetraining(Learner[RetrainingState]):
     width: NonNegative = 1.0
     opening: int = 20
 
-    state_type: ClassVar[type[State]] = RetrainingState
     level: ClassVar[str] = "selective-labels"
-    lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "opening", whole_number("RepeatedRetraining: opening", int(self.opening), 1))
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> RetrainingState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""
-        replicates, arms = common["replicates"], len(task.thresholds)
-        shape = (replicates, common["groups"], arms + 1)
+        replicates, arms = common["replicates"], len(setting.thresholds)
+        shape = (replicates, setting.groups, arms + 1)
         return RetrainingState(
             **common,
             scores=np.zeros(shape),
@@ -124,15 +122,12 @@ class RepeatedRetraining(Learner[RetrainingState]):
             infeasible=np.zeros(replicates, dtype=bool),
         )
 
-    def propose(self, state: RetrainingState) -> Array | Lottery:  # type: ignore[override]
+    def propose(self, state: RetrainingState) -> Policy:
         """Return the threshold that is best for the people of late; at the beginning, the uniform lottery."""
         if state.rounds >= self.opening:
             return super().propose(state)
-        ends = np.array([-np.inf, np.inf])[:, None, None]
-        probability = np.broadcast_to(acceptance_window(state.problem, state.groups).mean(axis=0), state.replicates)
-        return Lottery(
-            np.broadcast_to(ends, (2, state.replicates, state.groups)), np.stack((probability, 1.0 - probability))
-        )
+        window = acceptance_window(state.problem, state.groups)
+        return Policy.uniform(np.broadcast_to(window.mean(axis=0), state.replicates), state.groups)
 
     def choose(self, state: RetrainingState) -> Array:
         """Pick the best threshold that is feasible by a margin, else the one nearest to it."""
@@ -145,16 +140,13 @@ class RepeatedRetraining(Learner[RetrainingState]):
         state.infeasible = value.certified_infeasible()
         return np.asarray(state.grid[value.best(np.asarray(self.width))[0]])
 
-    def learn(self, state: RetrainingState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: RetrainingState, played: Policy, feedback: Feedback) -> None:
         """Discount what is known and add the batch."""
-        seen = feedback.observation
-        assert seen is not None
-        assert seen.scores is not None
-        assert seen.labels is not None
+        scores, labels = feedback.observation.binned
         state.scores *= np.asarray(self.discount)[..., None, None]
-        state.scores += seen.scores
+        state.scores += scores
         state.labels *= np.asarray(self.label_discount)[..., None, None, None]
-        state.labels += seen.labels
+        state.labels += labels
 
     def prediction(self, state: RetrainingState) -> Prediction:
         """Return what every threshold would do to the people of late."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -69,7 +69,7 @@ class Exploration:
         cls, problem: Problem, replicates: int, groups: int, *, phase_length: int, epoch_length: int
     ) -> Exploration:
         """Make one whose first phase has yet to begin."""
-        window = np.broadcast_to(acceptance_window(problem, groups), (2, replicates))
+        window = np.array(np.broadcast_to(acceptance_window(problem, groups), (2, replicates)))
         return cls(np.zeros(replicates, dtype=bool), np.full(replicates, 0.5), window, phase_length, epoch_length)
 
     @property
@@ -97,12 +97,12 @@ class Exploration:
         self.active[rows] = active
         self.probability[rows] = np.clip(rate, *self.window[:, rows])
 
-    def in_place_of(self, policy: Lottery) -> Lottery:
+    def in_place_of(self, policy: Policy) -> Policy:
         """Put the uniform lottery in place of a policy of two thresholds or more where it is active.
 
         >>> window = np.array([[0.25], [0.75]])
         >>> exploration = Exploration(np.array([True]), np.array([0.75]), window, phase_length=15, epoch_length=25)
-        >>> uniform = exploration.in_place_of(Lottery(np.array([[[0.5]], [[np.inf]]]), np.array([[1.0], [0.0]])))
+        >>> uniform = exploration.in_place_of(Policy(np.array([[[0.5]], [[np.inf]]]), np.array([[1.0], [0.0]])))
         >>> uniform.thresholds.tolist(), uniform.weights.tolist()
         ([[[-inf]], [[inf]]], [[0.75], [0.25]])
         """
@@ -110,4 +110,4 @@ class Exploration:
         thresholds, weights = policy.thresholds.copy(), policy.weights.copy()
         thresholds[0, where], thresholds[1:, where] = -np.inf, np.inf
         weights[0, where], weights[1, where], weights[2:, where] = probability, 1.0 - probability, 0.0
-        return Lottery(thresholds, weights)
+        return Policy(thresholds, weights)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -17,11 +15,10 @@ from fairgate.learners.forecast.monitor import ChangePoint, MisfitTest, Monitor,
 from fairgate.learners.forecast.planner import ForecastState, Planner
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.response import ResponseModel
-from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
-from fairgate.settings import Array, NonNegative, whole_number
-from fairgate.tasks import Task
+from fairgate.setting import Setting
+from fairgate.settings import NonNegative, whole_number
 
 
 class Forecast(Learner[ForecastState]):
@@ -34,9 +31,7 @@ class Forecast(Learner[ForecastState]):
     epoch_length: int
     change: NonNegative
 
-    state_type: ClassVar[type[State]] = ForecastState
     level: ClassVar[str] = "selective-labels"
-    lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")
 
     def __post_init__(self) -> None:
@@ -49,35 +44,27 @@ class Forecast(Learner[ForecastState]):
     def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
         """Make the parts that differ between forms."""
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ForecastState:
-        """Start with nothing known and the first exploration phase due at once."""
-        return self.build(common)
-
-    def build(self, common: Mapping[str, Any]) -> ForecastState:
-        """Put the parts together."""
-        replicates, groups, arms = common["replicates"], common["groups"], len(common["grid"])
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ForecastState:
+        """Put the parts together, with nothing known and the first exploration phase due at once."""
+        replicates, groups, arms = common["replicates"], setting.groups, len(setting.thresholds)
         planner, misfit = self.parts(replicates, groups, arms)
         lengths = {"phase_length": self.phase_length, "epoch_length": self.epoch_length}
         return ForecastState(
             **common,
             response=ResponseModel.start(replicates, groups, arms),
-            exploration=Exploration.start(common["problem"], replicates, groups, **lengths),
+            exploration=Exploration.start(setting.problem, replicates, groups, **lengths),
             play=Play.start(replicates, groups, planner.components(groups)),
             monitor=Monitor(misfit, ChangePoint(per_replicate(self.change, replicates))),
             planner=planner,
         )
 
-    def propose(self, state: ForecastState) -> Lottery:  # type: ignore[override]
+    def propose(self, state: ForecastState) -> Policy:
         """Return the uniform lottery or what is in play."""
         rows = np.flatnonzero(state.response.age == state.play.due)
         if rows.size:
             self.decide(state, rows)
         state.planner.hold(state)
         return state.exploration.in_place_of(state.play.policy)
-
-    def choose(self, state: ForecastState) -> Array:
-        """Return the first group's first threshold in play."""
-        return np.where(state.exploring, -np.inf, state.play.thresholds[0, :, 0])
 
     def decide(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
         """Begin an epoch in replicates `rows`: an exploration phase, a new plan, or the plan in play once more."""
@@ -92,7 +79,7 @@ class Forecast(Learner[ForecastState]):
             opening = state.response.age[rows] < state.exploration.opening
             state.exploration.explore(rows, opening | plan.explore, plan.acceptance)
 
-    def learn(self, state: ForecastState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: ForecastState, played: Policy, feedback: Feedback) -> None:
         """Take in the batch; at the end of an epoch, compare it with its prediction."""
         response, play = state.response, state.play
         settled = ~play.transient | (play.waited >= state.exploration.duration(response.age) * 2 // 5)
@@ -110,30 +97,6 @@ class Forecast(Learner[ForecastState]):
         for part in (state.response, state.play, state.monitor.misfit, state.planner):
             part.reset(rows)
 
-    def save(self, state: ForecastState) -> dict[str, Any]:
-        """Return the state as plain data for JSON; of the parts, what changes in a run."""
-        plain: Any = copy.copy(state)
-        for name in ("response", "exploration", "play", "monitor", "planner"):
-            setattr(plain, name, contents(getattr(state, name)))
-        return super().save(plain)
-
-    def recall(self, fields: dict[str, Any]) -> ForecastState:
-        """Rebuild the state: new parts, filled with what was saved."""
-        state = self.build({field.name: fields[field.name] for field in dataclasses.fields(State)})
-        fill(state, fields)
-        return state
-
-
-def contents(part: Any) -> dict[str, Any]:
-    """Return the arrays of a part, and of its parts, as a tree."""
-    found = {name: contents(value) for name, value in vars(part).items() if dataclasses.is_dataclass(value)}
-    return found | {name: value for name, value in vars(part).items() if isinstance(value, np.ndarray)}
-
-
-def fill(part: Any, values: Mapping[str, Any]) -> None:
-    """Put a tree of arrays into a part and its parts."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            fill(getattr(part, name), value)
-        else:
-            setattr(part, name, value)
+    def recommend(self, state: ForecastState) -> Policy | None:
+        """Return plain thresholds that are feasible by a third of the width there is in play, if there are any."""
+        return state.planner.recommend(state)

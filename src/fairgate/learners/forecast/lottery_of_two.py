@@ -13,7 +13,7 @@ from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.policy_search import PolicySearch, planned
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -69,7 +69,7 @@ class LotteryOfTwo:
         low, high, weight = tried[:, every, best]
         ends = np.concatenate(([-np.inf], grid, [np.inf]))
         thresholds = ends[np.stack((low, high)).astype(np.int64)][:, :, None]
-        policy = Lottery(np.repeat(thresholds, rates.shape[1], axis=2), np.stack((weight, 1.0 - weight)))
+        policy = Policy(np.repeat(thresholds, rates.shape[1], axis=2), np.stack((weight, 1.0 - weight)))
         terms = np.stack([each[every, :, :, best] for each in mixed])
         error = prediction.error[every, :, best]
         return planned(states, policy, rates[every, :, best], error, terms, upper <= 0.0, infeasible)

@@ -122,4 +122,4 @@ class Monitor:
 
 def per_replicate(value: Number, replicates: int) -> Array:
     """Return a setting as one number per replicate, (R,)."""
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), replicates)
+    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), replicates))

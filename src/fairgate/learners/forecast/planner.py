@@ -13,8 +13,8 @@ from fairgate.learners.forecast.monitor import Comparison, Monitor
 from fairgate.learners.forecast.play import Plan, Play
 from fairgate.learners.forecast.response import ResponseModel
 from fairgate.learners.state import State
+from fairgate.policy import Policy
 from fairgate.problem import Problem
-from fairgate.settings import Array
 
 
 class Planner(Protocol):
@@ -35,8 +35,8 @@ class Planner(Protocol):
     def compare(self, state: ForecastState, rows: NDArray[np.int64]) -> Comparison:
         """Compare what the epoch of replicates `rows` showed with its prediction, and learn from it."""
 
-    def recommend(self, state: ForecastState) -> Array | None:
-        """Return plain thresholds to keep, (R, G), or None if what is in play is all there is to recommend."""
+    def recommend(self, state: ForecastState) -> Policy | None:
+        """Return plain thresholds to keep, or None if there are none to recommend."""
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""

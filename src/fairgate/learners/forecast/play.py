@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.forecast.response import TERMS
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Observation
 from fairgate.settings import Array
 
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
         Whether the state has yet to settle, so that the first rounds tell nothing of the prediction, (R,).
     """
 
-    policy: Lottery
+    policy: Policy
     rates: Array
     variance: Array
     terms: Array
@@ -89,9 +89,9 @@ class Play:
         )
 
     @property
-    def policy(self) -> Lottery:
+    def policy(self) -> Policy:
         """What is played where nothing is explored."""
-        return Lottery(self.thresholds, self.weights)
+        return Policy(self.thresholds, self.weights)
 
     def adopt(self, rows: NDArray[np.int64], plan: Plan) -> None:
         """Put a plan into play in replicates `rows`."""

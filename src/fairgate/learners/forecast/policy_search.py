@@ -14,7 +14,7 @@ from fairgate.learners.forecast.planner import ForecastState
 from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.response import TERMS, Fit
 from fairgate.learners.forecast.steady_state import SteadyStates
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array, Number
 
@@ -31,8 +31,8 @@ class PolicySpace(Protocol):
     def hold(self, state: ForecastState, search: PolicySearch) -> None:
         """Adapt what is in play to the present round."""
 
-    def recommend(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Array | None:
-        """Return plain thresholds to keep, (R, G), or None if there is nothing plain to recommend."""
+    def recommend(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Policy | None:
+        """Return plain thresholds to keep, or None if there are none to recommend."""
 
 
 @dataclass
@@ -128,7 +128,7 @@ class PolicySearch:
         """Compare what an epoch showed with its prediction, and with the epoch before if nothing else was played."""
         return self.correction.compare(rows, state.play, state.misfit)
 
-    def recommend(self, state: ForecastState) -> Array | None:
+    def recommend(self, state: ForecastState) -> Policy | None:
         """Return what the space recommends, feasible by a third of the width there is in play."""
         states = self.steady_states(state, np.arange(state.replicates))
         return self.space.recommend(state.problem, state.grid, states, self.width / 3.0)
@@ -141,7 +141,7 @@ class PolicySearch:
 
 def planned(
     states: SteadyStates,
-    policy: Lottery,
+    policy: Policy,
     rates: Array,
     error: Array,
     terms: Array,

@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.errors import InputError
 from fairgate.problem import Observation
 from fairgate.settings import Array
 
@@ -99,15 +98,14 @@ class ResponseModel:
 
     def absorb(self, seen: Observation) -> None:
         """Take in a batch: its scores, its labels, and how many were accepted."""
-        if seen.scores is None or seen.labels is None:
-            raise InputError("the response model needs scores and labels: feedback of level `selective-labels`")
-        above = seen.scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+        scores, labels = seen.binned
+        above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         at_least = np.ascontiguousarray(above.transpose(2, 0, 1), dtype=np.float64)  # (K, R, G)
         regressors = terms(self.average, ((1.0 - SPEEDS)[:, None] ** self.age)[..., None], axis=1)  # (P, 4, R, G)
         self.gram += (regressors * seen.people)[:, :, None] * regressors[:, None]
         for cross, regressor in zip(self.cross, regressors, strict=True):  # little by little, to stay in the cache
             cross += regressor[:, None] * at_least
-        self.labels += seen.labels
+        self.labels += labels
         self.arrivals += seen.people
         came = seen.people > 0
         rate = seen.accepted / np.maximum(seen.people, 1)

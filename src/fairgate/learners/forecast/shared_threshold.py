@@ -15,7 +15,7 @@ from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import Fit
 from fairgate.learners.forecast.steady_state import predict_thresholds
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.settings import Array, Number
 
 
@@ -110,7 +110,7 @@ class SharedThreshold:
         self.arm[rows] = arm
         chosen = np.repeat(state.grid[arm][:, None], state.groups, axis=1)
         return Plan(
-            policy=Lottery(
+            policy=Policy(
                 np.stack((chosen, np.full_like(chosen, np.inf))), np.repeat([[1.0], [0.0]], len(rows), axis=1)
             ),
             rates=prediction.rates[every, :, arm],
@@ -146,13 +146,13 @@ class SharedThreshold:
         """Compare what an epoch showed with the prediction and with earlier epochs on the same threshold."""
         return self.correction.compare(rows, self.arm[rows], state.play, state.misfit)
 
-    def recommend(self, state: ForecastState) -> Array:
-        """Return the best threshold that is feasible by a third of the width there is in play, (R, G)."""
+    def recommend(self, state: ForecastState) -> Policy:
+        """Return the best threshold that is feasible by a third of the width there is in play."""
         rows = np.arange(state.replicates)
         _, _, prediction = self.predict(state, rows, benefit=0.0)
         value = prediction.value(state.problem_of(rows))
         arm, _ = safest(value, state.misfit > 0, self.width / 3.0)
-        return np.repeat(state.grid[arm][:, None], state.groups, axis=1)
+        return Policy.shared(state.grid[arm], state.groups)
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""

@@ -13,7 +13,7 @@ from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.policy_search import PolicySearch, planned
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -61,15 +61,15 @@ class ThresholdsPerGroup:
             play.thresholds[:, rows], play.weights[:, rows] = lottery(state.grid, option, weight)
             play.terms[:, rows] = [between(each, option[..., None], weight[..., None])[..., 0] for each in terms]
 
-    def recommend(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Array:
-        """Return the best plain thresholds of the safe set, (R, G)."""
+    def recommend(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Policy:
+        """Return the best plain thresholds of the safe set."""
         rates, steep = fixed_point(states.fit.rates)
         positives = np.clip(steady(states.fit.positives, rates), 0.0, rates)
         prediction = states.predict(rates, positives, steep, fluctuating=False)
         start = np.abs(rates[..., None] - LEVELS[COMMON]).argmin(axis=2)
         steps = (4, 4, 2, 2, 1, 1, 1)  # a grid has fewer thresholds than there are levels
         found = climb(problem, prediction, width, np.clip(start, 1, len(grid)), steps, ends=1)
-        return np.asarray(grid[found.places - 1])
+        return Policy.of(grid[found.places - 1])
 
 
 class Levels(NamedTuple):
@@ -128,13 +128,13 @@ def between(terms: Array, option: NDArray[np.int64], weight: Array) -> Array:
     return np.asarray(there + weight[:, :, None] * (here - there))
 
 
-def lottery(grid: Array, option: NDArray[np.int64], weight: Array) -> Lottery:
+def lottery(grid: Array, option: NDArray[np.int64], weight: Array) -> Policy:
     """Return the lottery in which group g has the threshold at `option` with its `weight`, else the next, (R, G).
 
     One number drawn from [0, 1] serves all groups: group g uses its lower threshold if it is below the group's weight.
 
     >>> lottery(np.array([1.0, 2.0]), np.array([[1, 1]]), np.array([[0.25, 0.75]]))
-    Lottery(thresholds=array([[[1., 1.]],
+    Policy(thresholds=array([[[1., 1.]],
            [[2., 1.]],
            [[2., 2.]]]), weights=array([[0.25],
            [0.5 ],
@@ -143,7 +143,7 @@ def lottery(grid: Array, option: NDArray[np.int64], weight: Array) -> Lottery:
     ends = np.concatenate(([-np.inf], grid, [np.inf]))
     cuts = np.sort(np.concatenate((np.zeros((len(weight), 1)), weight), axis=1), axis=1)
     weights = np.diff(cuts, axis=1, append=1.0).T
-    return Lottery(np.where(cuts.T[:, :, None] < weight, ends[option], ends[option + 1]), weights)
+    return Policy(np.where(cuts.T[:, :, None] < weight, ends[option], ends[option + 1]), weights)
 
 
 def climb(
