@@ -86,9 +86,11 @@ class GridCorrection:
 
         Only the first epoch on a threshold is a test of its prediction: later ones have gone into it.
         """
-        people, accepted, _, predicted, _ = play.tally[:, rows]
+        people, accepted, positives, predicted, _ = play.shown(rows)
         new, trusted = play.transient[rows], failures[rows][:, None] == 0
         earlier, accepted_then, _, predicted_then = self.counts[:, rows, :, arm].swapaxes(0, 1)
+        for total, part in zip(self.counts, (people, accepted, positives, predicted), strict=True):
+            total[rows, :, arm] += part
         people = np.maximum(people, 1.0)
         now = (accepted - trusted * predicted) / people
         then = (accepted_then - trusted * predicted_then) / np.maximum(earlier, 1.0)
@@ -98,8 +100,6 @@ class GridCorrection:
         usual = np.maximum(play.rates[rows] * (1.0 - play.rates[rows]), LEAST_NOISE) / people + play.variance[rows]
         self.excess[rows] = np.maximum(self.excess[rows] + np.where(new, (error - usual).mean(axis=1), 0.0), 0.0)
         self.trials[rows] += new
-        for total, part in zip(self.counts, play.tally, strict=False):
-            total[rows, :, arm] += part[rows]
         before = np.where(new[:, None], 0.0, earlier)
         return Comparison((error / usual).mean(axis=1), new, now, people, then, before, share * (1.0 - share))
 
@@ -147,7 +147,7 @@ class ShiftCorrection:
 
     def compare(self, rows: NDArray[np.int64], play: Play, failures: NDArray[np.int64]) -> Comparison:
         """Compare an epoch with its prediction, and with the epoch before if that was on the same policy."""
-        people, accepted, positives, predicted, predicted_positives = play.tally[:, rows]
+        people, accepted, positives, predicted, predicted_positives = play.shown(rows)
         people = np.maximum(people, 1.0)
         error = (accepted - predicted) / people
         share = (accepted + 1.0) / (people + 2.0)

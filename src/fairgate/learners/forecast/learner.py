@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +16,9 @@ from fairgate.learners.forecast.planner import ForecastState, Planner
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.response import ResponseModel
 from fairgate.policy import Policy
-from fairgate.problem import Feedback
+from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import NonNegative, whole_number
+from fairgate.settings import Array, NonNegative, whole_number
 
 
 class Forecast(Learner[ForecastState]):
@@ -82,8 +82,11 @@ class Forecast(Learner[ForecastState]):
     def learn(self, state: ForecastState, played: Policy, feedback: Feedback) -> None:
         """Take in the batch; at the end of an epoch, compare it with its prediction."""
         response, play = state.response, state.play
-        settled = ~play.transient | (play.waited >= state.exploration.duration(response.age) * 2 // 5)
-        play.count(feedback.observation, response.regressors(play.speed), ~state.exploring & settled)
+        as_proposed = same(played, state.exploration.in_place_of(play.policy), state.grid)
+        play.transient |= ~as_proposed
+        settling = np.where(play.transient, state.exploration.duration(response.age) * 2 // 5, 0)
+        counted = as_proposed & ~state.exploring & (play.waited >= settling)
+        play.count(feedback, response.regressors(play.speed), counted, state.rounds - play.waited + settling)
         response.absorb(feedback.observation)
         ended = np.flatnonzero((response.age == play.due) & ~state.exploring)
         if ended.size:
@@ -91,6 +94,10 @@ class Forecast(Learner[ForecastState]):
             play.tally[:, ended] = 0.0
             if changed.any():
                 self.reset(state, ended[changed])
+
+    def credit(self, state: ForecastState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Take in labels that arrived in a round in which nobody came."""
+        state.response.labels += feedback.observation.binned[1]
 
     def reset(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
         """Forget everything in replicates where people have changed, and explore once more."""
@@ -100,3 +107,14 @@ class Forecast(Learner[ForecastState]):
     def recommend(self, state: ForecastState) -> Policy | None:
         """Return plain thresholds that are feasible by a third of the width there is in play, if there are any."""
         return state.planner.recommend(state)
+
+
+def same(one: Policy, other: Policy, grid: Array) -> NDArray[np.bool_]:
+    """Whether two policies accept the same people, (R,).
+
+    >>> same(Policy.of([[0.0, 0.5], [0.5, 0.5]]), Policy.shared([0.0, 0.5], groups=2), np.array([0.0, 0.5]))
+    array([False,  True])
+    """
+    if all(np.array_equal(*arrays) for arrays in zip(one, other, strict=True)):
+        return np.ones(one.replicates, dtype=bool)
+    return np.asarray(np.isclose(one.accepted_share(grid), other.accepted_share(grid)).all(axis=(1, 2)))

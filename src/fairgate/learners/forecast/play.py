@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairgate.learners.forecast.response import TERMS
 from fairgate.policy import Policy
-from fairgate.problem import Observation
+from fairgate.problem import Feedback
 from fairgate.settings import Array
 
 
@@ -54,8 +54,8 @@ class Play:
     due, waited
         Age of the response model at which this epoch ends, and its rounds so far, (R,).
     tally
-        People, accepted and positives of this epoch's settled rounds, and predicted accepted and positives,
-        (5, R, G).
+        Of this epoch's settled rounds, (6, R, G): people, accepted, labels of these that have arrived, positives among
+        them, and predicted accepted and positives.
     """
 
     due: NDArray[np.int64]
@@ -85,7 +85,7 @@ class Play:
             speed=zero.copy(),
             infeasible=no,
             transient=no.copy(),
-            tally=np.zeros((5, *shape)),
+            tally=np.zeros((6, *shape)),
         )
 
     @property
@@ -99,11 +99,32 @@ class Play:
         self.rates[rows], self.variance[rows], self.terms[:, rows] = plan.rates, plan.variance, plan.terms
         self.speed[rows], self.infeasible[rows], self.transient[rows] = plan.speed, plan.infeasible, plan.transient
 
-    def count(self, seen: Observation, regressors: Array, counted: NDArray[np.bool_]) -> None:
-        """Add a batch to the epoch's tally where it is `counted` (R,), with what was predicted of it."""
+    def count(
+        self, feedback: Feedback, regressors: Array, counted: NDArray[np.bool_], first: NDArray[np.int64]
+    ) -> None:
+        """Add a batch to the epoch's tally where it is `counted` (R,), with what was predicted of it.
+
+        Of delayed labels, those of people accepted since round `first` (R,) count.
+        """
+        seen = feedback.observation
+        labelled, positives = seen.positives + seen.negatives, seen.positives
+        if feedback.credits is not None:
+            since = [np.where((each.round >= first)[:, None, None], each.labels, 0) for each in feedback.credits]
+            labels = sum(since, np.zeros((*positives.shape, 2)))
+            labelled, positives = labels.sum(axis=-1), labels[..., 1]
         predicted = (regressors * self.terms).sum(axis=-1) * seen.people
-        self.tally += counted[:, None] * np.stack((seen.people, seen.accepted, seen.positives, *predicted))
+        self.tally += counted[:, None] * np.stack((seen.people, seen.accepted, labelled, positives, *predicted))
         self.waited += 1
+
+    def shown(self, rows: NDArray[np.int64]) -> tuple[Array, Array, Array, Array, Array]:
+        """Return what the epoch of replicates `rows` showed: people, accepted, positives, and the latter two predicted.
+
+        Labels that have not arrived are supposed to be like those that have, or as predicted if none has, (R, G) each.
+        """
+        people, accepted, labelled, positives, predicted, predicted_positives = self.tally[:, rows]
+        unknown = (labelled == 0.0) & (accepted > 0.0)
+        estimated = np.where(unknown, predicted_positives, positives * (accepted / np.maximum(labelled, 1.0)))
+        return people, accepted, estimated, predicted, predicted_positives
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Make the first epoch due once more in some replicates."""
