@@ -1,7 +1,7 @@
 """Record what every learner plays and counts on every task: ``python scripts/record_golden.py --reason "why"``.
 
-``tests/golden.json`` keeps a hash per learner and task, and ``tests/test_golden.py`` checks them, so that no change goes
-unnoticed. A deliberate change is recorded here, with its reason.
+``tests/golden.json`` keeps a hash per learner and task, and ``tests/test_golden.py`` checks them, so that no change
+goes unnoticed. A deliberate change is recorded here, with its reason.
 """
 
 from __future__ import annotations

@@ -85,6 +85,11 @@ class Policy(NamedTuple):
         return np.where(certain[:, None], self.thresholds[heaviest, rows], np.nan)
 
     @property
+    def is_lottery(self) -> NDArray[np.bool_]:
+        """Whether more than one threshold has any weight, (replicates,)."""
+        return np.asarray(self.weights.max(axis=0) < 1.0)
+
+    @property
     def published(self) -> Array:
         """The thresholds people hear of, (replicates, groups): a lottery's mean of its finite ones, NaN if none."""
         if len(self.weights) == 1 and np.isfinite(self.thresholds).all():

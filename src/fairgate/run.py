@@ -100,6 +100,11 @@ class Run:
         """The threshold that each group was held to, (R, T, G); NaN where people were accepted by lottery."""
         return self.played().single.reshape(self.replicates, self.rounds, -1)
 
+    @cached_property
+    def has_lotteries(self) -> bool:
+        """Whether people were accepted by lottery in any round."""
+        return bool(self.played().is_lottery.any())
+
     def played(self, part: slice = slice(None)) -> Policy:
         """Return the policies of some rounds as one policy of as many replicates: replicate by replicate."""
         thresholds, weights = self.policies.thresholds[:, :, part], self.policies.weights[:, :, part]

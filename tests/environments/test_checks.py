@@ -64,7 +64,7 @@ class NineTenths(Uniform):
 
 class BelowZero(Uniform):
     def probabilities(self, state: Array, thresholds: Array) -> Array:
-        return super().probabilities(state, thresholds) + np.array([[-0.5, 0.0], [0.5, 0.0]])
+        return np.asarray(super().probabilities(state, thresholds) + np.array([[-0.5, 0.0], [0.5, 0.0]]))
 
 
 class FlatProbabilities(Uniform):

@@ -9,7 +9,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.learners import RepeatedRetraining, check_learner
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.settings import Array
 from tests.reference import step
 
@@ -85,17 +85,17 @@ class PlainPlugIn:
 
 def test_it_plays_what_a_plain_reading_of_its_rule_plays() -> None:
     task, learner, rng = fg.load_task("interior"), RepeatedRetraining(), np.random.default_rng(3)
-    plain, state, world = PlainPlugIn(task), learner.start(task, 1, rng), task.environment.start(1)
+    plain, state, world = PlainPlugIn(task), learner.start(task.setting, 1, rng), task.environment.start(1)
     for t in range(200):
         policy = learner.propose(state)
         if t < 20:
-            assert isinstance(policy, Lottery)
+            assert isinstance(policy, Policy)
         else:
-            assert not isinstance(policy, Lottery)
+            assert not isinstance(policy, Policy)
             assert policy[0, 0] == plain.choose(t), f"round {t}"
         world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         feedback = task.problem.reveal(cells, "selective-labels")
-        played = policy.thresholds[0] if isinstance(policy, Lottery) else policy
+        played = policy.thresholds[0] if isinstance(policy, Policy) else policy
         learner.observe(state, played, feedback)
         assert feedback.observation is not None
         assert feedback.observation.scores is not None

@@ -18,7 +18,6 @@ import numpy as np
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner, check_learner, load_learner
 from fairgate.learners.checks import LearnerCheckError
-from fairgate.policy import Lottery
 from fairgate.settings import Settings
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, load_task
@@ -45,7 +44,7 @@ def built_in(names: Sequence[str] | None, tasks: Sequence[str]) -> dict[tuple[st
         for task in tasks if name not in LEFT_OUT else ():
             try:
                 learner = load_learner(name, task)
-                learner.start(load_task(task), 1, np.random.default_rng(0))
+                learner.start(load_task(task).setting, 1, np.random.default_rng(0))
             except InputError:  # it needs what this task has not, or a library that is not there
                 continue
             found[name, task] = learner
@@ -132,7 +131,7 @@ def check_own(name: str, learner: AnyLearner, task: Task) -> None:
     if level not in LEVELS:
         raise InputError(f"learner {name!r} must have a level among {', '.join(LEVELS)}, got {level!r}")
     try:
-        policy = learner.propose(learner.start(task, 2, np.random.default_rng(0)))
+        policy = learner.propose(learner.start(task.setting, 2, np.random.default_rng(0)))
         if isinstance(policy, Lottery) and not getattr(learner, "lottery", False):
             raise InputError("it proposes a lottery and must say so with a class attribute lottery = True")
         if isinstance(learner, Learner):

@@ -173,10 +173,10 @@ def perform(pair: Pair, folder: Path) -> str:
 
 def outcome(pair: Pair) -> tuple[dict[str, Array], dict[str, Any]]:
     """Run and judge a pair: its measures, and its curve, level, settings and truth as plain data."""
-    size, lottery = pair.size, bool(getattr(pair.learner, "lottery", False))
+    size = pair.size
     run = simulate(pair.task, pair.learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
     known = truth.truth_of(pair.task, size.rounds)
-    judged = measures.judge(run, known, lottery)
+    judged = measures.judge(run, known)
     curve = measures.curve(run, judged)
     header = {
         "level": pair.level,
@@ -189,7 +189,7 @@ def outcome(pair: Pair) -> tuple[dict[str, Array], dict[str, Any]]:
             "moments": len(known.moments),
         },
     }
-    return measures.measure(run, known, lottery, judged), header
+    return measures.measure(run, known, judged), header
 
 
 def read(pair: Pair, folder: Path) -> Outcome:

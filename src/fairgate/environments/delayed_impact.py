@@ -32,10 +32,6 @@ class DelayedImpact(NormalScores):
     :math:`c_{fp}` times as much on a default as it earns on repayment breaks even at
     :math:`c_{fp} / (1 + c_{fp})`; where constraints make it lend below the former, it harms those it means to serve.
 
-    State
-    -----
-    :math:`\mu` (replicates, groups), started at `means`.
-
     Parameters
     ----------
     means
@@ -43,7 +39,7 @@ class DelayedImpact(NormalScores):
     shares, sd, slope, midpoint
         See :class:`NormalScores`.
     rate
-        Share of the way to its target that a mean moves in a round; may vary by replicate.
+        Share of the way to its target that a mean moves per round; may vary by replicate.
     carry
         Share of the batch's mean change of score that carries over to the group's next applicants; may vary by
         replicate. ``carry · (max(rise, fall) · max density + (rise + fall) · |slope| / 4)`` must be below 1, else

@@ -25,10 +25,6 @@ class GaussianScores(NormalScores):
 
     .. math:: \mu_g \leftarrow \mu_g + rate \cdot (means_g + gain \cdot (acc_g - 1/2) - \mu_g).
 
-    State
-    -----
-    :math:`\mu` (replicates, groups), started at `means`.
-
     Parameters
     ----------
     means
@@ -39,7 +35,7 @@ class GaussianScores(NormalScores):
         How far full acceptance moves a group's mean, up by half of it, and full rejection down; may
         vary by replicate. ``gain · max density`` must be below 1, else there is no unique steady state.
     rate
-        Share of the way to its target that a mean moves in a round; may vary by replicate.
+        Share of the way to its target that a mean moves per round; may vary by replicate.
 
     Examples
     --------

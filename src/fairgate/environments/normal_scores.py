@@ -42,8 +42,9 @@ class NormalScores(Environment):
     .. math:: s \sim N(\mu_g, \sigma_g^2), \qquad P(y = 1 \mid s) = \mathrm{sigmoid}(slope \cdot (s - midpoint)).
 
     A subclass says how its state makes the means :math:`\mu` (:meth:`mean_scores`), how far they can get from
-    `means` (:attr:`reach`), and how the state moves. It starts at `means` unless told otherwise. Probabilities and
-    histograms come from tables where the loop can lead, within 1e-8, and are integrated elsewhere.
+    `means` (:attr:`reach`), and how the state moves; by default the state is :math:`\mu` (replicates, groups), started
+    at `means`. Probabilities and histograms come from tables where the loop can lead, within 1e-8, and are integrated
+    elsewhere.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class ScorePools(Environment):
     floor, ceiling
         Weight of the high pool that nobody accepted and everybody accepted lead to; may vary by replicate.
     rate
-        Share of the way to its target that a weight moves in a round; may vary by replicate.
+        Share of the way to its target that a weight moves per round; may vary by replicate.
     weights
         How many people each entry stands for, at least 0; 1 each if not given. Whole numbers do what repeating the
         entry does.

@@ -44,7 +44,7 @@ class Strategic(NormalScores):
     means, shares, sd, slope, midpoint
         See :class:`NormalScores`, for true scores.
     rate
-        Share of the way to the published threshold that a belief moves in a round; 1 believes in yesterday's
+        Share of the way to the published threshold that a belief moves per round; 1 believes in yesterday's
         threshold. May vary by replicate.
     expected
         Threshold that everybody expects before the first is published; may vary by replicate.

@@ -120,7 +120,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
     >>> import fairgate as fg
     >>> learner = fg.learners.DoublyOptimistic()
     >>> run = fg.simulate(fg.load_task("interior"), learner, rounds=3000, seeds=5)
-    >>> run.settled()[:, 0].round(2)      # the oracle is at 0.1
+    >>> run.settled().single[:, 0].round(2)      # the oracle is at 0.1
     array([0.1, 0.1, 0.1, 0.1, 0.1])
     >>> bool(run.traces["infeasible"].any())
     False

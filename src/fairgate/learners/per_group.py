@@ -61,7 +61,7 @@ class PerGroup(Forecast):
 
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("mean-shift"), fg.learners.PerGroup(), rounds=600, seeds=3)
-    >>> run.settled()
+    >>> run.settled().single
     array([[-0.2,  0.7],
            [-0.2,  0.7],
            [-0.2,  0.7]])

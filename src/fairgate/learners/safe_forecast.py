@@ -59,7 +59,7 @@ class SafeForecast(Forecast):
     >>> import fairgate as fg
     >>> task = fg.load_task("interior")
     >>> run = fg.simulate(task, fg.SafeForecast(), rounds=2000, seeds=3)
-    >>> run.settled()[:, 0], fg.oracle(task).best.threshold
+    >>> run.settled().single[:, 0], fg.oracle(task).best.threshold
     (array([0.1, 0.1, 0.1]), 0.1...)
     >>> float(run.summary()["population_violation"].mean)
     0.0

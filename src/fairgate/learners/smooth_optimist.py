@@ -85,7 +85,7 @@ class SmoothOptimist(Learner[SmoothState]):
     >>> import fairgate as fg
     >>> task = fg.load_task("interior")
     >>> run = fg.simulate(task, fg.SmoothOptimist(), rounds=1500, seeds=3)
-    >>> run.settled()[:, 0], fg.oracle(task).best.threshold
+    >>> run.settled().single[:, 0], fg.oracle(task).best.threshold
     (array([0.1, 0.1, 0.1]), 0.1...)
 
     References
