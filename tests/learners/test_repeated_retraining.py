@@ -47,8 +47,8 @@ class PlainPlugIn:
                 for bad_count, good_count in labels:
                     known = bad_count + good_count + 1.0
                     share = (good_count + 0.5) / known
-                    doubt = math.sqrt(max(share * (1.0 - share), 0.25 / known) / known)
-                    good.append(min(share + doubt, 1.0) if known > 1.0 else 1.0)
+                    error = math.sqrt(max(share * (1.0 - share), 0.25 / known) / known)
+                    good.append(min(share + error, 1.0) if known > 1.0 else 1.0)
                 total = sum(people)
                 rate = sum(people[arm + 1 :]) / total
                 rates.append(rate)
@@ -106,11 +106,11 @@ def test_it_plays_what_a_plain_reading_of_its_rule_plays() -> None:
 def test_it_follows_a_drift_better_than_a_forecast_of_the_long_run() -> None:
     task = fg.load_task("drift")
     follows = fg.simulate(task, RepeatedRetraining(), rounds=1500, seeds=8)
-    foretells = fg.simulate(task, fg.SafeForecast(), rounds=1500, seeds=8)
-    spent = [run.per_replicate()["population_violation"].mean() for run in (follows, foretells)]
+    predicts = fg.simulate(task, fg.SafeForecast(), rounds=1500, seeds=8)
+    spent = [run.per_replicate()["population_violation"].mean() for run in (follows, predicts)]
     assert spent[0] < 2.0
     assert spent[0] < 0.5 * spent[1]
-    assert follows.population.reward.mean() > foretells.population.reward.mean() + 0.02
+    assert follows.population.reward.mean() > predicts.population.reward.mean() + 0.02
     for t in (375, 1125):
         best = fg.oracle(task.at(t)).best.threshold
         assert abs(follows.thresholds[:, t - 10 : t + 10, 0] - best).mean() < 0.15  # a step of the grid is 0.1

@@ -36,20 +36,20 @@ def test_the_posterior_is_that_of_an_independent_implementation() -> None:
             (TYPICAL_PRECISION * line, state.positives, positives),
         ):
             process.fit(grid[played, None], sums[0, group, played] / people - prior[played])
-            foreseen, error[group] = process.predict(grid[:, None], return_std=True)
-            mean[group] = prior + foreseen
+            moved, error[group] = process.predict(grid[:, None], return_std=True)
+            mean[group] = prior + moved
     shares = state.arrivals[0] / state.arrivals[0].sum()
     rates = np.clip(rates, 0, 1)
     positives = np.clip(positives, 0, rates)
-    worth = learner.worth(state)
+    value = learner.value(state)
     reward = (shares[:, None] * (positives - (rates - positives))).sum(axis=0)
-    np.testing.assert_allclose(worth.reward[:, 0], reward, atol=1e-4)
+    np.testing.assert_allclose(value.reward[:, 0], reward, atol=1e-4)
     overall = (shares[:, None] * rates).sum(axis=0)
     residual = np.max([abs(rates[0] - rates[1]) - 0.05, 0.2 - overall, overall - 0.8], axis=0)
-    np.testing.assert_allclose(worth.residual[:, 0], residual, atol=1e-4)
+    np.testing.assert_allclose(value.residual[:, 0], residual, atol=1e-4)
     smooth = (abs(rates[0] - rates[1]) > 3 * error.max(axis=0)) & (residual == abs(rates[0] - rates[1]) - 0.05)
     assert smooth.sum() > 5
-    np.testing.assert_allclose(worth.residual_error[smooth, 0], np.hypot(*error)[smooth], rtol=0.05)
+    np.testing.assert_allclose(value.residual_error[smooth, 0], np.hypot(*error)[smooth], rtol=0.05)
 
 
 def test_it_settles_on_the_oracle_of_the_interior_task() -> None:

@@ -119,7 +119,7 @@ def recommended(task: Task | None = None, level: str = "selective-labels") -> Le
     Examples
     --------
     >>> recommended(level="bandit")
-    SmoothOptimist(epoch_length=50, burn_in=20, optimism=2.0, caution=0.5, length=0.125, spread=0.3)
+    SmoothOptimist(epoch_length=50, burn_in=20, optimism=2.0, margin=0.5, length=0.125, spread=0.3)
     >>> type(recommended(load_task("compas"))).__name__
     'SafeForecast'
     """

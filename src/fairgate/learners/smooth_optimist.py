@@ -11,16 +11,13 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.gaussian_process import posterior
-from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive, PositiveShare, whole_number
-
-CERTAIN = 3.0
-"""Standard deviations by which every threshold must seem infeasible before the learner says that none is feasible."""
 
 TYPICAL_PRECISION = 0.6
 """Share of positives among the accepted that is supposed before anybody has been seen."""
@@ -76,7 +73,7 @@ class SmoothOptimist(Learner[SmoothState]):
         Rounds a threshold is kept for, and rounds after a change that are not counted.
     optimism
         Width w of the bounds.
-    caution
+    margin
         Standard deviations a threshold must seem feasible by to be recommended.
     length
         Correlation length :math:`\ell`, as a share of the grid.
@@ -101,7 +98,7 @@ class SmoothOptimist(Learner[SmoothState]):
     epoch_length: int = 50
     burn_in: int = 20
     optimism: Positive = 2.0
-    caution: NonNegative = 0.5
+    margin: NonNegative = 0.5
     length: Positive = 0.125
     spread: PositiveShare = 0.3
 
@@ -109,7 +106,9 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epoch_length", whole_number("SmoothOptimist: epoch", int(self.epoch_length), 1))
+        object.__setattr__(
+            self, "epoch_length", whole_number("SmoothOptimist: epoch_length", int(self.epoch_length), 1)
+        )
         object.__setattr__(self, "burn_in", whole_number("SmoothOptimist: burn_in", int(self.burn_in), 0))
         if self.burn_in >= self.epoch_length:
             raise InputError(
@@ -136,11 +135,11 @@ class SmoothOptimist(Learner[SmoothState]):
     def choose(self, state: SmoothState) -> Array:
         """Keep the threshold in play, or at the end of an epoch pick the most promising."""
         if state.waited == self.epoch_length:
-            worth = self.worth(state)
+            value = self.value(state)
             width = np.asarray(self.optimism)
-            possible = worth.residual - width * worth.residual_error <= 0.0
-            hoped = np.where(possible, worth.reward + width * worth.reward_error, -np.inf).argmax(axis=0)
-            lowest = worth.residual - CERTAIN * worth.residual_error
+            possible = value.residual - width * value.residual_error <= 0.0
+            hoped = np.where(possible, value.reward + width * value.reward_error, -np.inf).argmax(axis=0)
+            lowest = value.certain_residual()
             arm = np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0))
             state.infeasible = lowest.min(axis=0) > 0.0
             state.moved, state.arm, state.waited = arm != state.arm, arm, 0
@@ -184,15 +183,15 @@ class SmoothOptimist(Learner[SmoothState]):
                 state.pending.pop(each.round, None)
 
     def recommend(self, state: SmoothState) -> Policy:
-        """Return the best threshold that seems feasible by `caution` standard deviations, else the least violating."""
-        worth = self.worth(state)
-        upper = worth.residual + np.asarray(self.caution) * worth.residual_error
+        """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""
+        value = self.value(state)
+        upper = value.residual + np.asarray(self.margin) * value.residual_error
         feasible = upper <= 0.0
-        best = np.where(feasible, worth.reward, -np.inf).argmax(axis=0)
+        best = np.where(feasible, value.reward, -np.inf).argmax(axis=0)
         arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
         return Policy.shared(state.grid[arm], state.groups)
 
-    def worth(self, state: SmoothState) -> Worth:
+    def value(self, state: SmoothState) -> Value:
         """Return the posterior of every threshold's reward and largest residual."""
         arms, people = len(state.grid), state.people
         steps = np.arange(arms) / max(arms - 1, 1)
@@ -217,4 +216,4 @@ class SmoothOptimist(Learner[SmoothState]):
         positives = np.clip(mean[..., 1], 0.0, rates)
         shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
         error = np.sqrt(np.maximum(variance, 1e-12))
-        return Outlook(shares, rates, positives, positives, error, error).worth(state.problem)
+        return Prediction(shares, rates, positives, positives, error, error).value(state.problem)
