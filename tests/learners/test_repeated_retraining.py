@@ -151,7 +151,7 @@ def test_settings_may_vary_by_replicate_and_are_checked() -> None:
     run = fg.simulate(fg.load_task("drift"), RepeatedRetraining(discount=[0.9, 0.97, 0.999]), rounds=1200)
     away = run.thresholds[:, 1125, 0] - fg.oracle(fg.load_task("drift").at(1125)).best.threshold
     assert away[2] > away[1] + 0.05  # the long memory is late
-    with pytest.raises(fg.InputError, match=r"RepeatedRetraining: memory must be in \(0, 1\], got 1.5"):
+    with pytest.raises(fg.InputError, match=r"RepeatedRetraining: discount must be in \(0, 1\], got 1.5"):
         RepeatedRetraining(discount=1.5)
     with pytest.raises(fg.InputError, match="RepeatedRetraining: opening must be a whole number of at least 1"):
         RepeatedRetraining(opening=0)
