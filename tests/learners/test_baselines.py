@@ -21,7 +21,7 @@ from fairgate.learners import (
     ThresholdOptimizer,
     TwoPoint,
 )
-from fairgate.learners import threshold_optimizer as optimizer
+from fairgate.learners.baselines import threshold_optimizer as optimizer
 from fairgate.oracle import exact_sweep
 from fairgate.policy import accepted_share
 from fairgate.problem import is_feasible
