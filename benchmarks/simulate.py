@@ -289,7 +289,8 @@ def policy_in_loop(task: fg.Task, policy: Policy, rounds: int) -> None:
     for _ in range(rounds):
         arm = policy.choose()
         thresholds = np.full_like(world, task.thresholds[arm])
-        world, cells = task.environment.step(world, thresholds, PEOPLE, rng)
+        cells = fg.counts.draw(task.environment.probabilities(world, thresholds), PEOPLE, rng)
+        world = task.environment.update(world, fg.Counts(cells), thresholds, rng)
         policy.learn(arm, float(task.problem.assess(cells).reward[0]))
 
 

@@ -203,7 +203,7 @@ def measure(
         cells = draw(environment.cells(world, policy), batch, nature)
         assessment = task.problem.reveal(cells)
         learner.observe(state, policy, assessment)
-        world = environment.update(world, fg.Counts(cells), policy)
+        world = environment.update(world, fg.Counts(cells), policy, nature)
         over = np.flatnonzero(state.age == 0)
         if over.size:
             width[over, state.arm[over]] = np.minimum(each.max(), widths(learner, state, over))
@@ -236,7 +236,8 @@ def misses(task: fg.Task, learner: DoublyOptimistic, rounds: int = 3000, seeds: 
     missed, against = np.zeros(seeds, dtype=bool), np.zeros(seeds, dtype=bool)
     for _ in range(rounds):
         policy = learner.propose(state)
-        world, cells = task.environment.step(world, policy, BATCH, nature)
+        cells = draw(task.environment.probabilities(world, policy), BATCH, nature)
+        world = task.environment.update(world, fg.Counts(cells), policy, nature)
         learner.observe(state, policy, task.problem.reveal(cells))
         bad = (state.lower > sweep.reward) | (state.upper < sweep.reward) | (state.worst > largest)
         missed |= bad.any(axis=1)

@@ -26,6 +26,7 @@ from fairgate.oracle import exact_sweep
 from fairgate.policy import accepted_share
 from fairgate.problem import is_feasible
 from tests.learners import plain_baselines as plain
+from tests.reference import step
 
 
 def interior(window: tuple[float, float] = (0.2, 0.8), cost: float = 1.0) -> fg.Task:
@@ -88,7 +89,7 @@ def test_every_choice_is_the_one_the_plain_rule_makes(
         thresholds = learner.propose(state)
         chosen = [rule.choose(draw) for rule, draw in zip(rules, drawn, strict=True)]
         np.testing.assert_allclose(thresholds[:, 0], chosen, rtol=0, atol=1e-9, err_msg=f"round {t + 1}")
-        world, cells = task.environment.step(world, thresholds, 256, nature)
+        world, cells = step(task.environment, world, thresholds, 256, nature)
         feedback = task.problem.reveal(cells)
         learner.observe(state, thresholds, feedback)
         assert feedback.observation is not None
@@ -130,7 +131,7 @@ def test_pooled_counts_show_a_fair_threshold_to_be_fair() -> None:
     world, nature, seen = fair.environment.start(50), np.random.default_rng(1), []
     for _ in range(40):
         thresholds = learner.propose(state)
-        world, cells = fair.environment.step(world, thresholds, 256, nature)
+        world, cells = step(fair.environment, world, thresholds, 256, nature)
         feedback = fair.problem.reveal(cells)
         learner.observe(state, thresholds, feedback)
         seen.append(feedback.residuals[0])
@@ -206,7 +207,7 @@ def test_queues_are_paid_back_unless_rectified() -> None:
         world, nature, queues = task.environment.start(1), np.random.default_rng(1), [np.zeros((3, 1))]
         for _ in range(100):
             thresholds = learner.propose(state)
-            world, cells = task.environment.step(world, thresholds, 256, nature)
+            world, cells = step(task.environment, world, thresholds, 256, nature)
             learner.observe(state, thresholds, task.problem.reveal(cells))
             queues.append(state.queues.copy())
         grown.append(bool((np.diff(queues, axis=0) >= 0).all()))
@@ -260,7 +261,7 @@ def test_the_lottery_accepts_whom_fairlearn_accepts(name: str) -> None:
     for _ in range(10):
         assert not state.fitted.any()
         policy = learner.propose(state)
-        world, cells = task.environment.step(world, policy, 256, nature, task.thresholds)
+        world, cells = step(task.environment, world, policy, 256, nature, task.thresholds)
         learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "full-labels"))
     assert state.fitted.all()
     share = accepted_share(learner.propose(state), task.thresholds)

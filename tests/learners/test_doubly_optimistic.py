@@ -31,6 +31,7 @@ from scripts.draw_theory import (
     shortfalls,
     summed_radius,
 )
+from tests.reference import step
 
 Array = NDArray[np.float64]
 
@@ -130,7 +131,7 @@ def test_every_choice_is_the_one_the_rule_makes(task: str, learner: DoublyOptimi
         assert state.arm.tolist() == [rule.choose() for rule in plain], f"round {t + 1}"
         assert state.infeasible.tolist() == [int(rule.infeasible) for rule in plain]
         np.testing.assert_array_equal(thresholds[:, 0], loaded.thresholds[state.arm])
-        world, cells = environment.step(world, thresholds, 256, nature)
+        world, cells = step(environment, world, thresholds, 256, nature)
         learner.observe(state, thresholds, loaded.problem.reveal(cells))
         for rule, batch in zip(plain, cells, strict=True):
             rule.observe(batch)
@@ -261,7 +262,7 @@ def test_a_loaded_memory_recommends_the_same(small_task: fg.Task) -> None:
     world = small_task.environment.start(3)
     for _ in range(200):
         policy = learner.propose(state)
-        world, cells = small_task.environment.step(world, policy, 100, nature)
+        world, cells = step(small_task.environment, world, policy, 100, nature)
         learner.observe(state, policy, small_task.problem.reveal(cells))
     loaded = learner.load(json.loads(json.dumps(learner.save(state), allow_nan=False)), small_task)
     np.testing.assert_array_equal(learner.recommend(loaded), learner.recommend(state))
@@ -322,7 +323,7 @@ def visit_sums(start: float, rounds: int, loops: int = 400) -> tuple[Array, Arra
     f, nature = np.tile(true, (loops, 1)), np.random.default_rng(8)
     sums, weights = np.zeros((len(policy), 4)), np.zeros((len(policy), 2))
     for _ in range(rounds):
-        world, cells = environment.step(world, policy, BATCH, nature)
+        world, cells = step(environment, world, policy, BATCH, nature)
         counts = fg.Counts(cells)
         numerators = (task.problem.assess(counts).reward, counts.overall, *(counts.accepted / BATCH).T)
         people = counts.people / BATCH

@@ -7,7 +7,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.problem import Feedback
-from tests.reference import PlainPrimalDual
+from tests.reference import PlainPrimalDual, step
 
 
 @pytest.mark.parametrize("task", ["mve-s", "german", "compas-strict"])
@@ -34,7 +34,7 @@ def test_primal_dual_plays_as_its_plain_transcription(task: str, settings: dict[
         signs = 2.0 * same_numbers.integers(2, size=4) - 1.0
         chosen = [rule.choose(u) for rule, u in zip(plain, signs.tolist(), strict=True)]
         assert thresholds[:, 0].tolist() == chosen, f"round {t + 1}"
-        world, cells = loaded.environment.step(world, thresholds, 256, nature)
+        world, cells = step(loaded.environment, world, thresholds, 256, nature)
         feedback = loaded.problem.assess(cells)
         learner.observe(state, thresholds, feedback)
         for r, rule in enumerate(plain):

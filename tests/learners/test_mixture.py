@@ -11,6 +11,7 @@ import fairgate as fg
 from fairgate.learners import BestLottery, Mixture, check_learner
 from fairgate.policy import Lottery, published
 from fairgate.settings import Array
+from tests.reference import step
 
 
 def test_it_keeps_the_contract() -> None:
@@ -41,7 +42,7 @@ def _best(task: fg.Task, ends: Array, low: Array, high: Array, weight: Array) ->
     policy = Lottery(thresholds, np.stack((weight, 1.0 - weight)))
     world = env.start(len(weight))
     for _ in range(200):
-        world = env.update(world, fg.Counts(env.cells(world, policy)), published(policy))
+        world = env.update(world, fg.Counts(env.cells(world, policy)), published(policy), np.random.default_rng(0))
     found = task.problem.assess(env.cells(world, policy))
     reward = np.where(found.residuals.max(axis=0) <= 0.0, found.reward, -np.inf)
     return float(reward.max()), int(reward.argmax())
@@ -75,7 +76,7 @@ def test_the_lottery_is_the_same_for_all_groups() -> None:
     for _ in range(150):
         policy = learner.propose(state)
         assert (policy.thresholds == policy.thresholds[:, :, :1]).all()
-        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+        world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "selective-labels"))
     assert not state.coin.any()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from tests.reference import PlainOFS
+from tests.reference import PlainOFS, step
 
 
 @pytest.mark.parametrize("task", ["mve-s", "german", "compas-strict"])
@@ -39,7 +39,7 @@ def test_every_choice_is_the_one_algorithm_1_makes(task: str, learner: fg.OFS) -
         assert thresholds[:, 0].tolist() == loaded.thresholds[chosen].tolist(), f"round {t + 1}"
         assert state.feasible.tolist() == [len(rule.feasible) for rule in plain]
         ever_feasible |= bool(state.feasible.any())
-        world, cells = environment.step(world, thresholds, 256, nature)
+        world, cells = step(environment, world, thresholds, 256, nature)
         feedback = loaded.problem.assess(cells)
         learner.observe(state, thresholds, feedback)
         for r, (rule, arm) in enumerate(zip(plain, chosen, strict=True)):

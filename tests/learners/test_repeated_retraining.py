@@ -11,6 +11,7 @@ import fairgate as fg
 from fairgate.learners import RepeatedRetraining, check_learner
 from fairgate.policy import Lottery
 from fairgate.settings import Array
+from tests.reference import step
 
 
 def test_it_keeps_the_contract() -> None:
@@ -92,7 +93,7 @@ def test_it_plays_what_a_plain_reading_of_its_rule_plays() -> None:
         else:
             assert not isinstance(policy, Lottery)
             assert policy[0, 0] == plain.choose(t), f"round {t}"
-        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+        world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         feedback = task.problem.reveal(cells, "selective-labels")
         played = policy.thresholds[0] if isinstance(policy, Lottery) else policy
         learner.observe(state, played, feedback)

@@ -11,6 +11,7 @@ import fairgate as fg
 from fairgate.learners.response import RATES, ResponseState, absorb, blank, fit, foresee, forget
 from fairgate.learners.state import State
 from fairgate.policy import Lottery
+from tests.reference import step
 
 Array = NDArray[np.float64]
 
@@ -33,9 +34,10 @@ def listen(task: fg.Task, state: ResponseState, rounds: int, rng: np.random.Gene
         policy = coin((0.9, 0.4)[t // 15 % 2], state.replicates, state.groups)
         if rng is None:
             cells: NDArray[Any] = task.environment.cells(world, policy, task.thresholds) * 1e6
-            world = task.environment.update(world, fg.Counts(cells.sum(axis=2)), np.full_like(world, np.nan))
+            counts, unheard = fg.Counts(cells.sum(axis=2)), np.full_like(world, np.nan)
+            world = task.environment.update(world, counts, unheard, np.random.default_rng(0))
         else:
-            world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+            world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         seen = task.problem.reveal(cells, "selective-labels").observation
         assert seen is not None
         absorb(state, seen)

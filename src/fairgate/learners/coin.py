@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -29,10 +29,10 @@ def allowed(problem: Problem, groups: int) -> Array:
     return np.where(fine.any(axis=0), ends, 0.5)
 
 
-def toss(policy: Lottery, where: NDArray[np.bool_], chance: Array) -> Lottery:
+def toss(policy: Policy, where: NDArray[np.bool_], chance: Array) -> Policy:
     """Put the coin in place of a lottery of two thresholds or more, in some replicates (R,), with its chance (R,).
 
-    >>> one = Lottery(np.array([[[0.5]], [[np.inf]]]), np.array([[1.0], [0.0]]))
+    >>> one = Policy(np.array([[[0.5]], [[np.inf]]]), np.array([[1.0], [0.0]]))
     >>> coin = toss(one, np.array([True]), np.array([0.75]))
     >>> coin.thresholds.tolist(), coin.weights.tolist()
     ([[[-inf]], [[inf]]], [[0.75], [0.25]])
@@ -40,4 +40,4 @@ def toss(policy: Lottery, where: NDArray[np.bool_], chance: Array) -> Lottery:
     thresholds, weights = policy.thresholds.copy(), policy.weights.copy()
     thresholds[0, where], thresholds[1:, where] = -np.inf, np.inf
     weights[0, where], weights[1, where], weights[2:, where] = chance[where], 1.0 - chance[where], 0.0
-    return Lottery(thresholds, weights)
+    return Policy(thresholds, weights)

@@ -14,7 +14,7 @@ from fairgate.learners.base import Learner
 from fairgate.learners.coin import allowed, toss
 from fairgate.learners.response import RATES, TERMS, ResponseState, absorb, blank, forget, terms
 from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback, Problem
 from fairgate.settings import Array, NonNegative, Number, whole_number
 
@@ -82,7 +82,6 @@ class Forecaster(Learner[F]):
     change: NonNegative
 
     level: ClassVar[str] = "selective-labels"
-    lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "coin", "doubtful")
 
     def __post_init__(self) -> None:
@@ -106,13 +105,13 @@ class Forecaster(Learner[F]):
     def steer(self, state: F) -> None:
         """Adapt what is in play to the present round; by default it is kept."""
 
-    def propose(self, state: F) -> Lottery:  # type: ignore[override]
+    def propose(self, state: F) -> Policy:
         """Return the coin or what is in play."""
         rows = np.flatnonzero(state.age == state.due)
         if rows.size:
             self.decide(state, rows)
         self.steer(state)
-        return toss(Lottery(state.thresholds, state.weights), state.coin, state.chance)
+        return toss(Policy(state.thresholds, state.weights), state.coin, state.chance)
 
     def choose(self, state: F) -> Array:
         """Return the first group's first threshold in play."""
@@ -145,10 +144,9 @@ class Forecaster(Learner[F]):
         later = np.where(self.early(age), min(EARLY[1], self.epoch_length), self.epoch_length)
         return np.where(self.opening(age), self.swing, later)
 
-    def learn(self, state: F, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: F, played: Policy, feedback: Feedback) -> None:
         """Take in the batch; at the end of an epoch see how the forecast fared."""
         seen = feedback.observation
-        assert seen is not None
         foretold = (present(state) * state.terms).sum(axis=-1) * seen.people
         counted = ~state.coin & self.counted(state)
         state.spell += counted[:, None] * np.stack((seen.people, seen.accepted, seen.positives, *foretold))
@@ -174,7 +172,7 @@ def unplayed(common: Mapping[str, Any], arms: int, parts: int, kinds: int) -> di
 
     A lottery has `parts` thresholds, and forecasts are kept of so many `kinds` of count.
     """
-    shape = (common["replicates"], common["groups"])
+    shape = (common["replicates"], common["setting"].groups)
     numbers, whole = np.zeros(shape[0]), np.zeros(shape[0], dtype=np.int64)
     return {
         **common,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from fairgate.learners.forecaster import Forecaster, ForecasterState, each, failed, jumped, problem_of, unplayed
 from fairgate.learners.long_run import Response
 from fairgate.learners.response import TERMS, fit, shares_of
-from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative
-from fairgate.tasks import Task
 
 RARER = 6
 """A trusted choice is kept for a sixth of its age, and for an epoch at least: forecasts improve slowly later on."""
@@ -45,7 +44,7 @@ class Plan(NamedTuple):
         Largest residual minus and plus so many standard errors as it takes to be certain, and to be sure, (R,).
     """
 
-    policy: Lottery
+    policy: Policy
     rates: Array
     error: Array
     terms: Array
@@ -108,8 +107,6 @@ class Foresight(Forecaster[ForesightState]):
     doubt: NonNegative = 3.5
     change: NonNegative = 36.0
 
-    state_type: ClassVar[type[State]] = ForesightState
-
     @abstractmethod
     def plan(self, problem: Problem, grid: Array, response: Response, caution: Array) -> Plan:
         """Return the best policy that is feasible by `caution` standard errors, else the nearest to it."""
@@ -118,9 +115,9 @@ class Foresight(Forecaster[ForesightState]):
     def components(self, groups: int) -> int:
         """Return how many thresholds a lottery has."""
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ForesightState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ForesightState:
         """Start with nothing known and the first choice due at once."""
-        shape, arms = (common["replicates"], common["groups"]), len(task.thresholds)
+        shape, arms = (common["replicates"], setting.groups), len(setting.thresholds)
         return ForesightState(
             **unplayed(common, arms, parts=self.components(shape[1]), kinds=2),
             fresh=np.zeros(shape[0], dtype=np.int64),

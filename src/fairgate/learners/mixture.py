@@ -12,7 +12,7 @@ from fairgate.learners.foresight import Foresight, Plan
 from fairgate.learners.long_run import Response
 from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.response import at, fitted
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -39,7 +39,7 @@ BLOCK = 16384
 class Mixture(Foresight):
     r"""Hold everybody to the same lottery between two thresholds, one of which may accept all or nobody.
 
-    **Lottery.** For every person the lower threshold :math:`\theta` is used with chance w, else the higher one
+    **Policy.** For every person the lower threshold :math:`\theta` is used with chance w, else the higher one
     :math:`\theta'`, whatever the group. What a single threshold cannot do, two may: between -inf and inf the lottery
     is a fair coin, so that every constraint on acceptance can be met where no threshold is feasible; between
     neighbours of the grid it is a threshold in between; and with w = 1 it is a threshold of the grid. So it never has
@@ -122,7 +122,7 @@ class Mixture(Foresight):
         low, high, weight = tried[:, every, best]
         ends = np.concatenate(([-np.inf], grid, [np.inf]))
         thresholds = ends[np.stack((low, high)).astype(np.int64)][:, :, None]
-        policy = Lottery(np.repeat(thresholds, rates.shape[1], axis=2), np.stack((weight, 1.0 - weight)))
+        policy = Policy(np.repeat(thresholds, rates.shape[1], axis=2), np.stack((weight, 1.0 - weight)))
         terms = np.stack([each[every, :, :, best] for each in mixed])
         least = np.minimum(least, worth.least())
         return Plan(policy, rates[every, :, best], outlook.error[every, :, best], terms, least, upper)

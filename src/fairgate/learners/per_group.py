@@ -13,7 +13,7 @@ from fairgate.learners.foresight import Foresight, ForesightState, Plan
 from fairgate.learners.long_run import Response
 from fairgate.learners.outlook import Outlook
 from fairgate.learners.response import at, fitted
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -119,7 +119,7 @@ class PerGroup(Foresight):
         policy = lottery(grid, option[..., 0], weight[..., 0])
         return Plan(policy, rates[..., 0], error[..., 0], np.stack(terms), found.lower, found.upper)
 
-    def recommend(self, state: ForesightState) -> Array:
+    def recommend(self, state: ForesightState) -> Policy:
         """Return the best plain thresholds that seem feasible, with a third of the caution there is in play, (R, G)."""
         rows = np.arange(state.replicates)
         response = self.response(state, rows)
@@ -129,7 +129,7 @@ class PerGroup(Foresight):
         start = np.abs(rates[..., None] - LEVELS[::COMMON]).argmin(axis=2)
         caution = each(self.caution, state, rows) / 3.0
         found = climb(state.problem, outlook, caution, np.clip(start, 1, len(state.grid)), GRID_STEPS, 1)
-        return np.asarray(state.grid[found.places - 1])
+        return Policy.of(state.grid[found.places - 1])
 
 
 class Levels(NamedTuple):
@@ -188,13 +188,13 @@ def between(terms: Array, option: NDArray[np.int64], weight: Array) -> Array:
     return np.asarray(there + weight[:, :, None] * (here - there))
 
 
-def lottery(grid: Array, option: NDArray[np.int64], weight: Array) -> Lottery:
+def lottery(grid: Array, option: NDArray[np.int64], weight: Array) -> Policy:
     """Return the lottery in which group g uses the threshold at `option` with chance `weight`, else the next, (R, G).
 
     One number drawn from [0, 1] serves all groups: group g uses its lower threshold if it is below the group's weight.
 
     >>> lottery(np.array([1.0, 2.0]), np.array([[1, 1]]), np.array([[0.25, 0.75]]))
-    Lottery(thresholds=array([[[1., 1.]],
+    Policy(thresholds=array([[[1., 1.]],
            [[2., 1.]],
            [[2., 2.]]]), weights=array([[0.25],
            [0.5 ],
@@ -203,7 +203,7 @@ def lottery(grid: Array, option: NDArray[np.int64], weight: Array) -> Lottery:
     ends = np.concatenate(([-np.inf], grid, [np.inf]))
     cuts = np.sort(np.concatenate((np.zeros((len(weight), 1)), weight), axis=1), axis=1)
     weights = np.diff(cuts, axis=1, append=1.0).T
-    return Lottery(np.where(cuts.T[:, :, None] < weight, ends[option], ends[option + 1]), weights)
+    return Policy(np.where(cuts.T[:, :, None] < weight, ends[option], ends[option + 1]), weights)
 
 
 def climb(

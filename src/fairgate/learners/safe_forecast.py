@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,9 @@ from fairgate.learners.forecaster import (
 from fairgate.learners.gaussian_process import posterior
 from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.response import fit, foresee
-from fairgate.learners.state import State
+from fairgate.policy import Policy
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative
-from fairgate.tasks import Task
 
 NEAR = 0.05
 """Share of the grid around the cautious choice within which a doubtful learner is optimistic about feasibility."""
@@ -135,11 +135,9 @@ class SafeForecast(Forecaster[ForecastState]):
     doubt: NonNegative = 2.5
     change: NonNegative = 20.0
 
-    state_type: ClassVar[type[State]] = ForecastState
-
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ForecastState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ForecastState:
         """Start with nothing known and the first choice due at once."""
-        replicates, groups, arms = common["replicates"], common["groups"], len(task.thresholds)
+        replicates, groups, arms = common["replicates"], setting.groups, len(setting.thresholds)
         whole, yes = np.zeros(replicates, dtype=np.int64), np.zeros(replicates, dtype=bool)
         alone = {"weights": np.repeat([[1.0], [0.0]], replicates, axis=1), "doubtful": yes.copy()}
         return ForecastState(
@@ -231,13 +229,13 @@ class SafeForecast(Forecaster[ForecastState]):
         state.settled[:, rows] = 0.0
         state.excess[rows] = 0.0
 
-    def recommend(self, state: ForecastState) -> Array:
+    def recommend(self, state: ForecastState) -> Policy:
         """Return the best threshold that seems feasible, with a third of the caution there is in play, (R, G)."""
         rows = np.arange(state.replicates)
         outlook = corrected(state, rows, foresee(state, rows, fit(state, rows, benefit=0.0)))
         caution = each(self.caution, state, rows) / 3.0
         arm, _, _ = self.candidates(state, rows, outlook.worth(problem_of(state, rows)), caution)
-        return np.repeat(state.grid[arm][:, None], state.groups, axis=1)
+        return Policy.shared(state.grid[arm], state.groups)
 
 
 def corrected(state: ForecastState, rows: NDArray[np.int64], outlook: Outlook) -> Outlook:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
-from fairgate.learners.base import Learner
+from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.gaussian_process import posterior
 from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.state import State
-from fairgate.problem import Feedback
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive, PositiveShare, whole_number
-from fairgate.tasks import Task
 
 CERTAIN = 3.0
 """Standard deviations by which every threshold must seem infeasible before the learner says that none is feasible."""
@@ -27,10 +28,23 @@ TYPICAL_PRECISION = 0.6
 
 @dataclass
 class SmoothState(State):
-    """Counts of each threshold's settled rounds (R, G, K), the threshold in play (R,), and where in its epoch it is."""
+    """Counts of each threshold's settled rounds, the threshold in play, and where in its epoch it is.
+
+    Attributes
+    ----------
+    people, accepted, labelled, positives
+        People who came, who were accepted, whose label is known, and is positive, in settled rounds, (R, G, K).
+    arrivals
+        People of each group in all rounds, (R, G).
+    arm, moved, waited
+        Threshold in play (R,), whether it is a new one (R,), and its rounds so far.
+    infeasible
+        Whether it is certain that no threshold is feasible, (R,).
+    """
 
     people: Array
     accepted: Array
+    labelled: Array
     positives: Array
     arrivals: Array
     arm: NDArray[np.int64]
@@ -91,7 +105,6 @@ class SmoothOptimist(Learner[SmoothState]):
     length: Positive = 0.125
     spread: PositiveShare = 0.3
 
-    state_type: ClassVar[type[State]] = SmoothState
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
@@ -104,16 +117,17 @@ class SmoothOptimist(Learner[SmoothState]):
                 f"got {self.burn_in}"
             )
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> SmoothState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> SmoothState:
         """Start in the middle of the grid, having counted nobody."""
-        replicates, shape = common["replicates"], (common["replicates"], common["groups"], len(task.thresholds))
+        replicates, shape = common["replicates"], (common["replicates"], setting.groups, len(setting.thresholds))
         return SmoothState(
             **common,
             people=np.zeros(shape),
             accepted=np.zeros(shape),
+            labelled=np.zeros(shape),
             positives=np.zeros(shape),
             arrivals=np.ones(shape[:2]),
-            arm=np.full(replicates, len(task.thresholds) // 2),
+            arm=np.full(replicates, len(setting.thresholds) // 2),
             moved=np.ones(replicates, dtype=bool),
             waited=0,
             infeasible=np.zeros(replicates, dtype=bool),
@@ -132,28 +146,51 @@ class SmoothOptimist(Learner[SmoothState]):
             state.moved, state.arm, state.waited = arm != state.arm, arm, 0
         return state.grid[state.arm]
 
-    def learn(self, state: SmoothState, thresholds: Array, feedback: Feedback) -> None:
-        """Count the batch for the threshold in play, unless the state has yet to settle."""
-        assert feedback.observation is not None
+    def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
+        """Count the batch for the threshold that was played, unless the state has yet to settle."""
         state.arrivals += feedback.observation.people
-        counted = (~state.moved | (state.waited >= self.burn_in))[:, None]
+        arm, known = arm_of(state.grid, played)
+        as_proposed = known & (arm == state.arm)
+        counted = as_proposed & (~state.moved | (state.waited >= self.burn_in))
         rows = np.arange(state.replicates)
         for sums, seen in (
             (state.people, feedback.observation.people),
             (state.accepted, feedback.observation.accepted),
-            (state.positives, feedback.observation.positives),
         ):
-            sums[rows, :, state.arm] += counted * seen
+            sums[rows, :, arm] += counted[:, None] * seen
+        if feedback.credits is not None:
+            state.pending[state.rounds] = counted
+        self.credit(state, feedback, feedback.credited(played, state.rounds), counted)
+        state.moved = state.moved | ~as_proposed
         state.waited += 1
 
-    def recommend(self, state: SmoothState) -> Array:
+    def credit(
+        self,
+        state: SmoothState,
+        feedback: Feedback,
+        credited: Sequence[Credit],
+        counted: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Count labels for the threshold that accepted these people."""
+        rows = np.arange(state.replicates)
+        for each in credited:
+            arm, known = arm_of(state.grid, each.played)
+            settled = state.pending.get(each.round, counted)
+            if settled is not None:
+                kept = (known & settled)[:, None]
+                state.labelled[rows, :, arm] += kept * each.labels.sum(axis=-1)
+                state.positives[rows, :, arm] += kept * each.labels[..., 1]
+            if each.last:
+                state.pending.pop(each.round, None)
+
+    def recommend(self, state: SmoothState) -> Policy:
         """Return the best threshold that seems feasible by `caution` standard deviations, else the least violating."""
         worth = self.worth(state)
         upper = worth.residual + np.asarray(self.caution) * worth.residual_error
         feasible = upper <= 0.0
         best = np.where(feasible, worth.reward, -np.inf).argmax(axis=0)
         arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
-        return np.repeat(state.grid[arm][:, None], state.groups, axis=1)
+        return Policy.shared(state.grid[arm], state.groups)
 
     def worth(self, state: SmoothState) -> Worth:
         """Return the posterior of every threshold's reward and largest residual."""
@@ -166,7 +203,12 @@ class SmoothOptimist(Learner[SmoothState]):
 
         line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
         prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
-        seen = np.stack((state.accepted, state.positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
+        each = state.accepted / np.maximum(
+            state.labelled, 1.0
+        )  # people that a known label stands for; 1 if none is late
+        unknown = TYPICAL_PRECISION * state.accepted
+        positives = np.where(state.labelled > 0, state.positives * each, unknown)
+        seen = np.stack((state.accepted, positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
         surprise = np.where(people[..., None] > 0.0, seen - prior, 0.0)
         shift, variance = posterior(kernel, noise, surprise)
         mean = prior + shift

@@ -13,10 +13,10 @@ from fairgate.learners.base import Learner
 from fairgate.learners.coin import allowed
 from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, PositiveShare, whole_number
-from fairgate.tasks import Task
 
 RENEW = 5
 """Rounds after which margins are worked out anew: they change slowly, and cost most of the time."""
@@ -102,19 +102,17 @@ class RepeatedRetraining(Learner[RetrainingState]):
     caution: NonNegative = 1.0
     opening: int = 20
 
-    state_type: ClassVar[type[State]] = RetrainingState
     level: ClassVar[str] = "selective-labels"
-    lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "opening", whole_number("RepeatedRetraining: opening", int(self.opening), 1))
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> RetrainingState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""
-        replicates, arms = common["replicates"], len(task.thresholds)
-        shape = (replicates, common["groups"], arms + 1)
+        replicates, arms = common["replicates"], len(setting.thresholds)
+        shape = (replicates, setting.groups, arms + 1)
         return RetrainingState(
             **common,
             scores=np.zeros(shape),
@@ -123,13 +121,12 @@ class RepeatedRetraining(Learner[RetrainingState]):
             infeasible=np.zeros(replicates, dtype=bool),
         )
 
-    def propose(self, state: RetrainingState) -> Array | Lottery:  # type: ignore[override]
+    def propose(self, state: RetrainingState) -> Policy:
         """Return the threshold that is best for the people of late; at the beginning, the coin."""
         if state.rounds >= self.opening:
             return super().propose(state)
-        ends = np.array([-np.inf, np.inf])[:, None, None]
-        chance = np.broadcast_to(allowed(state.problem, state.groups).mean(axis=0), state.replicates)
-        return Lottery(np.broadcast_to(ends, (2, state.replicates, state.groups)), np.stack((chance, 1.0 - chance)))
+        window = allowed(state.problem, state.groups)
+        return Policy.uniform(np.broadcast_to(window.mean(axis=0), state.replicates), state.groups)
 
     def choose(self, state: RetrainingState) -> Array:
         """Pick the best threshold that is feasible by a margin, else the one nearest to it."""
@@ -142,16 +139,13 @@ class RepeatedRetraining(Learner[RetrainingState]):
         state.infeasible = worth.least() > 0.0
         return np.asarray(state.grid[worth.best(np.asarray(self.caution))[0]])
 
-    def learn(self, state: RetrainingState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: RetrainingState, played: Policy, feedback: Feedback) -> None:
         """Discount what is known and add the batch."""
-        seen = feedback.observation
-        assert seen is not None
-        assert seen.scores is not None
-        assert seen.labels is not None
+        scores, labels = feedback.observation.binned
         state.scores *= np.asarray(self.discount)[..., None, None]
-        state.scores += seen.scores
+        state.scores += scores
         state.labels *= np.asarray(self.label_discount)[..., None, None, None]
-        state.labels += seen.labels
+        state.labels += labels
 
     def outlook(self, state: RetrainingState) -> Outlook:
         """Return what every threshold would do to the people of late."""
