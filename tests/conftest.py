@@ -12,6 +12,7 @@ settings.register_profile("no clock", deadline=None)  # speed is judged in bench
 settings.load_profile("no clock")
 
 SLOW = {
+    "test_runs_are_as_recorded",
     # tests/advice
     "test_surely_feasible_is_never_contradicted_by_the_interval_beside_it",
     "test_bad_input_is_one_sentence_and_exit_code_2",
