@@ -370,6 +370,7 @@ def kept(info: dict[str, Any]) -> Any:
     return info["population_reward"] - sum(np.maximum(info["population_residuals"][name], 0.0) for name in RESIDUALS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [lambda seed: bandit.UCB(delta=0.05, seed=seed), lambda seed: bandit.EpsilonGreedy(0.1, decay=0.005, seed=seed)],
@@ -394,6 +395,7 @@ def test_bandits_of_river_beat_random_thresholds(policy: Callable[[int], Any]) -
     assert np.mean(learnt) - np.mean(random) > max(0.1, 6 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
     [

@@ -180,6 +180,7 @@ def every_plot(small_task: fg.Task, runs: dict[str, fg.Run]) -> list[tuple[Drawe
     return [(plot_learning, runs), (plot_tradeoff, fg.oracle(small_task)), (plot_acceptance, small_task)]
 
 
+@pytest.mark.slow
 def test_a_new_figure_is_one_column_wide_with_one_legend_and_looks_the_same_twice(
     small_task: fg.Task, runs: dict[str, fg.Run]
 ) -> None:
@@ -241,6 +242,7 @@ def test_a_refused_plot_leaves_the_axes_as_they_were(runs: dict[str, fg.Run]) ->
     assert len(ax.get_children()) == len(Figure().add_subplot().get_children())
 
 
+@pytest.mark.slow
 def test_importing_plots_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     code = (
         "import sys, fairgate as fg, fairgate.plots as plots;"

@@ -61,6 +61,7 @@ def test_ofs_is_near_the_papers(name: str) -> None:
     assert 0.5 < np.median(loops["violation"]) / violation < 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
 def test_violations_of_the_baselines_are_within_a_factor_of_two_and_a_half(name: str) -> None:
     # The furthest is primal-dual on COMPAS, 0.41 times the paper's at the seed of the calibration's report.

@@ -48,7 +48,7 @@ def test_a_group_of_a_few_does_not_make_the_advice_absurd(size: int) -> None:
 @pytest.mark.parametrize("groups", [2, 6, 50])
 def test_surely_feasible_is_never_contradicted_by_the_interval_beside_it(groups: int) -> None:
     rng = np.random.default_rng(groups)
-    for _ in range(5):
+    for _ in range(5 if groups < 50 else 1):  # a table of 50 groups takes seconds
         score, group = rng.normal(size=1500), rng.integers(groups, size=1500)
         label = rng.random(1500) < 1.0 / (1.0 + np.exp(-2.0 * score))
         people = from_frame(pa.table({"score": score, "label": label, "group": group}), **COLUMNS)
