@@ -189,7 +189,7 @@ def test_the_reward_is_the_batch_reward_minus_the_penalty() -> None:
 
 
 def test_late_labels_make_the_reward_late() -> None:
-    """As a learner sees it: what arrived labels say of the reward, never as if the others were bad (6 standard errors)."""
+    """As a learner sees it: what arrived labels say, not as if the others were bad (within 6 standard errors)."""
     env = FairgateVectorEnv("label-delay", 200, penalty=0.0)
     env.reset(seed=0)
     seen, earned = np.empty((2, 150, 200))
