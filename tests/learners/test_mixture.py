@@ -9,9 +9,9 @@ import pytest
 
 import fairgate as fg
 from fairgate.learners import BestLottery, Mixture, check_learner
-from fairgate.policy import Lottery, published
+from fairgate.loop import Loop
+from fairgate.policy import Policy
 from fairgate.settings import Array
-from tests.reference import step
 
 
 def test_it_keeps_the_contract() -> None:
@@ -39,10 +39,10 @@ def best_lottery(task: fg.Task) -> float:
 def _best(task: fg.Task, ends: Array, low: Array, high: Array, weight: Array) -> tuple[float, int]:
     env, groups = task.environment, task.environment.group_count
     thresholds = np.repeat(np.stack((ends[low], ends[high]))[:, :, None], groups, axis=2)
-    policy = Lottery(thresholds, np.stack((weight, 1.0 - weight)))
+    policy = Policy(thresholds, np.stack((weight, 1.0 - weight)))
     world = env.start(len(weight))
     for _ in range(200):
-        world = env.update(world, fg.Counts(env.cells(world, policy)), published(policy), np.random.default_rng(0))
+        world = env.update(world, fg.Counts(env.cells(world, policy)), policy.published, np.random.default_rng(0))
     found = task.problem.assess(env.cells(world, policy))
     reward = np.where(found.residuals.max(axis=0) <= 0.0, found.reward, -np.inf)
     return float(reward.max()), int(reward.argmax())
@@ -72,12 +72,11 @@ def test_it_is_no_worse_than_the_best_threshold() -> None:
 
 def test_the_lottery_is_the_same_for_all_groups() -> None:
     task, learner, rng = fg.load_task("mean-shift"), Mixture(), np.random.default_rng(0)
-    state, world = learner.start(task, 3, rng), task.environment.start(3)
+    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, rng, learner.level)
     for _ in range(150):
         policy = learner.propose(state)
         assert (policy.thresholds == policy.thresholds[:, :, :1]).all()
-        world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
-        learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "selective-labels"))
+        learner.observe(state, policy, loop.play(policy).feedback)
     assert not state.exploring.any()
 
 

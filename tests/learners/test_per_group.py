@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import fairgate as fg
 from fairgate.learners import PerGroup, check_learner
 from fairgate.learners.forecast.thresholds_per_group import lottery
-from fairgate.policy import accepted_share
+from fairgate.policy import Policy
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 
@@ -63,9 +63,10 @@ def test_it_earns_more_than_any_shared_threshold() -> None:
 def test_it_recommends_plain_thresholds_near_the_best_pair() -> None:
     task = fg.load_task("mean-shift")
     run = fg.simulate(task, PerGroup(), rounds=1000, seeds=8, seed=2)
-    assert run.settled().shape == (8, 2)
-    assert np.isin(run.settled(), task.thresholds).all()
-    exact = task.environment.probabilities(task.environment.steady_state(run.settled()), run.settled())
+    pairs = run.settled().single
+    assert pairs.shape == (8, 2)
+    assert np.isin(pairs, task.thresholds).all()
+    exact = task.environment.probabilities(task.environment.steady_state(pairs), pairs)
     feedback = task.problem.assess(exact)
     assert is_feasible(feedback.residuals).mean() >= 0.8
     assert feedback.reward.mean() > best_pair(task)[1] - 0.01
@@ -86,13 +87,13 @@ class Pair:
     def __init__(self, pair: Array) -> None:
         self.pair = pair
 
-    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> int:
         return replicates
 
     def propose(self, state: int) -> Array:
         return np.tile(self.pair, (state, 1))
 
-    def observe(self, state: int, thresholds: Array, feedback: fg.Feedback) -> None:
+    def observe(self, state: int, played: Policy, feedback: fg.Feedback) -> None:
         pass
 
 
@@ -139,5 +140,5 @@ def test_one_lottery_gives_every_group_its_own_odds(weights: list[float]) -> Non
     grid, weight = np.array([0.0, 1.0]), np.array([weights])
     policy = lottery(grid, np.ones(weight.shape, dtype=np.int64), weight)
     assert policy.weights.sum(axis=0) == pytest.approx(1.0)
-    np.testing.assert_allclose(accepted_share(policy, grid)[0, :, 1], weights, atol=1e-12)
-    np.testing.assert_allclose(accepted_share(policy, grid)[0, :, [0, 2]], [[0.0] * len(weights), [1.0] * len(weights)])
+    np.testing.assert_allclose(policy.accepted_share(grid)[0, :, 1], weights, atol=1e-12)
+    np.testing.assert_allclose(policy.accepted_share(grid)[0, :, [0, 2]], [[0.0] * len(weights), [1.0] * len(weights)])

@@ -14,7 +14,7 @@ import fairgate as fg
 def test_it_settles_on_the_oracle_and_hardly_ever_violates(name: str, limit: float) -> None:
     task = fg.load_task(name)
     run = fg.simulate(task, fg.SafeForecast(), rounds=2000, seeds=10, seed=21)
-    assert np.isclose(run.settled()[:, 0], fg.oracle(task).best.threshold).mean() >= 0.9
+    assert np.isclose(run.settled().single[:, 0], fg.oracle(task).best.threshold).mean() >= 0.9
     assert run.per_replicate()["population_violation"].max() <= limit
     assert not run.traces["infeasible"].any()
 
@@ -40,7 +40,7 @@ def test_it_notices_that_people_have_changed_and_resets() -> None:
     run = fg.simulate(task, fg.SafeForecast(), rounds=2500, seeds=10, seed=4)
     assert not run.traces["exploring"][:, 1300:1500].all(axis=1).any()
     assert run.traces["exploring"][:, 1500:1600].sum(axis=1).min() >= 45  # the exploration phases once more
-    assert np.isclose(run.settled()[:, 0], fg.oracle(task.at(2499)).best.threshold).mean() >= 0.9
+    assert np.isclose(run.settled().single[:, 0], fg.oracle(task.at(2499)).best.threshold).mean() >= 0.9
 
 
 def test_it_notices_misfit_where_scores_respond_to_the_threshold_itself() -> None:
@@ -57,8 +57,8 @@ def test_constraints_on_labels_are_met_by_estimating_those_of_the_rejected() -> 
     run = fg.simulate(task, fg.SafeForecast(), rounds=1500, seeds=10)
     best = fg.oracle(task).best
     assert best.feasible
-    assert abs(run.settled()[:, 0] - best.threshold).max() < 0.11  # the grid's step is 0.1
-    with pytest.raises(fg.InputError, match=r"EqualOpportunity.* asks for labels of the rejected.* level `bandit`"):
+    assert abs(run.settled().single[:, 0] - best.threshold).max() < 0.11  # the grid's step is 0.1
+    with pytest.raises(fg.InputError, match=r"EqualOpportunity.* asks for labels of the rejected.* level 'bandit'"):
         fg.simulate(task, fg.SmoothOptimist(), rounds=10, seeds=1)
 
 
@@ -71,8 +71,8 @@ def test_problems_may_differ_by_replicate() -> None:
     run = fg.simulate(task, fg.SafeForecast(), rounds=1200)
     single = [dataclasses.replace(task, problem=problem.rows(slice(i, i + 1))) for i in range(4)]
     wanted = [fg.oracle(each).best.threshold for each in single]
-    assert abs(run.settled()[:, 0] - wanted).max() < 0.11
-    assert run.settled()[0, 0] < run.settled()[2, 0] - 0.15
+    assert abs(run.settled().single[:, 0] - wanted).max() < 0.11
+    assert run.settled().single[0, 0] < run.settled().single[2, 0] - 0.15
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,8 @@ def played(accepted: float, predicted: float, people: float = 1000.0) -> Play:
     play = Play.start(1, 1, 2)
     play.rates[:] = 0.5
     play.variance[:] = 0.01**2
-    play.tally[:, 0, 0] = (
-        people,
-        accepted * people,
-        0.5 * accepted * people,
-        predicted * people,
-        0.5 * predicted * people,
-    )
+    shares = np.array([1.0, accepted, accepted, 0.5 * accepted, predicted, 0.5 * predicted])
+    play.tally[:, 0, 0] = people * shares
     return play
 
 
@@ -88,3 +83,11 @@ def test_resets_forget() -> None:
     assert grid.counts.sum(axis=(0, 2, 3)).tolist() == [12.0, 0.0]
     assert grid.trials.tolist() == grid.excess.tolist() == [1.0, 0.0]
     assert shift.amount.sum(axis=(0, 2)).tolist() == shift.before.sum(axis=(0, 2)).tolist() == [2.0, 0.0]
+
+
+def test_labels_that_have_not_arrived_are_unknown_not_bad() -> None:
+    play = played(accepted=0.6, predicted=0.5)
+    play.tally[2:4, 0, 0] = 60.0, 30.0  # of 600 people accepted, 60 labels are known, half of them positive
+    assert play.shown(ROW)[2] == pytest.approx(300.0)
+    play.tally[2:4] = 0.0
+    assert play.shown(ROW)[2] == pytest.approx(250.0)  # as predicted

@@ -13,6 +13,8 @@ import fairgate as fg
 from fairgate.constraints import Constraint
 from fairgate.learners.base import AnyLearner
 from fairgate.learners.forecast.learner import Forecast
+from fairgate.loop import Loop
+from fairgate.policy import Policy
 from fairgate.problem import violation
 
 
@@ -39,13 +41,12 @@ def test_the_uniform_lottery_has_a_window_per_replicate(learner: AnyLearner) -> 
 def test_every_part_survives_saving(learner: Forecast) -> None:
     """After 200 rounds of gaming, predictions have failed and a correction is at work."""
     task, rng = fg.load_task("strategic"), np.random.default_rng(0)
-    state, world = learner.start(task, 2, rng), task.environment.start(2)
+    state, loop = learner.start(task.setting, 2, rng), Loop(task, 2, 256, rng, learner.level)
     for _ in range(200):
         policy = learner.propose(state)
-        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
-        learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "selective-labels"))
+        learner.observe(state, policy, loop.play(policy).feedback)
     assert state.misfit.any()
-    copy = learner.load(json.loads(json.dumps(learner.save(state))), task)
+    copy = learner.load(json.loads(json.dumps(learner.save(state))), task.setting)
     for name in ("response", "exploration", "play", "monitor", "planner"):
         assert_equal(getattr(copy, name), getattr(state, name))
 
@@ -61,14 +62,44 @@ def assert_equal(one: Any, other: Any) -> None:
 
 def test_a_reset_forgets_the_reset_replicates_and_no_others() -> None:
     task, learner, rng = fg.load_task("interior"), fg.learners.PerGroup(), np.random.default_rng(0)
-    state, world = learner.start(task, 3, rng), task.environment.start(3)
+    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, rng, learner.level)
     for _ in range(90):
         policy = learner.propose(state)
-        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
-        learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "selective-labels"))
+        learner.observe(state, policy, loop.play(policy).feedback)
     assert not state.exploring.any()
     learner.reset(state, np.array([1]))
     learner.propose(state)
     assert state.exploring.tolist() == [False, True, False]
     assert state.response.age.tolist() == [90, 0, 90]
     assert state.play.due.tolist() == [100, 15, 100]
+
+
+def test_rounds_in_which_something_else_was_played_are_not_compared_with_the_prediction() -> None:
+    """An override that accepts everybody for twenty rounds is no misfit, and no change of people."""
+    task, learner, rng = fg.load_task("interior"), fg.SafeForecast(), np.random.default_rng(0)
+    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, rng, learner.level)
+    everybody = Policy.uniform(np.ones(3), 2)
+    for t in range(260):
+        policy = learner.propose(state)
+        played = everybody if 180 <= t < 200 else policy
+        counted = state.play.tally[0].copy()
+        learner.observe(state, played, loop.play(played).feedback)
+        if played is everybody:
+            assert (state.play.tally[0] <= counted).all()
+    assert (state.response.age == 260).all()  # no reset
+    assert not state.misfit.any()
+
+
+def test_delayed_labels_count_for_the_epoch_that_accepted_those_people() -> None:
+    task, rng = fg.load_task("label-delay"), np.random.default_rng(0)
+    for learner in (fg.learners.PerGroup(), fg.SafeForecast()):
+        state, loop = learner.start(task.setting, 4, rng), Loop(task, 4, 256, rng, learner.level)
+        labelled = []
+        for _ in range(300):
+            policy = learner.propose(state)
+            learner.observe(state, policy, loop.play(policy).feedback)
+            _, accepted, labels, positives, *_ = state.play.tally
+            assert (labels <= accepted).all()
+            assert (positives <= labels).all()
+            labelled.append(labels.sum() / max(accepted.sum(), 1.0))
+        assert 0.2 < max(labelled) < 1.0

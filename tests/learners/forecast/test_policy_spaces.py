@@ -14,7 +14,6 @@ from fairgate.learners.forecast.response import Fit
 from fairgate.learners.forecast.shared_threshold import SharedThreshold
 from fairgate.learners.forecast.steady_state import Shift, SteadyStates
 from fairgate.learners.forecast.thresholds_per_group import ThresholdsPerGroup, bracket, climb, monotone
-from fairgate.policy import accepted_share
 from fairgate.settings import Array
 
 GRID = np.linspace(0.1, 0.9, 9)
@@ -39,7 +38,7 @@ def search(space: PolicySpace, limit: float, failures: int = 0) -> tuple[Plan, A
     problem = fg.Problem(fg.Utility(0.5), [fg.DemographicParity(limit), fg.ServiceRate(0.3, 0.7)])
     plan = space.search(problem, GRID, exact(failures), np.array([2.0]))
     bins = -np.diff(RATES, append=0.0)[:, :-1]
-    return plan, (accepted_share(plan.policy, GRID)[0] * bins).sum(axis=1)
+    return plan, (plan.policy.accepted_share(GRID)[0] * bins).sum(axis=1)
 
 
 def test_thresholds_per_group_meet_parity_at_different_thresholds() -> None:

@@ -13,15 +13,11 @@ import fairgate as fg
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.forecast.response import SPEEDS, ResponseModel
 from fairgate.learners.forecast.steady_state import predict_thresholds
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Observation
+from tests.reference import step
 
 Array = NDArray[np.float64]
-
-
-def uniform(probability: float, replicates: int, groups: int) -> Lottery:
-    ends = np.array([-np.inf, np.inf])[:, None, None] * np.ones((1, replicates, groups))
-    return Lottery(ends, np.array([[probability], [1 - probability]]).repeat(replicates, axis=1))
 
 
 def explored(task: fg.Task, replicates: int, rounds: int, rng: np.random.Generator | None) -> ResponseModel:
@@ -30,12 +26,13 @@ def explored(task: fg.Task, replicates: int, rounds: int, rng: np.random.Generat
     model = ResponseModel.start(replicates, groups, len(task.thresholds))
     world = task.environment.start(replicates)
     for t in range(rounds):
-        policy = uniform((0.9, 0.4)[t // 15 % 2], replicates, groups)
+        policy = Policy.uniform(np.full(replicates, (0.9, 0.4)[t // 15 % 2]), groups)
         if rng is None:
             cells: NDArray[Any] = task.environment.cells(world, policy, task.thresholds) * 1e6
-            world = task.environment.update(world, fg.Counts(cells.sum(axis=2)), np.full_like(world, np.nan))
+            counts, unheard = fg.Counts(cells.sum(axis=2)), np.full_like(world, np.nan)
+            world = task.environment.update(world, counts, unheard, np.random.default_rng(0))
         else:
-            world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+            world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         model.absorb(task.problem.reveal(cells, "selective-labels").observation)
     return model
 
@@ -70,7 +67,7 @@ def test_normal_scores_are_predicted_nearly() -> None:
     rates, positives = truth(task)
     np.testing.assert_allclose(prediction.rates[0], rates, atol=2e-3)
     np.testing.assert_allclose(prediction.positives[0], positives, atol=2e-3)
-    everybody = task.environment.cells(task.environment.start(1), task.thresholds[[0]][:, None].repeat(2, axis=1))
+    everybody = task.environment.cells(task.environment.start(1), Policy.shared(task.thresholds[:1], groups=2))
     assert abs(prediction.all_positives[0, 0].mean() - 2 * everybody[0, 0, 1].sum()) < 0.05
 
 
@@ -98,5 +95,5 @@ def test_a_reset_of_some_replicates_leaves_the_others_alone() -> None:
 
 def test_it_says_so_if_it_may_not_see_scores() -> None:
     counts = np.ones((1, 2))
-    with pytest.raises(fg.InputError, match="needs scores and labels: feedback of level `selective-labels`"):
+    with pytest.raises(fg.InputError, match="needs scores and labels by bin"):
         ResponseModel.start(1, 2, 5).absorb(Observation(counts, counts, counts, counts))

@@ -12,7 +12,7 @@ from fairgate.learners.forecast.correction import ShiftCorrection
 from fairgate.learners.forecast.monitor import Comparison, per_replicate
 from fairgate.learners.forecast.planner import ForecastState
 from fairgate.learners.forecast.play import Plan
-from fairgate.learners.forecast.response import TERMS, Fit
+from fairgate.learners.forecast.response import Fit
 from fairgate.learners.forecast.steady_state import SteadyStates
 from fairgate.policy import Policy
 from fairgate.problem import Problem
@@ -47,8 +47,8 @@ class PolicySearch:
         Confidence width in standard errors, (R,).
     correction
         Shifts predictions once they have failed.
-    rates, positives, inverse, speed
-        The latest fit that was trusted; see :class:`~fairgate.learners.forecast.response.Fit`.
+    fit
+        The latest that was trusted.
     fresh
         Age from which on a new plan is worth its while, (R,).
     patience
@@ -59,25 +59,18 @@ class PolicySearch:
     space: PolicySpace
     width: Array
     correction: ShiftCorrection
-    rates: Array
-    positives: Array
-    inverse: Array
-    speed: NDArray[np.int64]
+    fit: Fit
     fresh: NDArray[np.int64]
     patience: int = 6
 
     @classmethod
     def start(cls, space: PolicySpace, replicates: int, groups: int, arms: int, *, width: Number) -> PolicySearch:
         """Make one that has seen nothing."""
-        shape = (replicates, groups)
         return cls(
             space=space,
             width=per_replicate(width, replicates),
             correction=ShiftCorrection.start(replicates, groups),
-            rates=np.zeros((*shape, TERMS, arms + 2)),
-            positives=np.zeros((*shape, TERMS, arms + 2)),
-            inverse=np.zeros((*shape, TERMS, TERMS)),
-            speed=np.zeros(replicates, dtype=np.int64),
+            fit=Fit.start(replicates, groups, arms),
             fresh=np.zeros(replicates, dtype=np.int64),
         )
 
@@ -91,30 +84,21 @@ class PolicySearch:
 
     def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
         """Fit the response where it is trusted, and search the space."""
-        self.refit(state, rows[state.misfit[rows] == 0])
+        trusted = rows[state.misfit[rows] == 0]
+        if trusted.size:
+            self.fit.put(trusted, state.response.fit(trusted, benefit=1.0))
         plan = self.space.search(state.problem_of(rows), state.grid, self.steady_states(state, rows), self.width[rows])
         age = state.response.age[rows]
         self.fresh[rows] = age + np.where(plan.explore, 0, age // self.patience)
         self.correction.before[:, rows] = 0.0
         return plan
 
-    def refit(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
-        """Fit the response model in replicates `rows`."""
-        if rows.size:
-            self.rates[rows], self.positives[rows], self.inverse[rows], self.speed[rows] = state.response.fit(
-                rows, benefit=1.0
-            )
-
-    def fit(self, rows: NDArray[np.int64]) -> Fit:
-        """Return the latest fit that was trusted in replicates `rows`."""
-        return Fit(self.rates[rows], self.positives[rows], self.inverse[rows], self.speed[rows])
-
     def steady_states(self, state: ForecastState, rows: NDArray[np.int64]) -> SteadyStates:
         """Return what predicts any policy's steady state in replicates `rows`."""
         response = state.response
         people = response.arrivals[rows]
         return SteadyStates(
-            self.fit(rows),
+            self.fit.rows(rows),
             response.shares(rows),
             np.stack((people, people / np.maximum(response.age[rows], 1)[:, None])),
             self.correction.shift(rows, state.misfit, state.play.rates),

@@ -13,7 +13,6 @@ speed ρ is the one, of a few, that explains most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,8 @@ RIDGE = np.diag([1e-6, 1.0, 1.0, 1.0])
 """What steadies the regression, in people: as much as one person says that nothing answers to acceptance."""
 
 
-class Fit(NamedTuple):
+@dataclass
+class Fit:
     """How R replicates respond to acceptance, by the data so far. The K + 2 options are -inf, the grid and inf.
 
     Attributes
@@ -48,6 +48,22 @@ class Fit(NamedTuple):
     positives: Array
     inverse: Array
     speed: NDArray[np.int64]
+
+    @classmethod
+    def start(cls, replicates: int, groups: int, arms: int) -> Fit:
+        """Make one by no data."""
+        shape = (replicates, groups, TERMS)
+        rates, positives = np.zeros((2, *shape, arms + 2))
+        return cls(rates, positives, np.zeros((*shape, TERMS)), np.zeros(replicates, dtype=np.int64))
+
+    def rows(self, index: NDArray[np.int64]) -> Fit:
+        """Return the fit of some replicates."""
+        return Fit(self.rates[index], self.positives[index], self.inverse[index], self.speed[index])
+
+    def put(self, index: NDArray[np.int64], fit: Fit) -> None:
+        """Replace the fit of some replicates."""
+        for name, values in vars(fit).items():
+            getattr(self, name)[index] = values
 
 
 @dataclass

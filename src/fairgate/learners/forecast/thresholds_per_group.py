@@ -55,7 +55,7 @@ class ThresholdsPerGroup:
         """Set thresholds that hold the planned rates in the present round, unless even shifted predictions failed."""
         rows, play = np.flatnonzero((state.misfit < 2) & ~state.exploring), state.play
         if rows.size:
-            terms = search.rates[rows], search.positives[rows]
+            terms = search.fit.rates[rows], search.fit.positives[rows]
             above = monotone((state.response.regressors(play.speed)[rows][..., None] * terms[0]).sum(axis=2))
             option, weight = bracket(above, play.rates[rows])
             play.thresholds[:, rows], play.weights[:, rows] = lottery(state.grid, option, weight)
