@@ -78,7 +78,9 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
     rounds = document["settings"]["rounds"]
     if not any(task["feasible"] for task in document["tasks"].values()):
         return []
-    zone = "Down and left is better; the target zone of feedback level bandit is shaded. Scales are logarithmic beyond it."
+    zone = (
+        "Down and left is better; the target zone of feedback level bandit is shaded. Scales are logarithmic beyond it."
+    )
     whole = Drawing(
         "plane",
         "All tasks together",
