@@ -10,6 +10,7 @@ from rich.table import Table
 
 import fairgate as fg
 from fairgate.learners import LEARNERS
+from fairgate.learners.registry import kind_of
 
 REPLICATES = 100
 STRUCTURED = 20_000
@@ -44,7 +45,7 @@ def main() -> None:
         ofs = rate_of(task, "ofs", given.rounds)
         for name in names:
             rate = ofs if name == "ofs" else rate_of(task, name, given.rounds)
-            level = LEARNERS[name].level
+            level = kind_of(name).level
             goal = (
                 ""
                 if level != "selective-labels"

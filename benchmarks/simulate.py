@@ -288,8 +288,9 @@ def policy_in_loop(task: fg.Task, policy: Policy, rounds: int) -> None:
     world = task.environment.start(1)
     for _ in range(rounds):
         arm = policy.choose()
-        thresholds = np.full_like(world, task.thresholds[arm])
-        world, cells = task.environment.step(world, thresholds, PEOPLE, rng)
+        thresholds = np.full((1, task.environment.group_count), task.thresholds[arm])
+        cells = fg.counts.draw(task.environment.probabilities(world, thresholds), PEOPLE, rng)
+        world = task.environment.update(world, fg.Counts(cells), thresholds, rng)
         policy.learn(arm, float(task.problem.assess(cells).reward[0]))
 
 
@@ -299,12 +300,12 @@ def policy_alone(policy: Policy, rewards: list[float], rounds: int) -> None:
         policy.learn(policy.choose(), rewards[t % len(rewards)])
 
 
-def ofs_alone(task: fg.Task, assessment: Sequence[fg.Assessment], rounds: int) -> None:
-    """Let fairgate's OFS choose and learn from recorded signals, with no environment."""
+def ofs_alone(task: fg.Task, feedback: Sequence[fg.Feedback], rounds: int) -> None:
+    """Let fairgate's OFS choose and learn from recorded feedback, with no environment."""
     learner = fg.OFS()
-    memory = learner.start(task, len(assessment[0].reward), np.random.default_rng(0))
+    state = learner.start(task.setting, len(feedback[0].reward), np.random.default_rng(0))
     for t in range(rounds):
-        learner.observe(memory, learner.propose(memory), assessment[t % len(assessment)])
+        learner.observe(state, learner.propose(state), feedback[t % len(feedback)])
 
 
 # Timing.
@@ -334,12 +335,12 @@ def contenders(task: fg.Task, rounds: int) -> list[Contender]:
 
         return Contender("fairgate", run, replicates, people, rounds)
 
-    def recorded(replicates: int) -> list[fg.Assessment]:
-        batch = fg.simulate(task, fg.OFS(), rounds=500, seeds=replicates).batch
-        return [fg.Assessment(batch.reward[:, t], batch.residuals[:, :, t]) for t in range(500)]
+    def recorded(replicates: int) -> list[fg.Feedback]:
+        counts = fg.simulate(task, fg.OFS(), rounds=500, seeds=replicates).counts
+        return [task.problem.reveal(counts[:, t]) for t in range(500)]
 
     one, hundred = recorded(1), recorded(100)
-    rewards = [float(assessment.reward[0]) for assessment in one]
+    rewards = [float(feedback.reward[0]) for feedback in one]
     listed = [simulation(replicates, PEOPLE) for replicates in (1, 10, 100, 1000)]
     listed.append(simulation(100, MANY_PEOPLE))
     listed.append(Contender(SCRIPT, lambda n: person_by_person(task, people_of(task), n, 0)))

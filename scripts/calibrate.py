@@ -29,7 +29,7 @@ from scipy.stats import foldnorm
 
 import fairgate as fg
 from fairgate.data import Dataset, load_dataset, scores
-from fairgate.environments.gaussian_scores import positive_mass
+from fairgate.environments.normal_scores import positive_mass
 from fairgate.experiments.plan import paper as printed
 from fairgate.learners import AnyLearner
 from fairgate.oracle import exact_sweep

@@ -21,7 +21,7 @@ from PIL import Image
 import fairgate as fg
 from fairgate.learners import Learner, load_learner
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback, is_feasible
 from fairgate.settings import Array
 
@@ -42,25 +42,21 @@ class Witness:
 
     def __init__(self, learner: Learner[Any]) -> None:
         self.learner, self.level = learner, learner.level
-        self.policies: list[Lottery] = []
+        self.policies: list[Policy] = []
 
-    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> Any:
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Any:
         """Start the learner."""
-        return self.learner.start(task, replicates, rng)
+        return self.learner.start(setting, replicates, rng)
 
-    def propose(self, state: Any) -> Array | Lottery:
-        """Ask the learner, and remember its answer as a lottery."""
+    def propose(self, state: Any) -> Policy:
+        """Ask the learner, and remember its answer."""
         policy = self.learner.propose(state)
-        if not isinstance(policy, Lottery):
-            thresholds = np.asarray(policy)[None]
-            self.policies.append(Lottery(thresholds, np.ones(thresholds.shape[:2])))
-        else:
-            self.policies.append(policy)
+        self.policies.append(policy.copy())
         return policy
 
-    def observe(self, state: Any, thresholds: Array, feedback: Feedback) -> None:
+    def observe(self, state: Any, played: fg.Policy, feedback: Feedback) -> None:
         """Tell the learner."""
-        self.learner.observe(state, thresholds, feedback)
+        self.learner.observe(state, played, feedback)
 
 
 def best_by_group(task: fg.Task) -> tuple[Array, float]:
@@ -114,7 +110,7 @@ def draw(name: str) -> Path:
     return file
 
 
-def draw_thresholds(ax: Axes, rounds: Array, policies: Sequence[Lottery], by_group: bool) -> None:
+def draw_thresholds(ax: Axes, rounds: Array, policies: Sequence[Policy], by_group: bool) -> None:
     """Draw the finite thresholds in play: the mean of each group's, or all of them, the fainter the less likely."""
     for group in range(2 if by_group else 1):
         colour = COLOURS[group] if by_group else COLOURS[2]

@@ -26,6 +26,7 @@ import numpy as np
 
 import fairgate as fg
 from fairgate.learners import LEARNERS, Learner
+from fairgate.learners.registry import kind_of
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
@@ -120,7 +121,7 @@ def main() -> None:
     print(f"|---|---|---|---|{'---|' * len(tasks)}")
     differing, began = [], time.perf_counter()
     for name in options.learners:
-        kind = LEARNERS[name]
+        kind = kind_of(name)
         defaults: Setting = {field.name: field.default for field in fields(kind)}  # type: ignore[misc]
         named = SPACES[name]
         current = {key: defaults[key] for key in named[0]}

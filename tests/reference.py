@@ -8,9 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import Counts, draw
 from fairgate.environments import Drift, Environment, NormalScores, Performative, ScorePools, Strategic
+from fairgate.policy import Policy, as_policy
 
 Array = NDArray[np.float64]
+
+
+def step(
+    environment: Environment,
+    state: Any,
+    policy: Array | Policy,
+    people: int,
+    rng: np.random.Generator,
+    edges: Array | None = None,
+) -> tuple[Any, NDArray[np.int64]]:
+    """Draw a batch, decide on it, and return the next state and the batch's counts, by bin if there are `edges`."""
+    policy = as_policy(policy)
+    cells = draw(environment.cells(state, policy, edges), people, rng)
+    counts = Counts(cells if edges is None else cells.sum(axis=-3))
+    return environment.update(state, counts, policy.published, rng), cells
 
 
 def people(

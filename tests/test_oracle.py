@@ -18,9 +18,7 @@ def test_the_best_point_is_the_best_of_a_long_deterministic_loop(name: str) -> N
         thresholds = np.full((1, task.environment.group_count), theta)
         state = task.environment.start(1)
         for _ in range(3000):
-            moved = task.environment.update(
-                state, fg.Counts(task.environment.probabilities(state, thresholds)), thresholds
-            )
+            moved = task.environment.expected_update(state, thresholds)
             if np.abs(moved - state).max() < 1e-14:
                 break
             state = moved

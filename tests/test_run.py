@@ -147,13 +147,13 @@ def test_a_table_of_something_else_is_refused(run: fg.Run) -> None:
 
 def test_a_learner_that_is_none_of_ours_has_a_name_too(small_task: fg.Task) -> None:
     class Own:
-        def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> tuple[int, int]:
-            return replicates, task.environment.group_count
+        def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> tuple[int, int]:
+            return replicates, setting.groups
 
         def propose(self, state: tuple[int, int]) -> Any:
             return np.zeros(state)
 
-        def observe(self, state: tuple[int, int], thresholds: Any, feedback: fg.Feedback) -> None:
+        def observe(self, state: tuple[int, int], played: fg.Policy, feedback: fg.Feedback) -> None:
             pass
 
     run = fg.simulate(small_task, Own(), rounds=60, seeds=2)

@@ -34,8 +34,12 @@ def test_results_are_bit_identical_for_any_number_of_workers(
 
 def test_blocks_do_not_depend_on_the_order_they_are_run_in(small_task: fg.Task) -> None:
     learner = fg.OFS()
-    forward = [simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, None) for k in (0, 1, 2)]
-    backward = [simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, None) for k in (2, 1, 0)]
+    forward = [
+        simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, (), None) for k in (0, 1, 2)
+    ]
+    backward = [
+        simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, (), None) for k in (2, 1, 0)
+    ]
     for one, other in zip(forward, reversed(backward), strict=True):
         np.testing.assert_array_equal(one["counts"], other["counts"])
         np.testing.assert_array_equal(one["thresholds"], other["thresholds"])
@@ -99,13 +103,13 @@ class Constant:
     def __init__(self, value: float, groups: int = 2) -> None:
         self.value, self.groups = value, groups
 
-    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> int:
         return replicates
 
     def propose(self, state: int) -> NDArray[np.float64]:
         return np.full((state, self.groups), self.value)
 
-    def observe(self, state: int, thresholds: NDArray[np.float64], feedback: Feedback) -> None:
+    def observe(self, state: int, played: fg.Policy, feedback: Feedback) -> None:
         assert feedback.reward.shape == (state,)
 
 
@@ -133,8 +137,8 @@ def test_per_group_thresholds_are_played_as_such(small_task: fg.Task) -> None:
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"learner": fg.OFS(c=[0.1, 0.2]), "seeds": 5}, "seeds must be 2, as many as the settings that vary"),
-        ({"learner": Constant(float("nan"))}, "must propose finite thresholds, got nan"),
-        ({"learner": Constant(0.0, groups=3)}, r"must propose thresholds of shape \(10, 2\), got \(10, 3\)"),
+        ({"learner": Constant(float("nan"))}, "must have thresholds that are numbers or ±inf, got nan"),
+        ({"learner": Constant(0.0, groups=3)}, r"must have thresholds of shape \(1, 10, 2\)"),
     ],
 )
 def test_bad_arguments_get_one_sentence(small_task: fg.Task, arguments: dict[str, object], sentence: str) -> None:
@@ -149,14 +153,14 @@ def test_the_weights_of_a_lottery_may_sum_to_one_but_for_rounding() -> None:
     class Tenths:
         level = "selective-labels"
 
-        def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> int:
+        def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> int:
             return replicates
 
-        def propose(self, state: int) -> fg.Lottery:
+        def propose(self, state: int) -> fg.Policy:
             weights = np.array([0.1] * 8 + [0.2 - 1e-17, 1e-17 + 1e-16])
-            return fg.Lottery(np.full((10, state, 2), -np.inf), np.repeat(weights[:, None], state, axis=1))
+            return fg.Policy(np.full((10, state, 2), -np.inf), np.repeat(weights[:, None], state, axis=1))
 
-        def observe(self, state: int, thresholds: NDArray[np.float64], feedback: fg.Feedback) -> None:
+        def observe(self, state: int, played: fg.Policy, feedback: fg.Feedback) -> None:
             pass
 
     run = fg.simulate(task, Tenths(), rounds=20, seeds=3)

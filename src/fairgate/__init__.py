@@ -30,9 +30,10 @@ from fairgate.learners import (
     recommended,
 )
 from fairgate.oracle import Oracle, Point, Sweep, oracle, sampled_sweep
-from fairgate.policy import Lottery
-from fairgate.problem import Assessment, Feedback, Observation, Problem, Utility
+from fairgate.policy import Policy
+from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
 from fairgate.run import Run
+from fairgate.setting import Setting
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, load_task
 
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "OFS",
+    "Arrival",
     "Assessment",
     "BanditGradient",
     "Budget",
@@ -56,16 +58,17 @@ __all__ = [
     "Fixed",
     "GroupService",
     "InputError",
-    "Lottery",
     "Observation",
     "Oracle",
     "Point",
+    "Policy",
     "PrimalDual",
     "Problem",
     "Random",
     "Run",
     "SafeForecast",
     "ServiceRate",
+    "Setting",
     "SmoothOptimist",
     "Sweep",
     "Task",

@@ -1,7 +1,7 @@
 """Counts: the people of one batch, by group × label × decision, and the rates everything else is made of.
 
 The only thing that leaves an environment. The same class reads sampled counts and exact
-probabilities, so batch signals, population truth and the oracle can never disagree.
+probabilities, so what a batch shows, the population's truth and the oracle can never disagree.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairgate.errors import InputError
 from fairgate.settings import Array
@@ -24,8 +24,8 @@ class Counts:
     Parameters
     ----------
     cells
-        Array of shape (…, replicates, groups, 2, 2): ``cells[…, g, y, d]`` is the number (or
-        probability) of people of group g with label y and decision d.
+        Array of shape (…, replicates, groups, 2, 2): ``cells[…, g, y, d]`` is the number (or probability) of people
+        of group g with label y and decision d.
 
     Examples
     --------
@@ -40,10 +40,57 @@ class Counts:
     (array([0.75]), array([0.3]))
     """
 
+    binned: Cells | None = None
+    """The same people by score bin as well, (…, groups, bins, 2, 2), if that is known."""
+
     def __init__(self, cells: Any) -> None:
         self.cells: Cells = np.asarray(cells)
         if self.cells.ndim < 3 or self.cells.shape[-2:] != (2, 2):
             raise InputError(f"cells must have shape (…, groups, 2, 2), got {self.cells.shape}")
+
+    @classmethod
+    def of_people(
+        cls,
+        scores: ArrayLike,
+        groups: ArrayLike,
+        decisions: ArrayLike,
+        labels: ArrayLike | None = None,
+        *,
+        grid: ArrayLike,
+        group_count: int,
+    ) -> Counts:
+        """Count people, in one replicate, by group, label and decision, and by the bins that a grid cuts scores into.
+
+        Parameters
+        ----------
+        scores, groups, decisions
+            One entry per person, (N,): score, number of the group, and whether the person was accepted.
+        labels
+            0 or 1 per person; all are counted as 0 if not given, which is right where labels come later.
+        grid
+            Increasing thresholds, (K,); bin k holds scores of at least threshold k − 1 and below threshold k.
+        group_count
+            Number of groups.
+
+        Examples
+        --------
+        >>> counts = Counts.of_people([0.2, 0.7, 0.9], [0, 1, 1], [0, 1, 1], [0, 1, 0], grid=[0.5, 0.8], group_count=2)
+        >>> counts.accepted, counts.binned.shape
+        (array([[0, 2]]), (1, 2, 3, 2, 2))
+        """
+        values, edges = np.asarray(scores, dtype=np.float64), np.asarray(grid, dtype=np.float64)
+        columns = {"groups": (groups, group_count), "labels": (np.zeros(len(values)) if labels is None else labels, 2)}
+        codes = {name: as_codes(name, each, len(values), most) for name, (each, most) in columns.items()}
+        accepted = as_codes("decisions", decisions, len(values), 2)
+        if np.isnan(values).any():
+            raise InputError(f"scores must be numbers, got nan at position {int(np.isnan(values).argmax())}")
+        shape = (group_count, len(edges) + 1, 2, 2)
+        places = (codes["groups"], np.searchsorted(edges, values, side="right"), codes["labels"], accepted)
+        flat = np.ravel_multi_index(places, shape)
+        binned = np.bincount(flat, minlength=int(np.prod(shape))).reshape(1, *shape)
+        counts = cls(over_bins(binned))
+        counts.binned = binned
+        return counts
 
     @property
     def group_count(self) -> int:
@@ -73,13 +120,33 @@ class Counts:
 
     @cached_property
     def overall(self) -> Array:
-        """Acceptance rate of everybody, (…,)."""
-        return np.asarray(across_groups(np.add, self.accepted) / self.total)
+        """Acceptance rate of everybody, (…,); NaN if nobody came."""
+        return per_person(across_groups(np.add, self.accepted), self.total)
 
     @cached_property
     def gap(self) -> Array:
         """Largest minus smallest acceptance rate among the groups present, (…,); 0 if only one is."""
         return np.asarray(across_groups(np.fmax, self.rates) - across_groups(np.fmin, self.rates))
+
+
+def per_person(total: Cells, people: Cells) -> Array:
+    """Divide by the number of people, NaN where there is nobody."""
+    if people.all():
+        return np.asarray(total / people)
+    return np.asarray(np.divide(total, people, out=np.full(np.shape(total), np.nan), where=people > 0))
+
+
+def as_codes(name: str, values: ArrayLike, length: int, count: int) -> NDArray[np.int64]:
+    """Turn `values` into whole numbers from 0 to `count` − 1, one per person, or say what is wrong with them."""
+    array = np.asarray(values)
+    if array.shape != (length,):
+        raise InputError(f"{name} must have one entry per person, {length}, got shape {array.shape}")
+    codes = array.astype(np.int64)
+    wrong = np.flatnonzero((codes != array) | (codes < 0) | (codes >= count))
+    if wrong.size:
+        what = "0 or 1" if count == 2 else f"whole numbers from 0 to {count - 1}"
+        raise InputError(f"{name} must be {what}, got {array[wrong[0]]} at position {wrong[0]}")
+    return codes
 
 
 def across_groups(operation: np.ufunc, values: Cells) -> Array:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from fairgate.confidence import Box as Bounds
 from fairgate.constraints import Constraint, EqualisedOdds, EqualOpportunity
-from fairgate.counts import Counts, draw
+from fairgate.counts import Counts
 from fairgate.errors import InputError
+from fairgate.loop import Loop
+from fairgate.policy import Policy
 from fairgate.problem import Utility, violation
 from fairgate.settings import Array, as_floats, whole_number
-from fairgate.simulation import BLOCK, DelayedLabels
+from fairgate.simulation import blocks_of, natures
 from fairgate.tasks import Task, load_task, presets
 
 try:
@@ -123,22 +125,22 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
         rounds: int = 3000,
         batch: int = 256,
     ) -> None:
-        self._loop = _Loop(task, 1, per_group, discrete, penalty, rounds, batch)
-        self.task = self._loop.task
-        self.action_space = self._loop.action_space
-        self.observation_space = self._loop.observation_space
+        self._game = _Game(task, 1, per_group, discrete, penalty, rounds, batch)
+        self.task = self._game.task
+        self.action_space = self._game.action_space
+        self.observation_space = self._game.observation_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start anew; without a `seed` the random numbers go on where they were."""
         super().reset(seed=seed)
         if seed is not None or self._np_random is None:
             (self._np_random,) = _natures(self.np_random_seed, 1)
-        return self._loop.restart([self.np_random], options)[0], {}
+        return self._game.restart([self.np_random], options)[0], {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play a round."""
-        thresholds = self._loop.thresholds("action", action, self.action_space)
-        observation, reward, last, info = self._loop.play(thresholds)
+        thresholds = self._game.thresholds("action", action, self.action_space)
+        observation, reward, last, info = self._game.play(thresholds)
         return observation[0], float(reward[0]), False, last, _first(info)
 
 
@@ -198,12 +200,12 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         batch: int = 256,
     ) -> None:
         self.num_envs = whole_number("num_envs", num_envs, 1)
-        self._loop = _Loop(task, self.num_envs, per_group, discrete, penalty, rounds, batch)
+        self._game = _Game(task, self.num_envs, per_group, discrete, penalty, rounds, batch)
         self._natures: list[np.random.Generator] = []
         self._ended = False
-        self.task = self._loop.task
-        self.single_action_space = self._loop.action_space
-        self.single_observation_space = self._loop.observation_space
+        self.task = self._game.task
+        self.single_action_space = self._game.action_space
+        self.single_observation_space = self._game.observation_space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
@@ -214,7 +216,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
             self._natures = _natures(self.np_random_seed, self.num_envs)
             self._np_random = self._natures[0]
         self._ended = False
-        return self._loop.restart(self._natures, options), {}
+        return self._game.restart(self._natures, options), {}
 
     def step(self, actions: Any) -> tuple[Array, Array, NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Play a round in every loop, or start all anew if the last one ended them."""
@@ -222,12 +224,12 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         if self._ended:
             observations, info = self.reset()
             return observations, np.zeros(self.num_envs), never, never.copy(), info
-        thresholds = self._loop.thresholds("actions", actions, self.action_space)
-        observations, rewards, self._ended, info = self._loop.play(thresholds)
+        thresholds = self._game.thresholds("actions", actions, self.action_space)
+        observations, rewards, self._ended, info = self._game.play(thresholds)
         return observations, rewards, never, np.full(self.num_envs, self._ended), _masked(info, self.num_envs)
 
 
-class _Loop:
+class _Game:
     """The closed loop as both environments play it, with an axis of replicates."""
 
     def __init__(
@@ -248,10 +250,10 @@ class _Loop:
         self.batch = whole_number("batch", batch, 1)
         self.replicates, self.groups = replicates, self.task.environment.group_count
         self.discrete = discrete
-        self.blocks = [slice(low, low + BLOCK) for low in range(0, replicates, BLOCK)]
+        self.blocks = blocks_of(replicates)
         self.left = 0
         self.action_space = _action_space(self.task, per_group, discrete)
-        self.low, self.high = _observed(self.task, self.rounds)
+        self.low, self.high = _observed(self.task)
         self.observation_space: spaces.Space[Any] = spaces.Box(self.low, self.high, dtype=np.float64)
 
     def thresholds(self, name: str, actions: Any, space: spaces.Space[Any]) -> Array:
@@ -274,13 +276,11 @@ class _Loop:
         return np.array(np.broadcast_to(values, (self.replicates, self.groups)))
 
     def restart(self, generators: list[np.random.Generator], options: dict[str, Any] | None) -> Array:
-        """Return to the start, to be played with these random numbers, one generator a block of replicates."""
+        """Return to the start, to be played with these random numbers, one generator per block of replicates."""
         if options:
             raise InputError(f"options must be empty: nothing but the seed can be chosen at a reset, got {options!r}")
-        environment = self.task.environment
-        self.generators = generators
-        self.delayed = [DelayedLabels(environment.label_arrival, rng) for rng in generators]
-        self.state = environment.start(self.replicates)
+        parts = zip(self.blocks, generators, strict=True)
+        self.loops = [Loop(self.task.rows(block), block.stop - block.start, self.batch, rng) for block, rng in parts]
         self.left = self.rounds
         self.rates = np.zeros((self.replicates, self.groups))
         return self._observe(np.zeros(self.replicates), np.zeros((len(self.task.problem.names), self.replicates)))
@@ -289,18 +289,13 @@ class _Loop:
         """Draw a batch, decide on it by `thresholds` (replicates, groups), and move."""
         if self.left == 0:
             raise ResetNeeded("step needs a reset before the first round and after the last one: call reset() first")
-        environment, problem = self.task.environment, self.task.problem
-        probabilities = environment.probabilities(self.state, thresholds)
-        parts = zip(self.blocks, self.generators, strict=True)
-        cells = np.concatenate([draw(probabilities[block], self.batch, rng) for block, rng in parts])
-        counts = Counts(cells)
+        parts = zip(self.blocks, self.loops, strict=True)
+        rounds = [loop.play(Policy.of(thresholds[block])) for block, loop in parts]
+        cells = np.concatenate([each.counts for each in rounds])
+        probabilities = np.concatenate([each.probabilities for each in rounds])
+        seen = np.nan_to_num(np.concatenate([each.feedback.reward for each in rounds]))  # 0 until a label arrives
+        problem, counts = self.task.problem, Counts(cells)
         (reward, true_reward), residuals = problem.assess(np.stack((cells, probabilities)))  # batch and exact truth
-        seen = reward
-        if environment.label_arrival < 1.0:
-            waiting = zip(self.blocks, self.delayed, strict=True)
-            arrived = np.concatenate([each.arrive(cells[block][..., 1]) for block, each in waiting])
-            seen = problem.reveal(cells, "bandit", arrived).reward
-        self.state = environment.update(self.state, counts, thresholds)
         self.rates = np.where(counts.people > 0, counts.rates, self.rates)
         self.left -= 1
         info = {
@@ -323,10 +318,8 @@ class _Loop:
 
 
 def _natures(seed: int | None, replicates: int) -> list[np.random.Generator]:
-    """Return the generators, one a block of replicates, that nature draws from in ``simulate(seed=seed)``."""
-    blocks = range(math.ceil(replicates / BLOCK))
-    roots = [np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)[0] for number in blocks]
-    return [np.random.default_rng(root) for root in roots]
+    """Return the generators, one per block of replicates, that nature draws from in ``simulate(seed=seed)``."""
+    return [natures(seed, number)[0] for number in range(len(blocks_of(replicates)))]
 
 
 def _checked_task(task: Task | str, replicates: int) -> Task:
@@ -353,13 +346,12 @@ def _action_space(task: Task, per_group: bool, discrete: bool) -> spaces.Space[A
     return spaces.Box(grid[0], grid[-1], (groups if per_group else 1,), dtype=np.float64)
 
 
-def _observed(task: Task, rounds: int) -> tuple[Array, Array]:
+def _observed(task: Task) -> tuple[Array, Array]:
     """Return the ends that an observation lies between, infinite only where a user's own reward or constraint is."""
     utility, groups = task.problem.utility, task.environment.group_count
     reward = (-math.inf, math.inf)
     if isinstance(utility, Utility):
-        batches = 1 if task.environment.label_arrival == 1.0 else rounds  # late labels can arrive all at once
-        reward = (-float(np.max(utility.false_positive_cost)) * batches, float(batches))
+        reward = (-float(np.max(utility.false_positive_cost)), 1.0)
     residuals = [pair for each in task.problem.constraints for pair in _range(each, groups)]
     low, high = zip(*[(0.0, 1.0)] * groups, reward, *residuals, (0.0, 1.0), strict=True)
     return np.array(low), np.array(high)

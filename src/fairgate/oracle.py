@@ -9,7 +9,7 @@ import numpy as np
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.learners import Fixed
-from fairgate.problem import is_feasible, violation
+from fairgate.problem import best_feasible, is_feasible
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
 from fairgate.tasks import Task
@@ -59,10 +59,7 @@ class Sweep:
     @property
     def best_index(self) -> int:
         """Number of the feasible threshold of highest reward; if none is feasible, of the one that violates least."""
-        feasible = is_feasible(self.residuals)
-        if feasible.any():
-            return int(np.argmax(np.where(feasible, self.reward, -np.inf)))
-        return int(np.argmin(violation(self.residuals)))
+        return int(best_feasible(self.reward, self.residuals))
 
     @property
     def best(self) -> Point:
@@ -90,11 +87,12 @@ def exact_sweep(task: Task, thresholds: Array) -> Sweep:
     return Sweep(shared[:, 0], found.reward, counts.gap, counts.overall, found.residuals)
 
 
-def oracle(task: Task) -> Oracle:
+def oracle(task: Task, *, refine: bool = True) -> Oracle:
     """Find the best feasible fixed threshold exactly, on the grid and in between.
 
     Each threshold's steady state is solved, not sampled. `refined` looks at the environment's own candidates
-    between the ends of the grid (every distinct score, or a fine grid) and then closer and closer around the best.
+    between the ends of the grid (every distinct score, or a fine grid) and then closer and closer around the best;
+    with ``refine=False``, for environments whose steady states are slow to find, it is the best of the grid.
 
     >>> import fairgate as fg
     >>> best = fg.oracle(fg.load_task("mve-s")).best
@@ -103,6 +101,8 @@ def oracle(task: Task) -> Oracle:
     """
     low, high = float(task.thresholds[0]), float(task.thresholds[-1])
     coarse = exact_sweep(task, task.thresholds)
+    if not refine:
+        return Oracle(coarse, coarse.best, coarse.best)
     candidates = np.union1d(task.thresholds, task.environment.candidates(low, high))
     fine = exact_sweep(task, candidates)
     for _ in range(4):

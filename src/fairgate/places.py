@@ -11,11 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from fairgate.errors import InputError, unknown_name
-from fairgate.learners import LEARNERS, AnyLearner, load_learner
+from fairgate.learners import LEARNERS, Learner, as_learner, load_learner
 from fairgate.tasks import Task, load_task, presets
-
-PARTS = ("start", "propose", "observe")
-"""Methods that every learner has."""
 
 
 def find_task(text: str) -> Task:
@@ -34,7 +31,7 @@ def find_task(text: str) -> Task:
     return found
 
 
-def find_learner(text: str, task: Task) -> AnyLearner:
+def find_learner(text: str, task: Task) -> Learner[Any]:
     """Make a learner by its name, with the settings that the task's preset has for it, or one's own from its place.
 
     >>> find_learner("primal-dual", find_task("german")).dual_step
@@ -48,14 +45,12 @@ def find_learner(text: str, task: Task) -> AnyLearner:
     return own_learner(text)
 
 
-def own_learner(place: str) -> AnyLearner:
+def own_learner(place: str) -> Learner[Any]:
     """Make a user's own learner from ``package.module:Class`` or ``package.module:Class:key=value,key=value``."""
-    learner = _made("learner", place)
-    lacking = [part for part in PARTS if not callable(getattr(learner, part, None))]
-    if lacking:
-        raise InputError(f"learner {place!r} must have the methods {', '.join(PARTS)}, it has no {lacking[0]}")
-    made: AnyLearner = learner
-    return made
+    try:
+        return as_learner(_made("learner", place))
+    except InputError as error:
+        raise InputError(f"learner {place!r}: {error}") from None
 
 
 def _made(kind: str, place: str) -> Any:

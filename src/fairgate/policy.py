@@ -1,55 +1,197 @@
-"""Policy: what a learner may propose, thresholds or a lottery of thresholds, and whom it accepts."""
+"""Policy: whom to accept. Thresholds per group, or a lottery of thresholds that is drawn for each person."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from fairgate.settings import Array
+from fairgate.errors import InputError
+from fairgate.settings import Array, Index
 
 
-class Lottery(NamedTuple):
-    """A lottery drawn anew for every person: threshold m of each group is used with its weight.
+class Policy(NamedTuple):
+    """Whom to accept: threshold m of each group is used with its weight, drawn for each person.
+
+    One threshold per group is M = 1. A threshold of -inf accepts everybody and one of inf nobody.
 
     Attributes
     ----------
     thresholds
-        (M, replicates, groups). -inf accepts everybody and inf nobody.
+        (M, replicates, groups).
     weights
         (M, replicates), at least 0, summing to 1 over M.
 
     Examples
     --------
+    >>> Policy.of([[0.5, 0.7]]).decide([0.6, 0.6], groups=[0, 1])
+    array([ True, False])
+
     Everybody is accepted with probability 0.6, whatever the score or group.
 
-    >>> all_or_none = np.array([-np.inf, np.inf])[:, None, None].repeat(2, axis=2)
-    >>> coin = Lottery(all_or_none, np.array([[0.6], [0.4]]))
-    >>> accepted_share(coin, edges=np.array([0.0, 1.0]))
+    >>> lottery = Policy.uniform([0.6], groups=2)
+    >>> lottery.accepted_share(edges=np.array([0.0, 1.0]))
     array([[[0.6, 0.6, 0.6],
             [0.6, 0.6, 0.6]]])
+    >>> lottery.decide([0.1, 0.9], groups=[0, 1], draws=[0.7, 0.2])
+    array([False,  True])
+    >>> Policy.from_json(lottery.to_json()).weights
+    array([[0.6],
+           [0.4]])
     """
 
     thresholds: Array
     weights: Array
 
+    @classmethod
+    def of(cls, thresholds: ArrayLike) -> Policy:
+        """Make the policy of one threshold per replicate and group, (replicates, groups)."""
+        single = np.asarray(thresholds, dtype=np.float64)[None]
+        return cls(single, _certain(single.shape[1]))
 
-def accepted_share(policy: Array | Lottery, edges: Array) -> Array:
-    """Return the share accepted in each score bin, (replicates, groups, bins), for thresholds among `edges` or ±inf."""
-    lowest = np.concatenate(([-np.inf], edges))
-    if not isinstance(policy, Lottery):
-        return (lowest >= np.asarray(policy)[..., None]).astype(np.float64)
-    accepts = lowest >= policy.thresholds[..., None]
-    share = (policy.weights[:, :, None, None] * accepts).sum(axis=0)
-    return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
+    @classmethod
+    def shared(cls, thresholds: ArrayLike, groups: int) -> Policy:
+        """Make the policy of one threshold per replicate, (replicates,), the same for all groups."""
+        return cls.of(np.repeat(np.asarray(thresholds, dtype=np.float64)[:, None], groups, axis=1))
+
+    @classmethod
+    def uniform(cls, probability: ArrayLike, groups: int) -> Policy:
+        """Make the uniform lottery: everybody is accepted with one probability, (replicates,)."""
+        accepted = np.asarray(probability, dtype=np.float64)
+        ends = np.array([-np.inf, np.inf])[:, None, None]
+        return cls(np.broadcast_to(ends, (2, len(accepted), groups)), np.stack((accepted, 1.0 - accepted)))
+
+    @property
+    def replicates(self) -> int:
+        """Number of replicates."""
+        return int(self.weights.shape[1])
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return int(self.thresholds.shape[2])
+
+    @property
+    def single(self) -> Array:
+        """The threshold of each replicate and group, (replicates, groups), where there is one; NaN in a lottery."""
+        if len(self.weights) == 1:
+            return np.asarray(self.thresholds[0])
+        heaviest = self.weights.argmax(axis=0)
+        rows = np.arange(self.replicates)
+        certain = self.weights[heaviest, rows] == 1.0
+        return np.where(certain[:, None], self.thresholds[heaviest, rows], np.nan)
+
+    @property
+    def is_lottery(self) -> NDArray[np.bool_]:
+        """Whether more than one threshold has any weight, (replicates,)."""
+        return np.asarray(self.weights.max(axis=0) < 1.0)
+
+    @property
+    def published(self) -> Array:
+        """The thresholds people hear of, (replicates, groups): a lottery's mean of its finite ones, NaN if none."""
+        if len(self.weights) == 1 and np.isfinite(self.thresholds).all():
+            return np.asarray(self.thresholds[0])
+        finite = np.isfinite(self.thresholds)
+        weights = self.weights[:, :, None] * finite
+        total = weights.sum(axis=0)
+        mean = (weights * np.where(finite, self.thresholds, 0.0)).sum(axis=0)
+        return np.asarray(np.divide(mean, total, out=np.full(total.shape, np.nan), where=total > 0))
+
+    def accepted_share(self, edges: Array) -> Array:
+        """Return the share accepted per score bin, (replicates, groups, bins), for thresholds in `edges` or ±inf."""
+        lowest = np.concatenate(([-np.inf], edges))
+        if len(self.weights) == 1:
+            return np.asarray(lowest >= self.thresholds[0][..., None], dtype=np.float64)
+        share = (self.weights[:, :, None, None] * (lowest >= self.thresholds[..., None])).sum(axis=0)
+        return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
+
+    def decide(
+        self, scores: ArrayLike, groups: ArrayLike, draws: ArrayLike | None = None, replicate: int = 0
+    ) -> NDArray[np.bool_]:
+        """Decide on people, one at a time or many: True is accepted.
+
+        Parameters
+        ----------
+        scores, groups
+            Score and number of the group of each person, (N,).
+        draws
+            One number of [0, 1) per person, (N,), that decides a lottery; not needed where there is none.
+        replicate
+            Which replicate's policy to use.
+        """
+        values, members = np.asarray(scores, dtype=np.float64), np.asarray(groups, dtype=np.int64)
+        if values.shape != members.shape or values.ndim > 1:
+            raise InputError(f"scores and groups must have one entry per person, got {values.shape}, {members.shape}")
+        if members.size and not (members.min() >= 0 and members.max() < self.groups):
+            wrong = members[(members < 0) | (members >= self.groups)].flat[0]
+            raise InputError(f"groups must be whole numbers from 0 to {self.groups - 1}, got {wrong}")
+        if np.isnan(values).any():
+            raise InputError("scores must be numbers, got nan")
+        component: Any = 0
+        if len(self.weights) > 1:
+            if draws is None:
+                raise InputError("draws must be one number of [0, 1) per person to decide by lottery, got None")
+            numbers = np.asarray(draws, dtype=np.float64)
+            if numbers.shape != values.shape or not ((numbers >= 0.0) & (numbers < 1.0)).all():
+                raise InputError("draws must be one number of [0, 1) per person")
+            ends = self.weights[:-1, replicate].cumsum()
+            component = np.searchsorted(ends, numbers, side="right")
+        return np.asarray(values >= self.thresholds[component, replicate, members])
+
+    def rows(self, index: Index) -> Policy:
+        """Return the policy of these replicates only."""
+        return Policy(self.thresholds[:, index], self.weights[:, index])
+
+    def copy(self) -> Policy:
+        """Return a policy that shares no memory with this one."""
+        return Policy(self.thresholds.copy(), self.weights.copy())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for JSON, exact: infinite thresholds become the words "-inf" and "inf"."""
+        words = np.where(np.isfinite(self.thresholds), self.thresholds.astype(object), self.thresholds.astype(str))
+        return {"thresholds": words.tolist(), "weights": self.weights.tolist()}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Policy:
+        """Return the policy that :meth:`to_json` gave."""
+        try:
+            thresholds, weights = (np.array(plain[name], dtype=np.float64) for name in ("thresholds", "weights"))
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"this is no policy: it must have thresholds and weights, got {plain!r}") from None
+        return cls(thresholds, weights).checked("this policy", thresholds.shape[1:])
+
+    def checked(self, owner: str, shape: tuple[int, ...], edges: Array | None = None) -> Policy:
+        """Return the policy if it fits replicates and groups of `shape`, and `edges` if given; else say why not."""
+        thresholds, weights = np.asarray(self.thresholds), np.asarray(self.weights)
+        wanted = (len(weights), *shape)
+        if thresholds.shape != wanted or weights.shape != wanted[:2]:
+            raise InputError(
+                f"{owner} must have thresholds of shape {wanted} and weights of shape {wanted[:2]}, "
+                f"got {thresholds.shape} and {weights.shape}"
+            )
+        if np.isnan(thresholds).any():
+            raise InputError(f"{owner} must have thresholds that are numbers or ±inf, got nan")
+        if len(weights) > 1 and (not (weights >= 0).all() or (abs(weights.sum(axis=0) - 1.0) > 1e-9).any()):
+            raise InputError(f"{owner} must have weights of at least 0 that sum to 1")
+        if edges is not None:
+            finite = thresholds[np.isfinite(thresholds)]
+            if not np.isin(finite, edges).all():
+                wrong = finite[~np.isin(finite, edges)][0]
+                raise InputError(f"{owner} sees scores in bins and must have thresholds of the grid, got {wrong:g}")
+        return self
 
 
-def published(policy: Array | Lottery) -> Array:
-    """Return the thresholds people hear of, (replicates, groups): a lottery's mean of its finite ones, NaN if none."""
-    if not isinstance(policy, Lottery):
-        return policy
-    finite = np.isfinite(policy.thresholds)
-    weights = policy.weights[:, :, None] * finite
-    total = weights.sum(axis=0)
-    mean = (weights * np.where(finite, policy.thresholds, 0.0)).sum(axis=0)
-    return np.asarray(np.divide(mean, total, out=np.full(total.shape, np.nan), where=total > 0))
+def as_policy(proposed: Any) -> Policy:
+    """Return what a learner proposes as a policy: plain thresholds (replicates, groups) are one."""
+    return proposed if isinstance(proposed, Policy) else Policy.of(proposed)
+
+
+@functools.lru_cache(maxsize=16)
+def _certain(replicates: int) -> Array:
+    """Weights of a policy without a lottery; shared, so they cannot be written to."""
+    ones = np.ones((1, replicates))
+    ones.flags.writeable = False
+    return ones

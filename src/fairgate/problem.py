@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.constraints import Constraint
-from fairgate.counts import Counts, across_groups, over_bins
+from fairgate.counts import Counts, across_groups, over_bins, per_person
+from fairgate.errors import InputError
+from fairgate.policy import Policy
 from fairgate.settings import (
     Array,
     Index,
@@ -21,21 +23,24 @@ from fairgate.settings import (
     rows_of,
 )
 
+LEVELS = ("bandit", "scores", "selective-labels", "full-labels")
+"""What a learner may see, from least to most: see :class:`Observation`."""
+
 
 class Observation(NamedTuple):
-    """What a learner sees of a batch besides its signals; how much depends on the learner's level.
+    """The counts of a round that a learner sees; how much depends on its feedback level.
 
     Attributes
     ----------
     people, accepted
         People of each group who came, and who were accepted, (replicates, groups).
     positives, negatives
-        Labels of the accepted, of this batch or of earlier ones, that arrived in this round, (replicates, groups).
+        Labels of accepted people that arrived in this round, of this batch or of earlier ones, (replicates, groups).
     scores
-        All people by score bin, (replicates, groups, bins); levels `scores` to `full-labels`.
+        All people by score bin, (replicates, groups, bins); from level `scores` on.
     labels
-        Labels of the accepted that arrived in this round by score bin, (replicates, groups, bins, 2), from
-        `selective-labels` on; `full-labels` has the labels of the rejected as well.
+        Labels that arrived in this round by score bin, (replicates, groups, bins, 2), from `selective-labels` on;
+        `full-labels` has the labels of rejected people as well.
     """
 
     people: Array
@@ -45,6 +50,13 @@ class Observation(NamedTuple):
     scores: Array | None = None
     labels: Array | None = None
 
+    @property
+    def binned(self) -> tuple[Array, Array]:
+        """People and labels by score bin; say so if they may not be seen."""
+        if self.scores is None or self.labels is None:
+            raise InputError("this learner needs scores and labels by bin: give it feedback of its own level")
+        return self.scores, self.labels
+
 
 class Assessment(NamedTuple):
     """Reward (…, replicates) and residuals (J, …, replicates), read off counts or probabilities; feasible is ≤ 0."""
@@ -53,12 +65,87 @@ class Assessment(NamedTuple):
     residuals: Array
 
 
+class Arrival(NamedTuple):
+    """Labels that arrived in a round, of people whom one batch accepted.
+
+    Attributes
+    ----------
+    round
+        Number of the round in which these people were accepted, from 0.
+    played
+        The policy that accepted them.
+    labels
+        How many labels of either kind arrived, (replicates, groups, 2), or (replicates, groups, bins, 2).
+    people, accepted
+        Size of that batch, and how many of it were accepted, (replicates,).
+    last
+        Whether no more labels of that batch will come.
+    """
+
+    round: int
+    played: Policy
+    labels: NDArray[Any]
+    people: NDArray[Any]
+    accepted: NDArray[Any]
+    last: bool = False
+
+
+class Credit(NamedTuple):
+    """What arrived labels say of the policy that accepted those people.
+
+    Attributes
+    ----------
+    round, played, last
+        See :class:`Arrival`.
+    labels
+        (replicates, groups, 2).
+    reward
+        Reward per person of that batch, going by the labels that arrived: their mean worth times the share of the
+        batch that was accepted, (replicates,). 0 where `share` is 0.
+    share
+        Share of the batch's labels that arrived, (replicates,): the shares of a batch add up to 1 once all are known.
+    people
+        As many people of the batch as these labels stand for, (replicates,).
+    """
+
+    round: int
+    played: Policy
+    last: bool
+    labels: Array
+    reward: Array
+    share: Array
+    people: Array
+
+
 class Feedback(NamedTuple):
-    """What a round reveals to a learner: reward (replicates,), residuals (J, replicates), and the counts it may see."""
+    """What a round reveals to a learner.
+
+    Attributes
+    ----------
+    reward
+        Reward per person, (replicates,): of the batch, or, where labels are delayed, of the labels that arrived in this
+        round. NaN where none did: a label that has not arrived is unknown.
+    residuals
+        Of the batch, (J, replicates). NaN where they depend on labels the learner may not see, or nobody came.
+    observation
+        The counts it may see.
+    credits
+        Where labels are delayed, what those that arrived say of the policies that accepted these people; None if all
+        labels are known at once.
+    """
 
     reward: Array
     residuals: Array
     observation: Observation
+    credits: tuple[Credit, ...] | None = None
+
+    def credited(self, played: Policy, round_number: int) -> tuple[Credit, ...]:
+        """Return what labels say of policies, whether delayed or not; `played` is the policy of this round."""
+        if self.credits is not None:
+            return self.credits
+        people = self.observation.people.sum(axis=1)
+        labels = np.stack((self.observation.negatives, self.observation.positives), axis=-1)
+        return (Credit(round_number, played, True, labels, self.reward, np.ones(len(people)), people),)
 
 
 ROUNDING = 1e-12
@@ -73,6 +160,30 @@ def is_feasible(residuals: Array) -> NDArray[np.bool_]:
 def violation(residuals: Array) -> Array:
     """Sum of the positive parts of the residuals (J, …), (…)."""
     return np.asarray(np.maximum(residuals, 0.0).sum(axis=0))
+
+
+def best_feasible(reward: Array, residuals: Array, known: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Return the best feasible option, else the least violating one: the last axis of `reward` (…, K).
+
+    `residuals` is (J, …, K); only options `known` (…, K) are looked at. Ties go to the lowest.
+
+    >>> reward, residuals = np.array([0.1, 0.3, 0.9]), np.array([[-0.2, -0.1, 0.2]])
+    >>> int(best_feasible(reward, residuals)), int(best_feasible(reward, residuals + 0.3))
+    (1, 0)
+    """
+    feasible = is_feasible(residuals) if known is None else is_feasible(residuals) & known
+    best = np.where(feasible, reward, -np.inf).argmax(axis=-1)
+    broken = violation(residuals) if known is None else np.where(known, violation(residuals), np.inf)
+    return np.asarray(np.where(feasible.any(axis=-1), best, broken.argmin(axis=-1)))
+
+
+def _mean_reward(credited: Sequence[Credit], like: Array) -> Array:
+    """Return the mean of the rewards credited, each weighted by its share, (replicates,); NaN where there is none."""
+    total, share = np.zeros_like(like), np.zeros_like(like)
+    for each in credited:
+        total += each.share * each.reward
+        share += each.share
+    return per_person(total, share)
 
 
 class Reward(Protocol):
@@ -106,7 +217,7 @@ class Utility(Settings):
         """Return the reward per person."""
         good = across_groups(np.add, counts.cells[..., 1, 1])
         bad = across_groups(np.add, counts.cells[..., 0, 1])
-        return np.asarray((good - np.asarray(self.false_positive_cost) * bad) / counts.total)
+        return per_person(good - np.asarray(self.false_positive_cost) * bad, counts.total)
 
 
 @dataclass(frozen=True)
@@ -146,41 +257,65 @@ class Problem(Settings):
         residuals = [residual for constraint in self.constraints for residual in constraint.residuals(counts)]
         return Assessment(reward, np.array(residuals, dtype=np.float64).reshape(-1, *reward.shape))
 
-    def reveal(self, cells: Any, level: str = "bandit", arrived: Any = None) -> Feedback:
-        """Return what a learner of `level` gets to know of a batch.
+    def reveal(
+        self,
+        counts: Any,
+        level: str = "bandit",
+        arrivals: Sequence[Arrival] | None = None,
+        labels: Array | None = None,
+    ) -> Feedback:
+        """Return what a learner of a feedback level gets to know of a batch.
 
         Parameters
         ----------
-        cells
-            Counts, (replicates, groups, 2, 2); with a bin axis, (replicates, groups, bins, 2, 2), above level `bandit`.
+        counts
+            :class:`~fairgate.Counts`, or cells (replicates, groups, 2, 2); above level `bandit` with a bin axis,
+            (replicates, groups, bins, 2, 2).
         level
-            "bandit" to "full-labels", see :class:`Observation`. Residuals that depend on labels of the rejected are
+            "bandit" to "full-labels", see :class:`Observation`. Residuals that depend on labels of rejected people are
             NaN below "full-labels".
-        arrived
-            Labels that arrived in this round by group (and bin), (replicates, groups, 2) or (replicates, groups,
-            bins, 2), if they are not those of this batch. The reward is then theirs.
+        arrivals
+            Labels that arrived in this round and the batches they belong to, if not all are known at once.
+        labels
+            All of them together by score bin, (replicates, groups, bins, 2), if those of `arrivals` have no bins.
         """
-        cells = np.asarray(cells)
+        if isinstance(counts, Counts):
+            counts = counts.cells if counts.binned is None or level == "bandit" else counts.binned
+        cells = np.asarray(counts)
         binned = cells.ndim == 5
-        counts = Counts(over_bins(cells) if binned else cells)
-        labels = cells[..., 1] if arrived is None else np.asarray(arrived)
-        known = over_bins(labels) if binned else labels
-        reward, residuals = self.assess(counts)
-        if arrived is not None:
-            late = np.zeros_like(counts.cells)
-            late[..., 1] = known
-            late[..., 0, 0] = counts.people - known.sum(axis=-1)  # as many people as came
-            reward = self.utility.reward(Counts(late))
+        found = Counts(over_bins(cells) if binned else cells)
+        reward, residuals = self.assess(found)
         hidden = [getattr(each, "labels", False) for each in self.constraints for _ in each.names]
-        if level != "full-labels" and any(hidden):  # what depends on labels of the rejected is for nobody else to see
+        if level != "full-labels" and any(hidden):
             residuals = np.where(np.array(hidden)[:, None], np.nan, residuals)
-        seen = Observation(counts.people, counts.accepted, known[..., 1], known[..., 0])
+        credited = None
+        if arrivals is not None:
+            credited = tuple(self._credit(each) for each in arrivals)
+            reward = _mean_reward(credited, reward)
+            labels = sum((each.labels for each in arrivals), np.zeros_like(cells[..., 1])) if labels is None else labels
+        elif labels is None:
+            labels = cells[..., 1]
+        known = over_bins(labels) if binned else labels
+        seen = Observation(found.people, found.accepted, known[..., 1], known[..., 0])
         if level != "bandit":
             by_decision = cells[..., 0, :] + cells[..., 1, :]
             seen = seen._replace(scores=by_decision[..., 0] + by_decision[..., 1])
         if level in ("selective-labels", "full-labels"):
             seen = seen._replace(labels=labels + cells[..., 0] if level == "full-labels" else labels)
-        return Feedback(reward, residuals, seen)
+        return Feedback(reward, residuals, seen, credited)
+
+    def _credit(self, arrival: Arrival) -> Credit:
+        """Read the reward of a batch off those of its labels that arrived."""
+        labels = over_bins(arrival.labels) if arrival.labels.ndim == 4 else np.asarray(arrival.labels)
+        arrived, accepted = labels.sum(axis=(1, 2)), np.asarray(arrival.accepted)
+        nobody = np.where(np.asarray(arrival.people) > 0, 1.0, 0.0)  # accepted: the reward is known without a label
+        share = np.divide(arrived, accepted, out=nobody, where=accepted > 0)
+        people = np.asarray(arrival.people * share)
+        cells = np.zeros((*labels.shape, 2))
+        cells[..., 1] = labels
+        cells[:, 0, 0, 0] = np.maximum(people - arrived, 0.0)
+        reward = np.nan_to_num(self.utility.reward(Counts(cells)), nan=0.0)
+        return Credit(arrival.round, arrival.played, arrival.last, labels, reward, share, people)
 
     @property
     def replicates(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
+from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
 
@@ -24,7 +25,7 @@ TAIL = 200
 BACKENDS = ("pandas", "polars", "pyarrow")
 """Libraries a run can be a table of."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file a run is saved as; a reader refuses any other."""
 
 
@@ -34,8 +35,8 @@ class Run:
 
     Attributes
     ----------
-    thresholds
-        Played, (R, T, G).
+    policies
+        Played, whole: thresholds (M, R, T, G) and weights (M, R, T).
     counts
         People by group × label × decision, (R, T, G, 2, 2).
     probabilities
@@ -50,10 +51,12 @@ class Run:
     settings
         Task, learner, rounds, seeds, seed and batch size, as plain data.
     final
-        Thresholds the learner would keep for good, (R, G), if it says so.
+        The policy the learner would keep for good, if it says so.
+    states
+        States of the environment before each batch, (R, T, …) per field, if they were recorded.
     """
 
-    thresholds: Array
+    policies: Policy
     counts: NDArray[np.int32]
     probabilities: Array
     batch: Assessment
@@ -61,27 +64,42 @@ class Run:
     traces: Mapping[str, Array]
     names: tuple[str, ...]
     settings: Mapping[str, Any]
-    final: Array | None = None
+    final: Policy | None = None
+    states: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        replicates, rounds, groups = self.thresholds.shape
+        replicates, rounds, groups = self.policies.thresholds.shape[1:]
         return f"Run({self.settings['task']['name']}: {replicates} replicates × {rounds} rounds, {groups} groups)"
 
     @property
     def learner(self) -> str:
-        """Name of the learner's class, or what an object that is none of ours calls itself."""
-        described = self.settings["learner"]
-        return str(described["kind"] if isinstance(described, Mapping) else described)
+        """Name of the learner's class."""
+        return str(self.settings["learner"]["kind"])
 
     @property
     def replicates(self) -> int:
         """Number of replicates."""
-        return len(self.thresholds)
+        return len(self.counts)
 
     @property
     def rounds(self) -> int:
         """Number of rounds."""
-        return int(self.thresholds.shape[1])
+        return int(self.counts.shape[1])
+
+    @cached_property
+    def thresholds(self) -> Array:
+        """The threshold that each group was held to, (R, T, G); NaN where people were accepted by lottery."""
+        return self.played().single.reshape(self.replicates, self.rounds, -1)
+
+    @cached_property
+    def has_lotteries(self) -> bool:
+        """Whether people were accepted by lottery in any round."""
+        return bool(self.played().is_lottery.any())
+
+    def played(self, part: slice = slice(None)) -> Policy:
+        """Return the policies of some rounds as one policy of as many replicates: replicate by replicate."""
+        thresholds, weights = self.policies.thresholds[:, :, part], self.policies.weights[:, :, part]
+        return Policy(thresholds.reshape(len(thresholds), -1, thresholds.shape[-1]), weights.reshape(len(weights), -1))
 
     @cached_property
     def batch_gap(self) -> Array:
@@ -93,14 +111,18 @@ class Run:
         """Exact gap between the groups' acceptance rates, (R, T)."""
         return Counts(self.probabilities).gap
 
-    def settled(self, tail: int = TAIL) -> Array:
-        """Return the thresholds each replicate settled on, (R, G): what the learner recommends, else its median play.
+    def settled(self, tail: int = TAIL) -> Policy:
+        """Return the policy each replicate settled on: what the learner recommends, else its median threshold.
 
-        The median is over the last `tail` rounds, or as many as there are.
+        The median is over the last `tail` rounds, or as many as there are. Where one of them was a lottery, it is the
+        policy of the last round.
         """
         if self.final is not None:
             return self.final
-        return np.asarray(np.median(self.thresholds[:, -tail:], axis=1))
+        last = self.thresholds[:, -tail:]
+        if not np.isnan(last).any():
+            return Policy.of(np.median(last, axis=1))
+        return Policy(self.policies.thresholds[:, :, -1], self.policies.weights[:, :, -1])
 
     def per_replicate(self, tail: int = TAIL) -> dict[str, Array]:
         """Return each summary figure for every replicate, (R,).
@@ -170,7 +192,7 @@ class Run:
 
     def _keys(self) -> dict[str, NDArray[Any]]:
         """What a row is about, (R, T): task, learner, replicate from 0 and round from 1."""
-        shape = self.thresholds.shape[:2]
+        shape = self.counts.shape[:2]
         names = {"task": self.settings["task"]["name"], "learner": self.learner}
         found: dict[str, NDArray[Any]] = {name: np.full(shape, value) for name, value in names.items()}
         places = np.indices(shape)
@@ -190,9 +212,9 @@ class Run:
         return found | {f"trace_{name}": values for name, values in self.traces.items()}
 
     def _by_group(self) -> dict[str, NDArray[Any]]:
-        keys = {name: np.repeat(values, self.thresholds.shape[2]) for name, values in self._keys().items()}
+        keys = {name: np.repeat(values, self.counts.shape[2]) for name, values in self._keys().items()}
         return keys | {
-            "group": np.indices(self.thresholds.shape)[2],
+            "group": np.indices(self.counts.shape[:3])[2],
             "threshold": self.thresholds,
             "people": self.counts.sum(axis=(3, 4)),
             "accepted": self.counts[..., 1].sum(axis=3),
@@ -204,13 +226,19 @@ class Run:
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the run as it is saved, one row a replicate and round."""
-        replicates, rounds, groups = self.thresholds.shape
+        replicates, rounds, groups = self.counts.shape[:3]
+        parts = len(self.policies.weights)
         columns: dict[str, NDArray[Any]] = {
             "replicate": np.repeat(np.arange(replicates, dtype=np.int32), rounds),
             "round": np.tile(np.arange(1, rounds + 1, dtype=np.int32), replicates),
         }
         cells = [(g, y, d) for g in range(groups) for y in (0, 1) for d in (0, 1)]
-        columns |= {f"threshold_{g}": self.thresholds[:, :, g].ravel() for g in range(groups)}
+        columns |= {
+            f"threshold_{m}_{g}": self.policies.thresholds[m, :, :, g].ravel()
+            for m in range(parts)
+            for g in range(groups)
+        }
+        columns |= {f"weight_{m}": self.policies.weights[m].ravel() for m in range(parts)}
         columns |= {f"count_{g}{y}{d}": self.counts[:, :, g, y, d].ravel() for g, y, d in cells}
         columns |= {f"probability_{g}{y}{d}": self.probabilities[:, :, g, y, d].ravel() for g, y, d in cells}
         for kind, assessment in (("batch", self.batch), ("population", self.population)):
@@ -227,9 +255,10 @@ class Run:
         import pyarrow.parquet as pq
 
         path = Path(path)
-        header = {"format": FORMAT, "names": self.names, "shape": self.thresholds.shape, "settings": self.settings}
+        shape = (*self.counts.shape[:3], len(self.policies.weights))
+        header = {"format": FORMAT, "names": self.names, "shape": shape, "settings": self.settings}
         if self.final is not None:
-            header["final"] = self.final.tolist()
+            header["final"] = self.final.to_json()
         table = pa.table(self.columns()).replace_schema_metadata({"fairgate": json.dumps(header)})
         unfinished = path.with_name(path.name + ".part")
         try:
@@ -257,7 +286,7 @@ class Run:
             raise InputError(f"{path} is no saved run: {error}") from None
         if header["format"] != FORMAT:
             raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
-        replicates, rounds, groups = header["shape"]
+        replicates, rounds, groups, parts = header["shape"]
         column = {name: table[name].to_numpy().reshape(replicates, rounds) for name in table.column_names}
 
         def cells(kind: str) -> NDArray[Any]:
@@ -269,7 +298,12 @@ class Run:
             return Assessment(column[f"{kind}_reward"], np.array(residuals).reshape(-1, replicates, rounds))
 
         return cls(
-            thresholds=np.stack([column[f"threshold_{g}"] for g in range(groups)], axis=-1),
+            policies=Policy(
+                np.stack(
+                    [np.stack([column[f"threshold_{m}_{g}"] for g in range(groups)], axis=-1) for m in range(parts)]
+                ),
+                np.stack([column[f"weight_{m}"] for m in range(parts)]),
+            ),
             counts=cells("count"),
             probabilities=cells("probability"),
             batch=assessment("batch"),
@@ -277,5 +311,5 @@ class Run:
             traces={name.removeprefix("trace_"): column[name] for name in column if name.startswith("trace_")},
             names=tuple(header["names"]),
             settings=header["settings"],
-            final=np.array(header["final"]) if "final" in header else None,
+            final=Policy.from_json(header["final"]) if "final" in header else None,
         )

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairgate.counts import Counts, draw, over_bins
-from fairgate.errors import InputError
-from fairgate.learners import AnyLearner
-from fairgate.learners.base import check_labels, level_of
-from fairgate.policy import Lottery, published
+from fairgate.environments.state import flatten
+from fairgate.errors import InputError, unknown_name
+from fairgate.learners import AnyLearner, Learner
+from fairgate.learners.base import as_learner, check_level
+from fairgate.loop import Loop, Round
+from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run
-from fairgate.settings import Array, common_replicates, described, replicates_of, rows_of, whole_number
+from fairgate.settings import Array, common_replicates, whole_number
 from fairgate.tasks import Task
 
 BLOCK = 250
 """Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
 
 Progress = Callable[[int], None]
+
+RECORDS = ("state",)
+"""What a simulation can record besides what a Run always has."""
 
 
 def simulate(
@@ -33,6 +36,7 @@ def simulate(
     seed: int = 0,
     batch: int = 256,
     workers: int = 1,
+    record: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Run:
     """Run `learner` on `task` in `seeds` independent loops and return what happened.
@@ -48,9 +52,11 @@ def simulate(
     seed
         Root of all random numbers. Two learners with the same `seed` face the same draws of nature.
     batch
-        People a round.
+        People per round.
     workers
         Processes to use; the results are the same for any number.
+    record
+        What else to keep: ``"state"`` is the state of the environment in each round, before its batch.
     progress
         Called with the number of loop-rounds just finished.
 
@@ -65,14 +71,18 @@ def simulate(
     batch = whole_number("batch", batch, 1)
     workers = whole_number("workers", workers, 1)
     seed = whole_number("seed", seed, 0)
-    check_labels(learner, task)
-    varying = common_replicates({"the task": task.replicates, "the learner": replicates_of(learner)})
+    for name in record:
+        if name not in RECORDS:
+            raise unknown_name("record", name, RECORDS)
+    chosen = as_learner(learner)
+    check_level(chosen, task.problem)
+    varying = common_replicates({"the task": task.replicates, "the learner": chosen.replicates})
     replicates = whole_number("seeds", (varying or 10) if seeds is None else seeds, 1)
     if varying is not None and varying != replicates:
         raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
 
-    blocks = [slice(low, min(low + BLOCK, replicates)) for low in range(0, replicates, BLOCK)]
-    jobs = [(task, learner, block, rounds, batch, seed, number) for number, block in enumerate(blocks)]
+    blocks = blocks_of(replicates)
+    jobs = [(task, chosen, block, rounds, batch, seed, number, record) for number, block in enumerate(blocks)]
     if workers == 1 or len(jobs) == 1:
         parts = [_block(*job, progress) for job in jobs]
     else:
@@ -82,125 +92,130 @@ def simulate(
         for part in Parallel(n_jobs=workers, return_as="generator")(delayed(_block)(*job, None) for job in jobs):
             parts.append(part)
             if progress is not None:
-                progress(rounds * len(part["thresholds"]))
-    joined = parts[0]
-    if len(parts) > 1:
-        joined = {name: np.concatenate([part[name] for part in parts]) for name in joined}
-    return _assess(task, learner, joined, {"rounds": rounds, "seeds": replicates, "seed": seed, "batch": batch})
+                progress(rounds * len(part["counts"]))
+    kept = _joined(parts)
+
+    def assessed(cells: Array) -> Assessment:
+        found = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
+        return Assessment(np.ascontiguousarray(found.reward.T), np.ascontiguousarray(found.residuals.swapaxes(1, 2)))
+
+    return Run(
+        policies=Policy(kept["thresholds"], kept["weights"]),
+        counts=kept["counts"],
+        probabilities=kept["probabilities"],
+        batch=assessed(kept["counts"]),
+        population=assessed(kept["probabilities"]),
+        traces={name: kept[f"trace {name}"] for name in chosen.traces},
+        names=task.problem.names,
+        final=Policy(kept["final thresholds"], kept["final weights"]) if "final weights" in kept else None,
+        states={name.removeprefix("state "): kept[name] for name in kept if name.startswith("state ")},
+        settings={
+            "task": task.describe(),
+            "learner": chosen.describe(),
+            "rounds": rounds,
+            "seeds": replicates,
+            "seed": seed,
+            "batch": batch,
+        },
+    )
+
+
+def blocks_of(replicates: int) -> list[slice]:
+    """Return the replicates that are simulated together."""
+    return [slice(low, min(low + BLOCK, replicates)) for low in range(0, replicates, BLOCK)]
+
+
+def natures(seed: int | None, number: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return the random numbers of nature and of the learner in one block of replicates."""
+    nature, own = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
+    return np.random.default_rng(nature), np.random.default_rng(own)
 
 
 def _block(
     task: Task,
-    learner: AnyLearner,
+    learner: Learner[Any],
     block: slice,
     rounds: int,
     batch: int,
     seed: int,
     number: int,
+    record: Sequence[str],
     progress: Progress | None,
 ) -> dict[str, Any]:
-    """Run the loop for one block of replicates; every array has axes (replicates, rounds, …)."""
-    task, learner = task.rows(block), rows_of(learner, block)
-    nature, own = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
-    rng = np.random.default_rng(nature)
-    environment, problem = task.environment, task.problem
+    """Run the loop for one block of replicates and return what is kept of it, replicates and rounds first."""
+    task, learner = task.rows(block), learner.rows(block)
+    nature, own = natures(seed, number)
     replicates = block.stop - block.start
-    shape = (rounds, replicates, environment.group_count)  # rounds first: what a round writes lies together
-    traces: tuple[str, ...] = getattr(learner, "traces", ())
-    kept: dict[str, Any] = {
-        "thresholds": np.empty(shape),
-        "counts": np.empty((*shape, 2, 2), dtype=np.int32),
-        "probabilities": np.empty((*shape, 2, 2)),
-        **{name: np.empty(shape[:2]) for name in traces},
-    }
-    level = level_of(learner)
-    edges = None if level == "bandit" else task.thresholds
-    delayed = None if environment.label_arrival == 1.0 else DelayedLabels(environment.label_arrival, rng)
-    state = learner.start(task, replicates, np.random.default_rng(own))
-    world = environment.start(replicates)
+    loop = Loop(task, replicates, batch, nature, learner.level)
+    state = learner.start(task.setting, replicates, own)
+    kept = _Kept(rounds, loop.shape, learner.traces)
     for t in range(rounds):
-        policy = _checked(learner, learner.propose(state), shape[1:], edges)
-        probabilities = environment.cells(world, policy, edges)
-        cells = draw(probabilities, batch, rng)
-        thresholds = policy.thresholds[0] if isinstance(policy, Lottery) else policy
-        kept["thresholds"][t] = thresholds
-        kept["counts"][t] = cells if edges is None else over_bins(cells)
-        kept["probabilities"][t] = probabilities if edges is None else over_bins(probabilities)
-        for name in traces:
-            kept[name][t] = getattr(state, name)
-        arrived = None if delayed is None else delayed.arrive(cells[..., 1])
-        learner.observe(state, thresholds, problem.reveal(cells, level, arrived))
-        world = environment.update(world, Counts(kept["counts"][t]), published(policy))
+        policy = loop.admitted(learner.propose(state), learner)
+        if record:
+            kept.keep_state(t, loop.state)
+        happened = loop.play(policy)
+        kept.keep(t, happened, {name: learner.trace(state, name) for name in learner.traces})
+        learner.observe(state, policy, happened.feedback)
         if progress is not None and (t + 1) % 100 == 0:
             progress(100 * replicates)
     if progress is not None:
         progress(rounds % 100 * replicates)
-    joined = {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in kept.items()}
-    if hasattr(learner, "recommend"):
-        joined["final"] = np.asarray(learner.recommend(state), dtype=np.float64)
+    return kept.arrays(learner.recommend(state))
+
+
+class _Kept:
+    """What is kept of a block while it runs: rounds first, so that what a round writes lies together."""
+
+    def __init__(self, rounds: int, shape: tuple[int, int], traces: Sequence[str]) -> None:
+        self.rounds, self.shape = rounds, shape
+        self.thresholds = np.empty((1, rounds, *shape))
+        self.weights = np.ones((1, rounds, shape[0]))
+        self.counts = np.empty((rounds, *shape, 2, 2), dtype=np.int32)
+        self.probabilities = np.empty((rounds, *shape, 2, 2))
+        self.by_round: dict[str, Array] = {f"trace {name}": np.empty((rounds, shape[0])) for name in traces}
+
+    def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
+        thresholds, weights = happened.played
+        if len(weights) > len(self.weights):  # a lottery of more thresholds than any before: others have weight 0
+            more = len(weights) - len(self.weights)
+            self.thresholds = np.concatenate((self.thresholds, np.full((more, self.rounds, *self.shape), np.inf)))
+            self.weights = np.concatenate((self.weights, np.zeros((more, self.rounds, self.shape[0]))))
+        self.thresholds[: len(weights), t], self.thresholds[len(weights) :, t] = thresholds, np.inf
+        self.weights[: len(weights), t], self.weights[len(weights) :, t] = weights, 0.0
+        self.counts[t], self.probabilities[t] = happened.counts, happened.probabilities
+        for name, values in traces.items():
+            self.by_round[f"trace {name}"][t] = values
+
+    def keep_state(self, t: int, world: Any) -> None:
+        for name, values in flatten(world).items():
+            if t == 0:
+                self.by_round[f"state {name}"] = np.empty((self.rounds, *values.shape))
+            self.by_round[f"state {name}"][t] = values
+
+    def arrays(self, final: Policy | None) -> dict[str, Any]:
+        by_replicate: dict[str, Any] = {"counts": self.counts, "probabilities": self.probabilities, **self.by_round}
+        found = {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in by_replicate.items()}
+        found |= {"thresholds": self.thresholds.swapaxes(1, 2), "weights": self.weights.swapaxes(1, 2)}
+        found = {name: np.ascontiguousarray(values) for name, values in found.items()}
+        if final is not None:
+            found |= {"final thresholds": final.thresholds, "final weights": final.weights}
+        return found
+
+
+def _joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Put the blocks of replicates together; lotteries of fewer thresholds get more of weight 0."""
+    if len(parts) == 1:
+        return parts[0]
+    joined = {}
+    for name in parts[0]:
+        values = [part[name] for part in parts]
+        if name.endswith(("thresholds", "weights")):
+            most, fill = max(map(len, values)), np.inf if name.endswith("thresholds") else 0.0
+            values = [
+                np.concatenate((each, np.full((most - len(each), *each.shape[1:]), fill))) if len(each) < most else each
+                for each in values
+            ]
+            joined[name] = np.concatenate(values, axis=1)
+        else:
+            joined[name] = np.concatenate(values)
     return joined
-
-
-class DelayedLabels:
-    """Labels of the accepted that have not arrived yet: each comes in any round with the same probability."""
-
-    def __init__(self, arrival: float, rng: np.random.Generator) -> None:
-        self.arrival, self.rng = arrival, rng
-        self.waiting: NDArray[np.int64] | None = None
-
-    def arrive(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Add the labels of a new batch, (replicates, groups, …, 2), and return those that arrive now."""
-        waiting = labels if self.waiting is None else self.waiting + labels
-        arrived = self.rng.binomial(waiting, self.arrival)
-        self.waiting = waiting - arrived
-        return arrived
-
-
-def _checked(
-    learner: AnyLearner, proposed: Array | Lottery, shape: tuple[int, ...], edges: Array | None
-) -> Array | Lottery:
-    """Return what a learner proposes if it is of the right shape and kind, else say what is wrong."""
-    if isinstance(proposed, Lottery):
-        wanted = (len(proposed.weights), *shape)
-        if np.shape(proposed.thresholds) != wanted or np.shape(proposed.weights) != wanted[:2]:
-            raise InputError(
-                f"{learner!r} must propose a lottery of thresholds {wanted} and weights {wanted[:2]}, "
-                f"got {np.shape(proposed.thresholds)} and {np.shape(proposed.weights)}"
-            )
-        if not (proposed.weights >= 0).all() or (abs(proposed.weights.sum(axis=0) - 1.0) > 1e-9).any():
-            raise InputError(f"{learner!r} must propose weights of at least 0 that sum to 1")
-        thresholds = proposed.thresholds[np.isfinite(proposed.thresholds)]
-        if np.isnan(proposed.thresholds).any():
-            raise InputError(f"{learner!r} must propose thresholds that are numbers or ±inf, got nan")
-    else:
-        thresholds = proposed = np.asarray(proposed, dtype=np.float64)
-        if np.shape(thresholds) != shape:
-            raise InputError(f"{learner!r} must propose thresholds of shape {shape}, got {np.shape(thresholds)}")
-        if not np.isfinite(thresholds).all():
-            wrong = thresholds[~np.isfinite(thresholds)][0]
-            raise InputError(f"{learner!r} must propose finite thresholds, got {wrong}")
-    if edges is not None and not np.isin(thresholds, edges).all():
-        wrong = thresholds[~np.isin(thresholds, edges)][0]
-        raise InputError(f"{learner!r} sees scores in bins and must propose thresholds of the grid, got {wrong:g}")
-    return proposed
-
-
-def _assess(task: Task, learner: AnyLearner, kept: dict[str, Any], settings: dict[str, Any]) -> Run:
-    """Read batch and population signals off everything kept."""
-
-    def assessment(cells: Array) -> Assessment:
-        found = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
-        return Assessment(np.ascontiguousarray(found.reward.T), np.ascontiguousarray(found.residuals.swapaxes(1, 2)))
-
-    basic = ("thresholds", "counts", "probabilities", "final")
-    return Run(
-        thresholds=kept["thresholds"],
-        counts=kept["counts"],
-        probabilities=kept["probabilities"],
-        batch=assessment(kept["counts"]),
-        population=assessment(kept["probabilities"]),
-        traces={name: kept[name] for name in kept if name not in basic},
-        names=task.problem.names,
-        final=kept.get("final"),
-        settings={"task": task.describe(), "learner": described(learner), **settings},
-    )

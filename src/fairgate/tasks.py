@@ -1,4 +1,4 @@
-"""Tasks: a named environment, problem and grid.
+"""Tasks: a setting with an environment and a name.
 
 The paper's five are read from ``presets.toml`` beside this file, those that tell learners apart from ``suite.toml``.
 """
@@ -17,14 +17,15 @@ from numpy.typing import ArrayLike
 from fairgate.constraints import Constraint, DemographicParity, ServiceRate
 from fairgate.data import load_dataset, scores
 from fairgate.environments import ENVIRONMENTS, Environment
-from fairgate.errors import InputError, unknown_name
+from fairgate.errors import unknown_name
 from fairgate.problem import Problem, Utility
-from fairgate.settings import Array, Index, Settings, as_floats, common_replicates
+from fairgate.setting import Setting
+from fairgate.settings import Array, Index, Settings, common_replicates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Task(Settings):
-    """What a learner is set to do: an environment, a problem and the grid of thresholds to choose from.
+    """A setting with an environment and a name: what a simulation needs.
 
     Parameters
     ----------
@@ -51,9 +52,7 @@ class Task(Settings):
     name: str = "custom"
 
     def __post_init__(self) -> None:
-        thresholds = as_floats("Task: grid", self.grid, ndim=1)
-        if (np.diff(thresholds) <= 0).any():
-            raise InputError("Task: grid must be strictly increasing, got a threshold that is not above the one before")
+        thresholds = self.setting.thresholds
         replicates = self.replicates or 1
         start = self.environment.start(replicates)
         middle = np.full((replicates, self.environment.group_count), thresholds[len(thresholds) // 2])
@@ -63,9 +62,14 @@ class Task(Settings):
         return f"Task({self.name}: {self.environment}, {np.size(self.grid)} thresholds)"
 
     @functools.cached_property
+    def setting(self) -> Setting:
+        """What a learner is told of the task."""
+        return Setting(self.problem, self.grid, self.environment.group_count)
+
+    @property
     def thresholds(self) -> Array:
         """The grid as an array (K,)."""
-        return np.asarray(self.grid, dtype=np.float64)
+        return self.setting.thresholds
 
     @property
     def replicates(self) -> int | None:

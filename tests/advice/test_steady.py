@@ -91,7 +91,7 @@ def test_the_best_threshold_is_the_best_of_all_and_a_long_loop_arrives_there() -
     cut = int(np.searchsorted(people.cuts, found.best.threshold))
     state, at = pools.start(1), np.full((1, 2), 2.0 * cut)
     for _ in range(1000):
-        state = pools.update(state, Counts(pools.probabilities(state, at)), at)
+        state = pools.expected_update(state, at)
     assert Counts(pools.probabilities(state, at)).gap[0] == pytest.approx(found.best.gap, abs=1e-9)
 
 

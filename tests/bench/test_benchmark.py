@@ -35,25 +35,25 @@ SIZE = Size(rounds=60, seeds=4)
 class Middle:
     """A user's learner that inherits from nothing: always the middle of the grid."""
 
-    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> Array:
-        grid = task.thresholds
-        return np.full((replicates, task.environment.group_count), grid[len(grid) // 2])
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Array:
+        grid = setting.thresholds
+        return np.full((replicates, setting.groups), grid[len(grid) // 2])
 
     def propose(self, state: Array) -> Array:
         return state
 
-    def observe(self, state: Array, thresholds: Array, feedback: Feedback) -> None:
+    def observe(self, state: Array, played: fg.Policy, feedback: Feedback) -> None:
         pass
 
 
 class Breaking(Middle):
     """Fails in round 30 of one task."""
 
-    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> Array:
-        self.left = 30 if task.name == "german-strict" else 10_000
-        return super().start(task, replicates, rng)
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Array:
+        self.left = 30 if setting.problem is fg.load_task("german-strict").problem else 10_000
+        return super().start(setting, replicates, rng)
 
-    def observe(self, state: Array, thresholds: Array, feedback: Feedback) -> None:
+    def observe(self, state: Array, played: fg.Policy, feedback: Feedback) -> None:
         self.left -= 1
         if not self.left:
             raise RuntimeError("out of patience")
@@ -70,14 +70,14 @@ class Shapeless(Middle):
 class Forgetful(Learner[State]):
     """Plays by a counter outside its memory, which no saved state can tell."""
 
-    def remember(self, task: fg.Task, common: Mapping[str, Any]) -> State:
+    def remember(self, setting: fg.Setting, common: Mapping[str, Any]) -> State:
         return State(**common)
 
     def choose(self, state: State) -> Array:
         plays.append(1)
         return np.full(state.replicates, state.grid[len(plays) % len(state.grid)])
 
-    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: State, played: fg.Policy, feedback: Feedback) -> None:
         pass
 
 

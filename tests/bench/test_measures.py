@@ -20,16 +20,16 @@ ROUNDS, SEEDS = 60, 3
 class PerGroup:
     """Plays another threshold in each group, in turn, and one beyond the grid."""
 
-    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> list[Array]:
-        grid = task.thresholds
-        plays = rng.choice(grid, size=(ROUNDS, replicates, task.environment.group_count))
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> list[Array]:
+        grid = setting.thresholds
+        plays = rng.choice(grid, size=(ROUNDS, replicates, setting.groups))
         plays[5] = grid[-1] + 0.5
         return list(plays)
 
     def propose(self, state: list[Array]) -> Array:
         return state[0]
 
-    def observe(self, state: list[Array], thresholds: Array, feedback: Feedback) -> None:
+    def observe(self, state: list[Array], played: fg.Policy, feedback: Feedback) -> None:
         state.append(state.pop(0))
 
 
@@ -38,13 +38,13 @@ class Sulking(PerGroup):
 
     traces = ("infeasible",)
 
-    def start(self, task: fg.Task, replicates: int, rng: np.random.Generator) -> list[Array]:
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> list[Array]:
         class State(list[Array]):
             @property
             def infeasible(self) -> Array:
                 return np.full(replicates, 1.0)
 
-        return State(super().start(task, replicates, rng))
+        return State(super().start(setting, replicates, rng))
 
 
 def plain_steady(task: fg.Task, thresholds: Array) -> tuple[float, Array]:

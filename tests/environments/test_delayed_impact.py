@@ -7,13 +7,15 @@ import pytest
 
 import fairgate as fg
 from fairgate.counts import Counts
-from tests.environments.worlds import delayed_impact
+from tests.environments.worlds import RNG, delayed_impact
 
 
 def test_a_batch_moves_the_mean_as_the_equation_says() -> None:
     """Group 0: 10 people, 4 repay and 2 default, (4·75 − 2·150) / 10 = 0; group 1: 1 repays of 2, 37.5 a head."""
     world = delayed_impact(rate=0.5)
-    moved = world.update(np.array([[610.0, 640.0]]), Counts([[[[3, 2], [1, 4]], [[1, 0], [0, 1]]]]), np.zeros((1, 2)))
+    moved = world.update(
+        np.array([[610.0, 640.0]]), Counts([[[[3, 2], [1, 4]], [[1, 0], [0, 1]]]]), np.zeros((1, 2)), RNG
+    )
     np.testing.assert_allclose(moved, [[605.0, 640.0 + 0.5 * 0.4 * 37.5]])
 
 
@@ -44,7 +46,7 @@ def test_settings_may_differ_by_replicate() -> None:
         ({"carry": -0.1}, "carry must be a finite number of at least 0, got -0.1"),
         ({"fall": -1.0}, "fall must be a finite number of at least 0, got -1.0"),
         ({"rate": 0.0}, r"rate must be in \(0, 1\], got 0.0"),
-        ({"sd": [90.0]}, "DelayedImpact: sd must have one value a group, 2"),
+        ({"sd": [90.0]}, "DelayedImpact: sd must have one value per group, 2"),
         ({"slope": 3.0}, "DelayedImpact: slope must be within"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.counts import Counts
-from tests.environments.worlds import drift, gaussian
+from tests.environments.worlds import RNG, drift, gaussian
 
 
 @pytest.mark.parametrize("rounds", [0, 225, 699, 700, 1000])
@@ -17,7 +17,7 @@ def test_stepping_to_a_round_meets_the_people_of_the_environment_frozen_there(ro
     world, counts, thresholds = drift(), Counts([[[[1, 2], [3, 4]], [[4, 3], [2, 1]]]]), np.array([[0.2, -0.1]])
     state = world.start(1)
     for _ in range(rounds):
-        state = world.update(state, counts, thresholds)
+        state = world.update(state, counts, thresholds, RNG)
     assert state[0, -1] == rounds
     shift = [
         swing * math.sin(2 * math.pi * rounds / 900) + (jump if rounds >= 700 else 0.0)
@@ -32,8 +32,8 @@ def test_stepping_to_a_round_meets_the_people_of_the_environment_frozen_there(ro
     )
     edges = np.linspace(-1.0, 1.0, 5)
     np.testing.assert_allclose(world.histogram(state, edges), frozen.histogram(there, edges), atol=1e-8)
-    moved = frozen.update(there, counts, thresholds) - shift
-    np.testing.assert_allclose(world.update(state, counts, thresholds)[:, :2], moved)
+    moved = frozen.update(there, counts, thresholds, RNG) - shift
+    np.testing.assert_allclose(world.update(state, counts, thresholds, RNG)[:, :2], moved)
 
 
 def test_without_swing_and_jump_it_is_gaussian_scores() -> None:
@@ -57,7 +57,7 @@ def test_a_drifting_environment_has_no_steady_state_and_says_what_to_do() -> Non
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"swing": [0.1]}, r"Drift: swing must have one value a group, 2, got \[0.1\]"),
+        ({"swing": [0.1]}, r"Drift: swing must have one value per group, 2, got \[0.1\]"),
         ({"jump": [0.1, float("inf")]}, "Drift: jump must be finite, got inf at position 1"),
         ({"period": 0.0}, "Drift: period must be above 0, got 0.0"),
         ({"jump_round": 1.5}, "Drift: jump_round must be a whole number of at least 0, got 1.5"),

@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 import fairgate as fg
 from fairgate.counts import Counts
 from fairgate.environments import ENVIRONMENTS, Drift, Environment
-from tests.environments.worlds import WORLDS, some_edges, some_states, some_thresholds, unit
+from tests.environments.worlds import RNG, WORLDS, some_edges, some_states, some_thresholds, unit
 from tests.reference import people, tabulate
 
 FALSE_ALARM = 1e-4
@@ -91,10 +91,10 @@ def test_the_steady_state_stands_still_and_a_long_loop_arrives_there(world: Envi
     state = world.steady_state(thresholds)
     tolerance = 1e-8 * unit(world)[1]
     expected = Counts(world.probabilities(state, thresholds))
-    np.testing.assert_allclose(world.update(state, expected, thresholds), state, atol=tolerance)
+    np.testing.assert_allclose(world.update(state, expected, thresholds, RNG), state, atol=tolerance)
     wandering = world.start(20)
     for _ in range(600):
-        wandering = world.update(wandering, Counts(world.probabilities(wandering, thresholds)), thresholds)
+        wandering = world.expected_update(wandering, thresholds)
     np.testing.assert_allclose(wandering, state, atol=10 * tolerance)
     np.testing.assert_allclose(world.probabilities(wandering, thresholds), expected.cells, atol=1e-7)
 
@@ -108,7 +108,7 @@ def test_two_states_come_closer_at_least_as_fast_as_the_contraction_says(world: 
         some_thresholds(world, 200, rng),
     )
     other[:, 2:] = one[:, 2:]  # the round is no part of it
-    moved = [world.update(s, Counts(world.probabilities(s, thresholds)), thresholds) for s in (one, other)]
+    moved = [world.expected_update(s, thresholds) for s in (one, other)]
     apart, before = (np.abs(a - b)[:, :2] for a, b in ((moved[0], moved[1]), (one, other)))
     assert world.contraction() < 1
     assert (apart <= world.contraction() * before + 1e-6 * unit(world)[1]).all()
@@ -117,7 +117,7 @@ def test_two_states_come_closer_at_least_as_fast_as_the_contraction_says(world: 
 @every
 def test_a_group_absent_from_a_batch_does_not_move(world: Environment) -> None:
     state = some_states(world, 1, np.random.default_rng(5))
-    moved = world.update(state, Counts([[[[1, 2], [3, 4]], [[0, 0], [0, 0]]]]), np.full((1, 2), 3.0))
+    moved = world.update(state, Counts([[[[1, 2], [3, 4]], [[0, 0], [0, 0]]]]), np.full((1, 2), 3.0), RNG)
     assert moved[0, 1] == state[0, 1]
     assert moved[0, 0] != state[0, 0]
 
@@ -125,7 +125,7 @@ def test_a_group_absent_from_a_batch_does_not_move(world: Environment) -> None:
 @every
 def test_a_round_without_a_threshold_to_hear_of_leaves_a_state_of_numbers(world: Environment) -> None:
     state = some_states(world, 1, np.random.default_rng(6))
-    moved = world.update(state, Counts([[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]]), np.full((1, 2), np.nan))
+    moved = world.update(state, Counts([[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]]), np.full((1, 2), np.nan), RNG)
     assert np.isfinite(moved).all()
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import fairgate as fg
 from fairgate.counts import Counts
 from fairgate.environments import GaussianScores
-from fairgate.environments.gaussian_scores import positive_mass
+from fairgate.environments.normal_scores import positive_mass
+from tests.environments.worlds import RNG
 
 
 def world(**changes: object) -> GaussianScores:
@@ -73,10 +74,10 @@ def test_the_steady_state_stands_still_and_a_long_loop_arrives_there(gain: float
     thresholds = np.array([[-1.0, -1.0], [0.0, 0.5], [1.5, 0.3]])
     state = environment.steady_state(thresholds)
     expected = Counts(environment.probabilities(state, thresholds))
-    np.testing.assert_allclose(environment.update(state, expected, thresholds), state, atol=1e-12)
+    np.testing.assert_allclose(environment.update(state, expected, thresholds, RNG), state, atol=1e-12)
     wandering = environment.start(3)
     for _ in range(2000):
-        wandering = environment.update(wandering, Counts(environment.probabilities(wandering, thresholds)), thresholds)
+        wandering = environment.expected_update(wandering, thresholds)
     np.testing.assert_allclose(wandering, state, atol=1e-9)
 
 
@@ -98,7 +99,7 @@ def test_two_states_come_closer_at_least_as_fast_as_the_contraction_says() -> No
     rng = np.random.default_rng(1)
     one, other = (environment.start(200) + rng.uniform(-0.7, 0.7, (200, 2)) for _ in range(2))
     thresholds = rng.uniform(-1, 1, (200, 2))
-    moved = [environment.update(s, Counts(environment.probabilities(s, thresholds)), thresholds) for s in (one, other)]
+    moved = [environment.expected_update(s, thresholds) for s in (one, other)]
     ratio = np.abs(moved[0] - moved[1]) / np.abs(one - other)
     assert ratio.max() <= environment.contraction() < 1
 
@@ -106,7 +107,7 @@ def test_two_states_come_closer_at_least_as_fast_as_the_contraction_says() -> No
 def test_a_group_absent_from_a_batch_does_not_move() -> None:
     environment = world()
     state = environment.start(1)
-    moved = environment.update(state, Counts([[[[1, 2], [3, 4]], [[0, 0], [0, 0]]]]), np.zeros((1, 2)))
+    moved = environment.update(state, Counts([[[[1, 2], [3, 4]], [[0, 0], [0, 0]]]]), np.zeros((1, 2)), RNG)
     assert moved[0, 1] == state[0, 1]
     assert moved[0, 0] != state[0, 0]
 
@@ -125,12 +126,12 @@ def test_gain_may_differ_by_replicate() -> None:
         ({"gain": 2.0}, r"gain must be within ±1.755 .* got 2.0"),
         ({"shares": [0.5, 0.6]}, "shares must be positive and sum to 1"),
         ({"sd": [1.0, 0.0]}, "sd must be positive"),
-        ({"sd": [1.0]}, "sd must have one value a group, 2"),
+        ({"sd": [1.0]}, "sd must have one value per group, 2"),
         ({"means": [0.0, float("nan")]}, "means must be finite, got nan at position 1"),
         ({"rate": 0.0}, r"rate must be in \(0, 1\], got 0.0"),
         ({"slope": float("inf")}, "slope must be finite"),
         ({"slope": -300.0}, r"slope must be within ±200 \(200 / sd\), got -300.0"),
-        ({"shares": [1.0]}, r"shares must have one value a group, 2, got \[1.0\]"),
+        ({"shares": [1.0]}, r"shares must have one value per group, 2, got \[1.0\]"),
     ],
 )
 def test_bad_numbers_get_one_sentence(changes: dict[str, object], sentence: str) -> None:

@@ -48,7 +48,7 @@ def test_repeated_best_answers_settle_on_a_threshold_that_is_not_the_best(first:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"response": [0.5]}, r"Performative: response must have one value a group, 2, got \[0.5\]"),
+        ({"response": [0.5]}, r"Performative: response must have one value per group, 2, got \[0.5\]"),
         ({"response": [0.5, float("nan")]}, "Performative: response must be finite, got nan at position 1"),
         ({"rate": 0.0}, r"Performative: rate must be in \(0, 1\], got 0.0"),
     ],

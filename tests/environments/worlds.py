@@ -17,6 +17,9 @@ from fairgate.environments import (
 )
 from fairgate.settings import Array
 
+RNG = np.random.default_rng(0)
+"""For updates that need no random numbers, as none of these do."""
+
 NORMAL: dict[str, Any] = {
     "means": [-0.2, 0.3], "shares": [0.4, 0.6], "sd": [1.0, 0.7], "slope": 2.5, "midpoint": 0.1, "rate": 0.3,
 }  # fmt: skip
@@ -74,7 +77,7 @@ def some_states(environment: Environment, count: int, rng: np.random.Generator) 
         return rng.random((count, 2))
     if isinstance(environment, (Strategic, Performative)):
         return rng.uniform(-1.5, 1.5, (count, 2))
-    states = environment.start(count)
+    states: Array = environment.start(count)
     states[:, :2] += rng.uniform(-0.2, 0.2, (count, 2)) * unit(environment)[1]
     if isinstance(environment, Drift):
         states[:, 2] = rng.integers(0, 2000, count)

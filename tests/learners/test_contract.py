@@ -15,6 +15,7 @@ import fairgate as fg
 from fairgate.learners import LEARNERS, State, check_learner, load_learner, scalar
 from fairgate.learners.base import AnyLearner
 from fairgate.learners.checks import LearnerCheckError
+from fairgate.policy import Policy
 
 Array = NDArray[np.float64]
 
@@ -42,8 +43,8 @@ EVERY = [
     fg.OFS(c=1e-4, exploration=0.0),
     fg.PrimalDual(step=1.0, radius=5.0),
     fg.SmoothOptimist(epoch_length=3, burn_in=1),
-    fg.SafeForecast(swing=2, epoch_length=3, doubt=0.0),
-    fg.SafeForecast(swing=2, epoch_length=2, change=0.1),
+    fg.SafeForecast(phase_length=2, epoch_length=3, misfit=0.0),
+    fg.SafeForecast(phase_length=2, epoch_length=2, change=0.1),
     scalar(EpsilonGreedy, epsilon=0.3),
 ]
 
@@ -73,8 +74,8 @@ class OutOfBounds(fg.Fixed):
 
 @dataclass(frozen=True)
 class Transposed(fg.Random):
-    def propose(self, state: State) -> Array:
-        return super().propose(state).T
+    def propose(self, state: State) -> Policy:
+        return Policy.of(super().propose(state).single.T)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ class Transposed(fg.Random):
         (Forgetful(), "saving changes the plays"),
         (Unseeded(), "plays differ from the same seed"),
         (OutOfBounds(0.0), "outside the grid's interval"),
-        (Transposed(), "thresholds have shape"),
+        (Transposed(), "must have thresholds of shape"),
     ],
     ids=repr,
 )
@@ -94,25 +95,25 @@ def test_a_learner_that_breaks_the_contract_is_found_out(learner: Any, breach: s
 
 def test_a_state_of_another_version_or_learner_is_refused(small_task: fg.Task) -> None:
     learner = fg.OFS()
-    saved = json.loads(json.dumps(learner.save(learner.start(small_task, 2, np.random.default_rng(0)))))
-    with pytest.raises(fg.InputError, match="has version 7, but this fairgate reads version 1"):
-        learner.load(saved | {"version": 7}, small_task)
+    saved = json.loads(json.dumps(learner.save(learner.start(small_task.setting, 2, np.random.default_rng(0)))))
+    with pytest.raises(fg.InputError, match="has version 7, but this OFS reads version 2"):
+        learner.load(saved | {"version": 7}, small_task.setting)
     with pytest.raises(fg.InputError, match=r"belongs to .*'c': 0.5.* but is loaded into .*'c': 0.1"):
-        fg.OFS(c=0.1).load(saved, small_task)
+        fg.OFS(c=0.1).load(saved, small_task.setting)
     with pytest.raises(fg.InputError, match="no saved learner state"):
-        learner.load({"version": 1}, small_task)
-    with pytest.raises(fg.InputError, match="a task with another grid than 'compas'"):
-        learner.load(saved, fg.load_task("compas"))
+        learner.load({"version": 1}, small_task.setting)
+    with pytest.raises(fg.InputError, match="belongs to another grid than that of the setting"):
+        learner.load(saved, fg.load_task("compas").setting)
     dearer = dataclasses.replace(small_task, problem=dataclasses.replace(small_task.problem, utility=fg.Utility(9.0)))
-    with pytest.raises(fg.InputError, match="with other limits or costs, begin anew"):
-        learner.load(saved, dearer)
+    with pytest.raises(fg.InputError, match="with other limits or costs, start with a fresh state"):
+        learner.load(saved, dearer.setting)
 
 
 def test_a_learner_without_constraints_survives_saving(small_task: fg.Task) -> None:
     free = dataclasses.replace(small_task, problem=fg.Problem(fg.Utility(1.0)))
     learner = fg.OFS()
-    saved = json.loads(json.dumps(learner.save(learner.start(free, 2, np.random.default_rng(0)))))
-    assert learner.load(saved, free).residuals.shape == (0, 2, 9)
+    saved = json.loads(json.dumps(learner.save(learner.start(free.setting, 2, np.random.default_rng(0)))))
+    assert learner.load(saved, free.setting).residuals.shape == (0, 2, 9)
 
 
 def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task) -> None:
@@ -122,8 +123,8 @@ def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task
             self.thing = object()
 
     learner = scalar(Odd)
-    state = learner.start(small_task, 1, np.random.default_rng(0))
-    with pytest.raises(fg.InputError, match="must be arrays, random generators and plain values, got object"):
+    state = learner.start(small_task.setting, 1, np.random.default_rng(0))
+    with pytest.raises(fg.InputError, match="must be arrays, random generators"):
         learner.save(state)
 
 

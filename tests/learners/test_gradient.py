@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.problem import Feedback
-from tests.reference import PlainPrimalDual
+from fairgate.problem import Feedback, Observation
+from tests.reference import PlainPrimalDual, step
 
 
 @pytest.mark.parametrize("task", ["mve-s", "german", "compas-strict"])
@@ -24,18 +24,18 @@ def test_primal_dual_plays_as_its_plain_transcription(task: str, settings: dict[
     loaded = fg.load_task(task)
     learner = fg.PrimalDual(**settings)
     low, high = loaded.thresholds[[0, -1]].tolist()
-    state = learner.start(loaded, 4, np.random.default_rng(5))
+    state = learner.start(loaded.setting, 4, np.random.default_rng(5))
     same_numbers, nature = np.random.default_rng(5), np.random.default_rng(6)
     plain = [PlainPrimalDual(low, high, len(loaded.problem.names), **settings) for _ in range(4)]
     world = loaded.environment.start(4)
     priced = False
     for t in range(400):
-        thresholds = learner.propose(state)
+        thresholds = learner.propose(state).single
         signs = 2.0 * same_numbers.integers(2, size=4) - 1.0
         chosen = [rule.choose(u) for rule, u in zip(plain, signs.tolist(), strict=True)]
         assert thresholds[:, 0].tolist() == chosen, f"round {t + 1}"
-        world, cells = loaded.environment.step(world, thresholds, 256, nature)
-        feedback = loaded.problem.assess(cells)
+        world, cells = step(loaded.environment, world, thresholds, 256, nature)
+        feedback = loaded.problem.reveal(cells)
         learner.observe(state, thresholds, feedback)
         for r, rule in enumerate(plain):
             rule.observe(float(feedback.reward[r]), feedback.residuals[:, r].tolist())
@@ -52,10 +52,11 @@ def test_unconstrained_is_primal_dual_that_never_prices_a_constraint(small_task:
 def test_the_gradient_estimate_descends_on_average(small_task: fg.Task) -> None:
     """With reward = −θ the expected step is −η: 2,000 loops of one step, within 6 standard errors."""
     learner = fg.BanditGradient(step=0.01, radius=0.5)
-    state = learner.start(small_task, 2000, np.random.default_rng(0))
+    state = learner.start(small_task.setting, 2000, np.random.default_rng(0))
     before = state.centre.copy()
-    thresholds = learner.propose(state)
-    learner.observe(state, thresholds, Feedback(-thresholds[:, 0], np.zeros((3, 2000))))
+    thresholds = learner.propose(state).single
+    nobody = Observation(*(np.ones((2000, 2)) for _ in range(4)))
+    learner.observe(state, thresholds, Feedback(-thresholds[:, 0], np.zeros((3, 2000)), nobody))
     steps = state.centre - before
     assert abs(steps.mean() + 0.01) <= 6 * steps.std() / np.sqrt(2000)
 

@@ -11,6 +11,7 @@ import fairgate as fg
 from fairgate.learners import BestLottery, Mixture, check_learner
 from fairgate.policy import Lottery, published
 from fairgate.settings import Array
+from tests.reference import step
 
 
 def test_it_keeps_the_contract() -> None:
@@ -41,7 +42,7 @@ def _best(task: fg.Task, ends: Array, low: Array, high: Array, weight: Array) ->
     policy = Lottery(thresholds, np.stack((weight, 1.0 - weight)))
     world = env.start(len(weight))
     for _ in range(200):
-        world = env.update(world, fg.Counts(env.cells(world, policy)), published(policy))
+        world = env.update(world, fg.Counts(env.cells(world, policy)), published(policy), np.random.default_rng(0))
     found = task.problem.assess(env.cells(world, policy))
     reward = np.where(found.residuals.max(axis=0) <= 0.0, found.reward, -np.inf)
     return float(reward.max()), int(reward.argmax())
@@ -49,13 +50,13 @@ def _best(task: fg.Task, ends: Array, low: Array, high: Array, weight: Array) ->
 
 @pytest.mark.parametrize(("name", "short", "gain"), [("mean-shift", 0.004, 0.02), ("compas-strict", 0.005, 0.002)])
 def test_it_comes_near_the_best_lottery_where_no_threshold_is_feasible(name: str, short: float, gain: float) -> None:
-    """On compas-strict the best lottery is hardly better than the best coin: 0.628 against 0.621."""
+    """On compas-strict the best lottery is hardly better than the best uniform one: 0.628 against 0.621."""
     task = fg.load_task(name)
     assert not fg.oracle(task).best.feasible
     figures = fg.simulate(task, Mixture(), rounds=1500, seeds=4, seed=3).per_replicate()
-    coin = fg.simulate(task, BestLottery(), rounds=500, seeds=6, seed=3).per_replicate()
+    uniform = fg.simulate(task, BestLottery(), rounds=500, seeds=6, seed=3).per_replicate()
     assert figures["population_reward"].mean() > best_lottery(task) - short
-    assert figures["population_reward"].mean() > coin["population_reward"].mean() + gain
+    assert figures["population_reward"].mean() > uniform["population_reward"].mean() + gain
     assert figures["feasible"].mean() > 0.95
     assert figures["population_violation"].mean() < 0.5
 
@@ -75,16 +76,16 @@ def test_the_lottery_is_the_same_for_all_groups() -> None:
     for _ in range(150):
         policy = learner.propose(state)
         assert (policy.thresholds == policy.thresholds[:, :, :1]).all()
-        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+        world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         learner.observe(state, policy.thresholds[0], task.problem.reveal(cells, "selective-labels"))
-    assert not state.coin.any()
+    assert not state.exploring.any()
 
 
-def test_until_it_is_sure_it_keeps_to_the_coin() -> None:
+def test_until_something_is_safe_it_explores() -> None:
     run = fg.simulate(fg.load_task("german-strict"), Mixture(), rounds=120, seeds=5)
-    coin = run.traces["coin"].astype(bool)
-    assert coin[:, :60].all()
-    assert run.population_gap[coin].max() < 1e-12
+    exploring = run.traces["exploring"].astype(bool)
+    assert exploring[:, :60].all()
+    assert run.population_gap[exploring].max() < 1e-12
 
 
 def test_problems_may_differ_by_replicate() -> None:
@@ -96,7 +97,7 @@ def test_problems_may_differ_by_replicate() -> None:
     assert gaps[:2].max() < 0.02 < 0.1 < gaps[2:].min()
 
 
-def test_a_shock_makes_it_begin_anew_or_correct_itself() -> None:
+def test_after_a_shock_it_resets_or_corrects_itself() -> None:
     run = fg.simulate(fg.load_task("shock"), Mixture(), rounds=1900, seeds=4)
     assert (run.population.residuals.max(axis=0)[:, 1500] > 0.0).mean() > 0.9
     assert (run.population.residuals.max(axis=0)[:, 1750:] <= 0.0).mean() > 0.8

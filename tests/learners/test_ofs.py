@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from tests.reference import PlainOFS
+from tests.reference import PlainOFS, step
 
 
 @pytest.mark.parametrize("task", ["mve-s", "german", "compas-strict"])
@@ -24,7 +24,7 @@ def test_every_choice_is_the_one_algorithm_1_makes(task: str, learner: fg.OFS) -
     """The same random numbers and signals, 400 rounds of 4 loops: the same arm in every round."""
     loaded = fg.load_task(task)
     environment, arms, loops = loaded.environment, len(loaded.thresholds), 4
-    state = learner.start(loaded, loops, np.random.default_rng(5))
+    state = learner.start(loaded.setting, loops, np.random.default_rng(5))
     same_numbers, nature = np.random.default_rng(5), np.random.default_rng(6)
     assert isinstance(learner.c, float)
     assert isinstance(learner.delta, float)
@@ -32,15 +32,15 @@ def test_every_choice_is_the_one_algorithm_1_makes(task: str, learner: fg.OFS) -
     world = environment.start(loops)
     ever_feasible = False
     for t in range(400):
-        thresholds = learner.propose(state)
+        thresholds = learner.propose(state).single
         explore = same_numbers.random(loops) < learner.exploration
         anywhere = same_numbers.integers(arms, size=loops)
         chosen = [rule.choose(bool(e), int(a)) for rule, e, a in zip(plain, explore, anywhere, strict=True)]
         assert thresholds[:, 0].tolist() == loaded.thresholds[chosen].tolist(), f"round {t + 1}"
         assert state.feasible.tolist() == [len(rule.feasible) for rule in plain]
         ever_feasible |= bool(state.feasible.any())
-        world, cells = environment.step(world, thresholds, 256, nature)
-        feedback = loaded.problem.assess(cells)
+        world, cells = step(environment, world, thresholds, 256, nature)
+        feedback = loaded.problem.reveal(cells)
         learner.observe(state, thresholds, feedback)
         for r, (rule, arm) in enumerate(zip(plain, chosen, strict=True)):
             rule.observe(arm, float(feedback.reward[r]), feedback.residuals[:, r].tolist())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fairgate as fg
 from fairgate.learners import PerGroup, check_learner
-from fairgate.learners.per_group import lottery
+from fairgate.learners.forecast.thresholds_per_group import lottery
 from fairgate.policy import accepted_share
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
@@ -48,10 +48,10 @@ def test_it_is_feasible_where_no_pair_of_the_grid_is() -> None:
     task = fg.load_task("compas-strict")
     assert best_pair(task)[1] == -np.inf
     figures = fg.simulate(task, PerGroup(), rounds=2000, seeds=5, seed=2).per_replicate()
-    coin = fg.simulate(task, fg.learners.BestLottery(), rounds=500, seeds=5, seed=2).per_replicate()
+    uniform = fg.simulate(task, fg.learners.BestLottery(), rounds=500, seeds=5, seed=2).per_replicate()
     assert np.median(figures["feasible"]) > 0.95  # of 90 seeds, five were feasible in less than 0.85 of the tail
     assert figures["population_violation"].mean() < 1.0
-    assert figures["population_reward"].mean() > coin["population_reward"].mean() + 0.04
+    assert figures["population_reward"].mean() > uniform["population_reward"].mean() + 0.04
 
 
 def test_it_earns_more_than_any_shared_threshold() -> None:
@@ -71,7 +71,7 @@ def test_it_recommends_plain_thresholds_near_the_best_pair() -> None:
     assert feedback.reward.mean() > best_pair(task)[1] - 0.01
 
 
-def test_it_holds_the_rates_though_the_state_sways() -> None:
+def test_it_holds_the_rates_though_the_state_fluctuates() -> None:
     """On german a fixed pair's gap wanders by several hundredths with the luck of the batches."""
     task = fg.load_task("german-strict")
     fixed = fg.simulate(task, Pair(best_pair(task)[0]), rounds=1000, seeds=5)
@@ -103,18 +103,18 @@ def test_six_groups_are_no_harder() -> None:
     assert run.summary()["feasible"].mean > 0.85
 
 
-def test_it_follows_a_drift_by_correcting_its_forecasts() -> None:
+def test_it_follows_a_drift_by_correcting_its_predictions() -> None:
     run = fg.simulate(fg.load_task("drift"), PerGroup(), rounds=1500, seeds=4)
-    assert run.traces["doubtful"][:, -1].all()
+    assert run.traces["misfit"][:, -1].all()
     assert run.per_replicate()["population_violation"].mean() < 4.0
     assert run.population.reward.mean() > 0.11
 
 
-def test_gamed_thresholds_make_it_doubt() -> None:
+def test_gamed_thresholds_are_noticed_as_misfit() -> None:
     run = fg.simulate(fg.load_task("strategic"), PerGroup(), rounds=200, seeds=6)
-    assert (run.traces["doubtful"][:, -1] > 0).all()
+    assert (run.traces["misfit"][:, -1] > 0).all()
     honest = fg.simulate(fg.load_task("compas"), PerGroup(), rounds=800, seeds=6)
-    assert honest.traces["doubtful"].max() == 0
+    assert honest.traces["misfit"].max() == 0
 
 
 def test_problems_may_differ_by_replicate() -> None:

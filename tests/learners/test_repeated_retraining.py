@@ -9,8 +9,9 @@ import pytest
 
 import fairgate as fg
 from fairgate.learners import RepeatedRetraining, check_learner
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.settings import Array
+from tests.reference import step
 
 
 def test_it_keeps_the_contract() -> None:
@@ -46,8 +47,8 @@ class PlainPlugIn:
                 for bad_count, good_count in labels:
                     known = bad_count + good_count + 1.0
                     share = (good_count + 0.5) / known
-                    doubt = math.sqrt(max(share * (1.0 - share), 0.25 / known) / known)
-                    good.append(min(share + doubt, 1.0) if known > 1.0 else 1.0)
+                    error = math.sqrt(max(share * (1.0 - share), 0.25 / known) / known)
+                    good.append(min(share + error, 1.0) if known > 1.0 else 1.0)
                 total = sum(people)
                 rate = sum(people[arm + 1 :]) / total
                 rates.append(rate)
@@ -84,17 +85,17 @@ class PlainPlugIn:
 
 def test_it_plays_what_a_plain_reading_of_its_rule_plays() -> None:
     task, learner, rng = fg.load_task("interior"), RepeatedRetraining(), np.random.default_rng(3)
-    plain, state, world = PlainPlugIn(task), learner.start(task, 1, rng), task.environment.start(1)
+    plain, state, world = PlainPlugIn(task), learner.start(task.setting, 1, rng), task.environment.start(1)
     for t in range(200):
         policy = learner.propose(state)
         if t < 20:
-            assert isinstance(policy, Lottery)
+            assert isinstance(policy, Policy)
         else:
-            assert not isinstance(policy, Lottery)
+            assert not isinstance(policy, Policy)
             assert policy[0, 0] == plain.choose(t), f"round {t}"
-        world, cells = task.environment.step(world, policy, 256, rng, task.thresholds)
+        world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         feedback = task.problem.reveal(cells, "selective-labels")
-        played = policy.thresholds[0] if isinstance(policy, Lottery) else policy
+        played = policy.thresholds[0] if isinstance(policy, Policy) else policy
         learner.observe(state, played, feedback)
         assert feedback.observation is not None
         assert feedback.observation.scores is not None
@@ -105,11 +106,11 @@ def test_it_plays_what_a_plain_reading_of_its_rule_plays() -> None:
 def test_it_follows_a_drift_better_than_a_forecast_of_the_long_run() -> None:
     task = fg.load_task("drift")
     follows = fg.simulate(task, RepeatedRetraining(), rounds=1500, seeds=8)
-    foretells = fg.simulate(task, fg.SafeForecast(), rounds=1500, seeds=8)
-    spent = [run.per_replicate()["population_violation"].mean() for run in (follows, foretells)]
+    predicts = fg.simulate(task, fg.SafeForecast(), rounds=1500, seeds=8)
+    spent = [run.per_replicate()["population_violation"].mean() for run in (follows, predicts)]
     assert spent[0] < 2.0
     assert spent[0] < 0.5 * spent[1]
-    assert follows.population.reward.mean() > foretells.population.reward.mean() + 0.02
+    assert follows.population.reward.mean() > predicts.population.reward.mean() + 0.02
     for t in (375, 1125):
         best = fg.oracle(task.at(t)).best.threshold
         assert abs(follows.thresholds[:, t - 10 : t + 10, 0] - best).mean() < 0.15  # a step of the grid is 0.1

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.learners.coin import allowed
 
 
 @pytest.mark.parametrize(("name", "limit"), [("interior", 0.1), ("german", 0.1), ("label-delay", 0.1)])
@@ -20,35 +19,35 @@ def test_it_settles_on_the_oracle_and_hardly_ever_violates(name: str, limit: flo
     assert not run.traces["infeasible"].any()
 
 
-def test_the_coin_has_no_gap_and_stays_in_the_window() -> None:
+def test_exploration_has_no_gap_and_stays_in_the_window() -> None:
     run = fg.simulate(fg.load_task("interior"), fg.SafeForecast(), rounds=60, seeds=5)
-    assert run.traces["coin"].all()
+    assert run.traces["exploring"].all()
     assert run.population_gap.max() < 1e-12
     assert run.population.residuals.max() <= 0
-    chances = np.unique(fg.Counts(run.probabilities).overall[:, :45].round(9))
-    np.testing.assert_allclose(chances, [0.22, 0.78])
+    rates = np.unique(fg.Counts(run.probabilities).overall[:, :45].round(9))
+    np.testing.assert_allclose(rates, [0.22, 0.78])
 
 
-def test_where_no_threshold_is_feasible_it_says_so_and_keeps_to_the_coin() -> None:
+def test_where_no_threshold_is_feasible_it_says_so_and_keeps_exploring() -> None:
     run = fg.simulate(fg.load_task("mean-shift"), fg.SafeForecast(), rounds=800, seeds=10, seed=2)
     assert run.traces["infeasible"][:, -1].mean() >= 0.9
-    assert run.traces["coin"].mean() > 0.99
+    assert run.traces["exploring"].mean() > 0.99
     assert run.per_replicate()["population_violation"].max() < 1.0
 
 
-def test_it_notices_that_people_have_changed_and_begins_anew() -> None:
+def test_it_notices_that_people_have_changed_and_resets() -> None:
     task = fg.load_task("shock")
     run = fg.simulate(task, fg.SafeForecast(), rounds=2500, seeds=10, seed=4)
-    assert not run.traces["coin"][:, 1300:1500].all(axis=1).any()
-    assert run.traces["coin"][:, 1500:1600].sum(axis=1).min() >= 45  # the coin's beginning once more
+    assert not run.traces["exploring"][:, 1300:1500].all(axis=1).any()
+    assert run.traces["exploring"][:, 1500:1600].sum(axis=1).min() >= 45  # the exploration phases once more
     assert np.isclose(run.settled()[:, 0], fg.oracle(task.at(2499)).best.threshold).mean() >= 0.9
 
 
-def test_it_doubts_forecasts_where_scores_answer_to_the_threshold_itself() -> None:
+def test_it_notices_misfit_where_scores_respond_to_the_threshold_itself() -> None:
     gamed = fg.simulate(fg.load_task("strategic"), fg.SafeForecast(), rounds=200, seeds=10)
-    assert gamed.traces["doubtful"][:, -1].all()
+    assert gamed.traces["misfit"][:, -1].all()
     honest = fg.simulate(fg.load_task("compas"), fg.SafeForecast(), rounds=1000, seeds=10)
-    assert honest.traces["doubtful"][:, -1].mean() <= 0.1
+    assert honest.traces["misfit"][:, -1].mean() <= 0.1
 
 
 def test_constraints_on_labels_are_met_by_estimating_those_of_the_rejected() -> None:
@@ -76,20 +75,12 @@ def test_problems_may_differ_by_replicate() -> None:
     assert run.settled()[0, 0] < run.settled()[2, 0] - 0.15
 
 
-def test_the_coins_window_is_read_off_the_constraints() -> None:
-    parity = fg.DemographicParity(0.05)
-    assert allowed(fg.Problem(fg.Utility(1.0), [parity]), 2).T.tolist() == [[0.02, 0.98]]
-    assert allowed(fg.Problem(fg.Utility(1.0), [fg.GroupService(0.3, 0.6)]), 3)[:, 0] == pytest.approx((0.32, 0.58))
-    nothing = fg.Problem(fg.Utility(1.0), [fg.Budget(0.2), fg.ServiceRate(0.5, 0.9)])
-    assert allowed(nothing, 2).T.tolist() == [[0.5, 0.5]]
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"epoch_length": 1}, "SafeForecast: epoch must be a whole number of at least 2, got 1"),
-        ({"caution": -1.0}, "SafeForecast: caution must be a finite number of at least 0, got -1"),
-        ({"doubt": float("nan")}, "SafeForecast: doubt must be a finite number of at least 0, got nan"),
+        ({"epoch_length": 1}, "SafeForecast: epoch_length must be a whole number of at least 2, got 1"),
+        ({"width": -1.0}, "SafeForecast: width must be a finite number of at least 0, got -1"),
+        ({"misfit": float("nan")}, "SafeForecast: misfit must be a finite number of at least 0, got nan"),
     ],
 )
 def test_bad_settings_get_one_sentence(settings: dict[str, float], sentence: str) -> None:

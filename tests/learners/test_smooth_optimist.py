@@ -15,10 +15,11 @@ from fairgate.problem import Feedback, Observation
 def test_the_posterior_is_that_of_an_independent_implementation() -> None:
     task = fg.load_task("interior")
     learner = fg.SmoothOptimist()
-    state = learner.start(task, 1, np.random.default_rng(0))
+    state = learner.start(task.setting, 1, np.random.default_rng(0))
     played = [5, 20, 30]
     state.people[0, :, played] = [[1000, 900], [4000, 4100], [300, 350]]
     state.accepted[0, :, played] = [[950, 600], [2400, 1200], [150, 20]]
+    state.labelled[0, :, played] = state.accepted[0, :, played]
     state.positives[0, :, played] = [[400, 380], [1500, 800], [90, 18]]
     state.arrivals[:] = state.people.sum(axis=2)
 
@@ -35,26 +36,26 @@ def test_the_posterior_is_that_of_an_independent_implementation() -> None:
             (TYPICAL_PRECISION * line, state.positives, positives),
         ):
             process.fit(grid[played, None], sums[0, group, played] / people - prior[played])
-            foreseen, error[group] = process.predict(grid[:, None], return_std=True)
-            mean[group] = prior + foreseen
+            moved, error[group] = process.predict(grid[:, None], return_std=True)
+            mean[group] = prior + moved
     shares = state.arrivals[0] / state.arrivals[0].sum()
     rates = np.clip(rates, 0, 1)
     positives = np.clip(positives, 0, rates)
-    worth = learner.worth(state)
+    value = learner.value(state)
     reward = (shares[:, None] * (positives - (rates - positives))).sum(axis=0)
-    np.testing.assert_allclose(worth.reward[:, 0], reward, atol=1e-4)
+    np.testing.assert_allclose(value.reward[:, 0], reward, atol=1e-4)
     overall = (shares[:, None] * rates).sum(axis=0)
     residual = np.max([abs(rates[0] - rates[1]) - 0.05, 0.2 - overall, overall - 0.8], axis=0)
-    np.testing.assert_allclose(worth.residual[:, 0], residual, atol=1e-4)
+    np.testing.assert_allclose(value.residual[:, 0], residual, atol=1e-4)
     smooth = (abs(rates[0] - rates[1]) > 3 * error.max(axis=0)) & (residual == abs(rates[0] - rates[1]) - 0.05)
     assert smooth.sum() > 5
-    np.testing.assert_allclose(worth.residual_error[smooth, 0], np.hypot(*error)[smooth], rtol=0.05)
+    np.testing.assert_allclose(value.residual_error[smooth, 0], np.hypot(*error)[smooth], rtol=0.05)
 
 
 def test_it_settles_on_the_oracle_of_the_interior_task() -> None:
     task = fg.load_task("interior")
     run = fg.simulate(task, fg.SmoothOptimist(), rounds=2000, seeds=20, seed=11)
-    assert np.isclose(run.settled()[:, 0], fg.oracle(task).best.threshold).mean() >= 0.9
+    assert np.isclose(run.settled().single[:, 0], fg.oracle(task).best.threshold).mean() >= 0.9
     assert not run.traces["infeasible"].any()
 
 
@@ -66,7 +67,7 @@ def test_it_says_so_where_no_threshold_is_feasible() -> None:
 def test_rounds_in_which_the_state_settles_are_not_counted() -> None:
     task = fg.load_task("interior")
     learner = fg.SmoothOptimist(epoch_length=4, burn_in=3)
-    state = learner.start(task, 2, np.random.default_rng(0))
+    state = learner.start(task.setting, 2, np.random.default_rng(0))
     seen = Observation(*(np.full((2, 2), count) for count in (128.0, 64.0, 40.0, 24.0)))
     for _ in range(4):
         learner.observe(state, learner.propose(state), Feedback(np.zeros(2), np.zeros((3, 2)), seen))
@@ -83,7 +84,7 @@ def test_rounds_in_which_the_state_settles_are_not_counted() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"epoch_length": 0}, "SmoothOptimist: epoch must be a whole number of at least 1, got 0"),
+        ({"epoch_length": 0}, "SmoothOptimist: epoch_length must be a whole number of at least 1, got 0"),
         ({"epoch_length": 10, "burn_in": 10}, "burn_in must be below epoch_length, 10, or nothing is counted, got 10"),
         ({"optimism": -1.0}, "SmoothOptimist: optimism must be a finite number above 0, got -1.0"),
     ],

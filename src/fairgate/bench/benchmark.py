@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench.entrants import built_in, check_own, gather_tasks
+from fairgate.bench.entrants import built_in, checked_own, gather_tasks
 from fairgate.bench.leaderboard import ALPHA, REFERENCE, TARGET, Leaderboard, rank
 from fairgate.bench.matrix import Matrix, Pair, Size, fill, outcome
 from fairgate.bench.measures import TARGETS, tail_of
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
 from fairgate.learners import AnyLearner
-from fairgate.learners.base import level_of
 from fairgate.learners.registry import RECOMMENDED
 from fairgate.places import own_learner
 from fairgate.statistics import RESAMPLES, iqm
@@ -116,12 +115,10 @@ def pair_up(
     made = built_in(learners, loaded)
     mine = own if isinstance(own, Mapping) else {place: own_learner(place) for place in own}
     for name, learner in mine.items():
-        check_own(name, learner, next(iter(loaded.values())))
-        made |= {(name, task): learner for task in loaded}
+        checked = checked_own(name, learner, next(iter(loaded.values())))
+        made |= {(name, task): checked for task in loaded}
     wanted = {
-        key: learner
-        for key, learner in made.items()
-        if not levels or level_of(learner) in levels or key[0] == REFERENCE
+        key: learner for key, learner in made.items() if not levels or learner.level in levels or key[0] == REFERENCE
     }
     if not wanted:
         raise InputError(f"no learner is left of {', '.join(sorted({name for name, _ in made})) or 'none'}: name some")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from fairgate.errors import InputError
-from fairgate.learners import LEARNERS, AnyLearner, Learner, check_learner
-from fairgate.learners.base import LEVELS, level_of
+from fairgate.learners import LEARNERS, AnyLearner, Learner, as_learner, check_learner
 from fairgate.learners.checks import LearnerCheckError
 from fairgate.places import find_learner, find_task
-from fairgate.policy import Lottery
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, presets
 
@@ -36,7 +35,7 @@ def gather_tasks(tasks: Iterable[str | Task] | None) -> dict[str, Task]:
     return found
 
 
-def built_in(names: Sequence[str] | None, tasks: Mapping[str, Task]) -> dict[tuple[str, str], AnyLearner]:
+def built_in(names: Sequence[str] | None, tasks: Mapping[str, Task]) -> dict[tuple[str, str], Learner[Any]]:
     """Make learners for tasks, by learner and task; without names, all built-in ones that can be made for a task.
 
     >>> sorted(built_in(["ofs"], gather_tasks(["german"])))
@@ -44,12 +43,12 @@ def built_in(names: Sequence[str] | None, tasks: Mapping[str, Task]) -> dict[tup
     """
     if names is not None:
         return {(name, task): find_learner(name, tasks[task]) for name in names for task in tasks}
-    found: dict[tuple[str, str], AnyLearner] = {}
+    found: dict[tuple[str, str], Learner[Any]] = {}
     for name in LEARNERS:
         for task in tasks if name not in LEFT_OUT else ():
             try:
                 learner = find_learner(name, tasks[task])
-                learner.start(tasks[task], 1, np.random.default_rng(0))
+                learner.start(tasks[task].setting, 1, np.random.default_rng(0))
             except InputError:  # it needs what this task has not, or a library that is not there
                 continue
             found[name, task] = learner
@@ -66,23 +65,20 @@ def split_names(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, parts)))
 
 
-def check_own(name: str, learner: AnyLearner, task: Task) -> None:
-    """Refuse a learner that breaks the contract: a short trial, and every check there is if it is a `Learner`.
+def checked_own(name: str, learner: AnyLearner, task: Task) -> Learner[Any]:
+    """Return a user's learner, or refuse one that breaks the contract: a short trial, and all checks of a `Learner`.
 
     A learner that raises something else is left to the benchmark, which says on which tasks it did.
     """
-    level = level_of(learner)
-    if level not in LEVELS:
-        raise InputError(f"learner {name!r} must have a level among {', '.join(LEVELS)}, got {level!r}")
+    made = learner
     try:
-        policy = learner.propose(learner.start(task, 2, np.random.default_rng(0)))
-        if isinstance(policy, Lottery) and not getattr(learner, "lottery", False):
-            raise InputError("it proposes a lottery and must say so with a class attribute lottery = True")
-        if isinstance(learner, Learner):
-            check_learner(learner)
+        made = as_learner(learner)
+        if made is learner:
+            check_learner(made)
         else:
-            simulate(task, learner, rounds=20, seeds=2)
+            simulate(task, made, rounds=20, seeds=2)
     except (InputError, LearnerCheckError) as error:
         raise InputError(f"learner {name!r} breaks the contract: {error}") from None
     except Exception:  # said where it happens, beside all other results
-        return
+        return as_learner(made)
+    return as_learner(made)

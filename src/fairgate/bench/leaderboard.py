@@ -14,7 +14,7 @@ import numpy as np
 
 from fairgate.bench.matrix import Matrix, Outcome
 from fairgate.estimates import Estimate
-from fairgate.learners.base import LEVELS
+from fairgate.problem import LEVELS
 from fairgate.statistics import (
     difference,
     holm,

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.bench import measures, truth
-from fairgate.learners import AnyLearner
-from fairgate.learners.base import level_of
-from fairgate.settings import Array, described, whole_number
+from fairgate.learners import Learner
+from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
 from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, write_table, write_text
 from fairgate.tasks import Task
@@ -45,14 +44,14 @@ class Pair:
     """A learner on a task."""
 
     name: str
-    learner: AnyLearner
+    learner: Learner[Any]
     task: Task
     size: Size
 
     @property
     def level(self) -> str:
         """What the learner may see."""
-        return level_of(self.learner)
+        return self.learner.level
 
     @property
     def cost(self) -> float:
@@ -69,7 +68,7 @@ class Pair:
         """Fingerprint of the settings and of the code they run and are judged by."""
         settings = {
             "task": self.task.describe(),
-            "learner": described(self.learner),
+            "learner": self.learner.describe(),
             "size": asdict(self.size),
             "code": code_digest(outcome, write_table, self.task, self.learner),
         }
@@ -155,16 +154,15 @@ def perform(pair: Pair, folder: Path) -> None:
     failed.unlink(missing_ok=True)
 
 
-def outcome(task: Task, learner: AnyLearner, size: Size) -> tuple[dict[str, Array], dict[str, Any]]:
+def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Array], dict[str, Any]]:
     """Run and judge a pair: its measures, and its curve, level, settings and truth as plain data."""
-    lottery = bool(getattr(learner, "lottery", False))
     run = simulate(task, learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
     known = truth.truth_of(task, size.rounds)
-    judged = measures.judge(run, known, lottery)
+    judged = measures.judge(run, known)
     curve = measures.curve(run, judged)
     header = {
-        "level": level_of(learner),
-        "settings": described(learner),
+        "level": learner.level,
+        "settings": learner.describe(),
         "curve": {name: values.tolist() for name, values in curve.items()},
         "truth": {
             "feasible": known.last.feasible,
@@ -173,7 +171,7 @@ def outcome(task: Task, learner: AnyLearner, size: Size) -> tuple[dict[str, Arra
             "moments": len(known.moments),
         },
     }
-    return measures.measure(run, known, lottery, judged), header
+    return measures.measure(run, known, judged), header
 
 
 def read(pair: Pair, folder: Path) -> Outcome:

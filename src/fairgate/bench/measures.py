@@ -56,13 +56,12 @@ class Judged:
     shortfall: Array
 
 
-def judge(run: Run, truth: Truth, lottery: bool = False) -> Judged:
+def judge(run: Run, truth: Truth) -> Judged:
     """Compare what was played in each round with the truth of that round.
 
-    A lottery's thresholds alone do not tell its policy, so it is judged by the population's figures in the state it
-    was in instead of the steady state.
+    A run with lotteries in it is judged by the population's figures in the state it was in instead of the steady state.
     """
-    long_run = run.population if lottery else truth.played(run.thresholds)
+    long_run = run.population if run.has_lotteries else truth.played(run.thresholds)
     return _compare(long_run, truth.by_round("reward"), truth.by_round("least"))
 
 
@@ -79,7 +78,7 @@ def _largest(residuals: Array) -> Array:
     return np.asarray(residuals.max(axis=0)) if len(residuals) else np.zeros(residuals.shape[1:])
 
 
-def measure(run: Run, truth: Truth, lottery: bool = False, judged: Judged | None = None) -> dict[str, Array]:
+def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, Array]:
     """Judge each replicate of a run, (R,) per measure.
 
     Parameters
@@ -88,8 +87,6 @@ def measure(run: Run, truth: Truth, lottery: bool = False, judged: Judged | None
         What happened.
     truth
         The exact truth of its task, from :func:`~fairgate.bench.truth.truth_of`.
-    lottery
-        Whether the learner plays lotteries.
     judged
         What :func:`judge` says of the run, if that is known already.
 
@@ -111,7 +108,7 @@ def measure(run: Run, truth: Truth, lottery: bool = False, judged: Judged | None
     >>> found["regret"], found["success_tight"]
     (array([0., 0.]), array([1., 1.]))
     """
-    judged = judge(run, truth, lottery) if judged is None else judged
+    judged = judge(run, truth) if judged is None else judged
     tail = slice(run.rounds - tail_of(run.rounds), None)
     met = is_feasible(run.population.residuals)
     actual = violation(run.population.residuals)
@@ -132,14 +129,14 @@ def measure(run: Run, truth: Truth, lottery: bool = False, judged: Judged | None
         found["certified"] = (run.traces["infeasible"][:, tail] == 1).mean(axis=1)
     else:
         found["certified"] = np.zeros(run.replicates)
-    return {**found, **_final(run, truth, lottery, tail, found["certified"])}
+    return {**found, **_final(run, truth, tail, found["certified"])}
 
 
-def _final(run: Run, truth: Truth, lottery: bool, tail: slice, certified: Array) -> dict[str, Array]:
+def _final(run: Run, truth: Truth, tail: slice, certified: Array) -> dict[str, Array]:
     """Judge what each replicate settled on, and whether that meets the targets."""
     lately = Assessment(run.population.reward[:, tail].mean(axis=1), run.population.residuals[..., tail].mean(axis=2))
-    recommends = run.final is not None or not lottery
-    settled = truth.last.solve(run.settled(tail_of(run.rounds))) if recommends else lately
+    settled_on = run.settled(tail_of(run.rounds))
+    settled = lately if settled_on.is_lottery.any() else truth.last.solve(settled_on.single)
     end = _compare(settled, truth.last.reward, truth.last.least)
     residual = _largest(settled.residuals)
     found = {"final_regret": end.gap, "final_residual": residual, "final_excess": end.excess}

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds
 from fairgate.errors import InputError
-from fairgate.learners.base import LEVELS
+from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
 
 

@@ -18,7 +18,6 @@ from fairgate.estimates import Estimate
 from fairgate.places import find_learner, find_task
 from fairgate.progress import progress
 from fairgate.run import TAIL
-from fairgate.settings import described
 from fairgate.store import file_name, prepare_folder, write_text
 
 
@@ -59,7 +58,7 @@ def run(
         **settings,
         "oracle": {"grid": vars(truth.best), "refined": vars(truth.refined)},
         "learners": {
-            name: {"settings": described(learners[name]), **_plain(summary)} for name, summary in summaries.items()
+            name: {"settings": learners[name].describe(), **_plain(summary)} for name, summary in summaries.items()
         },
     }
     if out is not None:

@@ -1,7 +1,7 @@
 """Environments: who arrives, and how decisions change who arrives next."""
 
 from fairgate.environments.base import Environment
-from fairgate.environments.believed_threshold import BelievedThreshold
+from fairgate.environments.checks import EnvironmentCheckError, check_environment
 from fairgate.environments.delayed_impact import DelayedImpact
 from fairgate.environments.drift import Drift
 from fairgate.environments.gaussian_scores import GaussianScores
@@ -17,13 +17,14 @@ ENVIRONMENTS: dict[str, type[Environment]] = {
 
 __all__ = [
     "ENVIRONMENTS",
-    "BelievedThreshold",
     "DelayedImpact",
     "Drift",
     "Environment",
+    "EnvironmentCheckError",
     "GaussianScores",
     "NormalScores",
     "Performative",
     "ScorePools",
     "Strategic",
+    "check_environment",
 ]

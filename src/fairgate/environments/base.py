@@ -4,30 +4,48 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairgate.counts import Counts, draw
+from fairgate.counts import Counts
+from fairgate.environments.long_run import iterate, measure_contraction
+from fairgate.environments.state import State, replicates_in
 from fairgate.errors import InputError
-from fairgate.policy import Lottery, accepted_share, published
+from fairgate.policy import Policy
 from fairgate.settings import Array, Settings, as_floats
-
-State = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Environment(Settings, ABC):
-    """Immutable parameters and pure functions of an explicit state.
+    r"""Immutable parameters and pure functions of an explicit state.
 
-    The state is an array (replicates, …), what follows being the environment's own affair. A subclass says
-    where it starts, how likely each cell group × label × decision is, and how it moves; drawing people,
-    histograms of scores and stepping follow from that.
+    An environment says how many groups there are, where it starts, how likely each cell group × label × decision is,
+    and how it moves: :attr:`group_count`, :meth:`start`, :meth:`probabilities` and :meth:`update`. Histograms of
+    scores, steady states and the contraction follow from these; write them where they can be had faster or exactly.
+    :func:`check_environment` tells whether all of it fits together.
+
+    Action
+    ------
+    Thresholds, one per replicate and group: accept if :math:`s \ge \theta_g`.
+
+    Observation
+    -----------
+    Counts of the batch by group × label × decision, and by score bin if a learner may see scores.
+
+    Reward
+    ------
+    None of its own: a :class:`~fairgate.Problem` reads reward and residuals off the counts.
+
+    State, start and end
+    --------------------
+    An array (replicates, …) or a dataclass of such arrays. The loop never ends by itself. A group with nobody in the
+    batch does not move.
 
     Parameters
     ----------
     label_arrival
-        Probability that a label still awaited arrives in a round, so that labels are 1 / `label_arrival` − 1 rounds
+        Probability that a label not yet known arrives in a round, so that labels are 1 / `label_arrival` − 1 rounds
         late on average; 1, the default of every environment, if they are known at once.
     """
 
@@ -38,6 +56,11 @@ class Environment(Settings, ABC):
         arrival = as_floats(f"{type(self).__name__}: label_arrival", self.label_arrival, ndim=0)
         if not 0.0 < arrival <= 1.0:
             raise InputError(f"{type(self).__name__}: label_arrival must be in (0, 1], got {self.label_arrival}")
+
+    @cached_property
+    def _by_replicate(self) -> dict[str, Array]:
+        """Every number that may vary by replicate, with an axis of groups: (replicates, 1), or (1,) if it is one."""
+        return {name: np.asarray(getattr(self, name), dtype=np.float64)[..., None] for name in self._numbers()}
 
     @property
     @abstractmethod
@@ -53,72 +76,60 @@ class Environment(Settings, ABC):
         """Return P(group, label, decision), (replicates, groups, 2, 2); sums to 1 in every replicate."""
 
     @abstractmethod
-    def update(self, state: State, counts: Counts, thresholds: Array) -> State:
-        """Return the state after a batch decided by `thresholds`; a group with nobody in the batch does not move."""
+    def update(self, state: State, counts: Counts, thresholds: Array, rng: np.random.Generator) -> State:
+        """Return the state after a batch decided by `thresholds` (replicates, groups), NaN where none was published.
 
-    @abstractmethod
+        Leaves `state` as it is. All randomness comes from `rng`, which few environments need.
+        """
+
+    def expected_update(self, state: State, thresholds: Array) -> State:
+        """Return the state after a round that goes as expected: `update` with exact probabilities in place of counts.
+
+        An environment whose `update` draws random numbers replaces it by that update's mean.
+        """
+        counts = Counts(self.probabilities(state, thresholds))
+        return self.update(state, counts, thresholds, np.random.default_rng(0))
+
     def steady_state(self, thresholds: Array) -> State:
-        """Return the state that fixed `thresholds` (replicates, groups) lead to, solved exactly."""
+        """Return the state that fixed `thresholds` (replicates, groups) lead to: expected updates until it stops."""
+        return iterate(self, thresholds)
 
-    @abstractmethod
     def contraction(self) -> float:
-        """Return the largest factor by which one round can keep two states apart; always below 1."""
-
-    def step(
-        self,
-        state: State,
-        policy: Array | Lottery,
-        people: int,
-        rng: np.random.Generator,
-        edges: Array | None = None,
-    ) -> tuple[State, NDArray[np.int64]]:
-        """Draw a batch, decide on it, and return the next state and the batch's counts (see :meth:`cells`)."""
-        cells = draw(self.cells(state, policy, edges), people, rng)
-        counts = Counts(cells if edges is None else cells.sum(axis=-3))
-        return self.update(state, counts, published(policy)), cells
+        """Return the largest factor by which one expected round can keep two states apart; by default as measured."""
+        return measure_contraction(self)
 
     def histogram(self, state: State, edges: Array) -> Array:
         """Return P(group, bin, label), (replicates, groups, bins, 2), of the scores that increasing `edges` (K,) part.
 
         Bin 0 lies below the first edge, bin k holds edge k − 1 and what is below edge k, bin K has no upper end.
         """
-        at_edges = [self.probabilities(state, np.full((len(state), self.group_count), edge)) for edge in edges]
+        at_edges = [
+            self.probabilities(state, np.full((replicates_in(state), self.group_count), edge)) for edge in edges
+        ]
         above = np.stack([cells[..., 1] for cells in at_edges], axis=-2)
         return bins_between(above, at_edges[0].sum(axis=-1))
 
-    def cells(self, state: State, policy: Array | Lottery, edges: Array | None = None) -> Array:
-        """Return P(group, label, decision) under thresholds or a lottery, with a score-bin axis if `edges` are given.
+    def cells(self, state: State, policy: Policy, edges: Array | None = None) -> Array:
+        """Return P(group, label, decision) under a policy, with a score-bin axis if `edges` are given.
 
         Shape (replicates, groups, 2, 2), or (replicates, groups, bins, 2, 2) with the bins of :meth:`histogram`.
         """
         if edges is not None:
             labelled = self.histogram(state, edges)[..., None]
-            accepted = accepted_share(policy, edges)[..., None, None]
+            accepted = policy.accepted_share(edges)[..., None, None]
             return np.concatenate((labelled * (1.0 - accepted), labelled * accepted), axis=-1)
-        if not isinstance(policy, Lottery):
-            return self.probabilities(state, policy)
+        if len(policy.weights) == 1:
+            return self.probabilities(state, policy.thresholds[0])
         parts = zip(policy.weights, policy.thresholds, strict=True)
         return np.asarray(sum(weight[:, None, None, None] * self.probabilities(state, each) for weight, each in parts))
 
     def at(self, round_number: int) -> Environment:
-        """Return the environment as it stands in a round, for ever: itself, unless it changes of its own accord."""
+        """Return the environment as it stands in a round, kept so: itself, unless it changes by itself."""
         return self
 
     def candidates(self, low: float, high: float) -> Array:
         """Return thresholds between `low` and `high` fine enough to look for the best one."""
         return np.linspace(low, high, 2001)
-
-
-def check_shares(name: str, shares: Array) -> None:
-    """Say so if the groups' shares are not positive or do not sum to 1."""
-    if (shares <= 0).any() or abs(shares.sum() - 1.0) > 1e-9:
-        raise InputError(f"{name} must be positive and sum to 1, got {shares.tolist()}")
-
-
-def slowest_approach(rate: Array, feedback: float) -> float:
-    """Largest factor by which x ← x + rate · (f(x) − x) keeps two states apart, if f's slope is within ± `feedback`."""
-    slow, fast = float(np.min(rate)), float(np.max(rate))
-    return max(1.0 - slow * (1.0 - feedback), abs(1.0 - fast * (1.0 + feedback)))
 
 
 def bins_between(above: Array, everybody: Array) -> Array:

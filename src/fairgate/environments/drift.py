@@ -1,23 +1,25 @@
-"""Drift: GaussianScores whose means also swing or jump of their own accord."""
+"""Drift: GaussianScores in a world that changes by itself, whose means also swing or jump."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fairgate.counts import Counts
-from fairgate.environments.base import Environment, State
-from fairgate.environments.gaussian_scores import GaussianScores
+from fairgate.environments.base import Environment
+from fairgate.environments.gaussian_scores import GaussianScores, check_gain
+from fairgate.environments.normal_scores import NormalScores
 from fairgate.errors import InputError
-from fairgate.settings import Array, as_floats, whole_number
+from fairgate.settings import Array, PositiveShare, Real, as_floats, whole_number
 
 
 @dataclass(frozen=True)
-class Drift(GaussianScores):
+class Drift(NormalScores):
     r"""Normal scores that answer to acceptance, in a world that changes besides.
 
     Description
@@ -26,26 +28,13 @@ class Drift(GaussianScores):
 
     .. math:: shift_g(t) = swing_g \cdot \sin(2 \pi t / period) + jump_g \cdot 1[t \ge jump\_round],
 
-    while :math:`\mu` moves as ever: :math:`\mu_g \leftarrow \mu_g + rate \cdot (means_g + gain \cdot (acc_g - 1/2)
-    - \mu_g)`. The label model stays. Frozen in round t it is the :class:`GaussianScores` of mean
-    :math:`means + shift(t)`, whose steady states and best threshold are exact.
+    while :math:`\mu` moves as it does there. The label model stays. Frozen in round t it is the
+    :class:`GaussianScores` of mean :math:`means + shift(t)`, whose steady states and best threshold are exact.
 
-    Action
-    ------
-    Thresholds, one a replicate and group: accept if :math:`s \ge \theta_g`.
-
-    Observation
-    -----------
-    Counts of the batch by group × label × decision.
-
-    Reward
-    ------
-    None of its own: a :class:`~fairgate.Problem` reads reward and residuals off the counts.
-
-    State, start and end
-    --------------------
-    :math:`\mu` and, in a last column, the round t: (replicates, groups + 1), started at `means` and 0. The loop never
-    ends by itself. A group with nobody in the batch keeps its :math:`\mu`; the round moves on for all.
+    State
+    -----
+    :math:`\mu` and, in a last column, the round t: (replicates, groups + 1), started at `means` and 0. A group with
+    nobody in the batch keeps its :math:`\mu`; the round moves on for all.
 
     Parameters
     ----------
@@ -72,6 +61,10 @@ class Drift(GaussianScores):
     v0: first version.
     """
 
+    per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "swing", "jump")
+
+    gain: Real
+    rate: PositiveShare
     swing: Sequence[float] | Array
     period: float
     jump: Sequence[float] | Array
@@ -79,57 +72,55 @@ class Drift(GaussianScores):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._by_group("swing")
-        self._by_group("jump")
+        check_gain("Drift", self.gain, self._by_group["sd"])
         if not as_floats("Drift: period", self.period, ndim=0) > 0:
             raise InputError(f"Drift: period must be above 0, got {self.period}")
         whole_number("Drift: jump_round", self.jump_round, 0)
 
     @cached_property
-    def _swing(self) -> Array:
-        return np.asarray(self.swing, dtype=np.float64)
+    def _unshifted(self) -> GaussianScores:
+        """The environment without swing and jump, whose means move as these do."""
+        return self._with_means(self.means)
 
-    @cached_property
-    def _jump(self) -> Array:
-        return np.asarray(self.jump, dtype=np.float64)
+    def _with_means(self, means: Sequence[float] | Array) -> GaussianScores:
+        label = (self.slope, self.midpoint)
+        late = self.label_arrival
+        return GaussianScores(means, self.shares, self.sd, *label, self.gain, self.rate, label_arrival=late)
 
     @cached_property
     def reach(self) -> float:
         """How far feedback and shift together can take a mean."""
-        return super().reach + float((np.abs(self._swing) + np.abs(self._jump)).max())
+        shift = np.abs(self._by_group["swing"]) + np.abs(self._by_group["jump"])
+        return self._unshifted.reach + float(shift.max())
+
+    def contraction(self) -> float:
+        """Return the largest factor by which one round can keep two states of the same round apart."""
+        return self._unshifted.contraction()
 
     def shift(self, rounds: ArrayLike) -> Array:
         """Return how far the means are shifted in `rounds` (N,), (N, groups)."""
         t = np.asarray(rounds, dtype=np.float64)[:, None]
-        return np.asarray(self._swing * np.sin(2.0 * np.pi / self.period * t) + self._jump * (t >= self.jump_round))
+        swing, jump = self._by_group["swing"], self._by_group["jump"]
+        return np.asarray(swing * np.sin(2.0 * np.pi / self.period * t) + jump * (t >= self.jump_round))
 
-    def start(self, replicates: int = 1) -> State:
+    def start(self, replicates: int = 1) -> Array:
         """Return `means` and round 0 in every replicate."""
         return np.concatenate((super().start(replicates), np.zeros((replicates, 1))), axis=1)
 
-    def mean_scores(self, state: State) -> Array:
+    def mean_scores(self, state: Array) -> Array:
         """Return the mean scores of the state's round, (replicates, groups)."""
         return np.asarray(state[:, :-1] + self.shift(state[:, -1]))
 
-    def update(self, state: State, counts: Counts, thresholds: Array) -> State:
+    def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the means after a batch, in the next round."""
-        moved = super().update(state[:, :-1], counts, thresholds)
+        moved = self._unshifted.update(state[:, :-1], counts, thresholds, rng)
         return np.concatenate((moved, state[:, -1:] + 1.0), axis=1)
 
-    def steady_state(self, thresholds: Array) -> State:
-        """Refuse: what changes of its own accord has no steady state."""
+    def steady_state(self, thresholds: Array) -> Array:
+        """Refuse: what changes by itself has no steady state."""
         raise InputError("Drift has no steady state while it drifts: freeze it first with at(round_number)")
 
     def at(self, round_number: int) -> Environment:
         """Return the :class:`GaussianScores` that the means of this round would stay with."""
-        shifted = self._means + self.shift([whole_number("round_number", round_number, 0)])[0]
-        return GaussianScores(
-            shifted.tolist(),
-            self.shares,
-            self.sd,
-            self.slope,
-            self.midpoint,
-            self.gain,
-            self.rate,
-            label_arrival=self.label_arrival,
-        )
+        shifted = self._by_group["means"] + self.shift([whole_number("round_number", round_number, 0)])[0]
+        return self._with_means(shifted.tolist())

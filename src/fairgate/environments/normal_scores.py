@@ -1,4 +1,4 @@
-"""NormalScores: normal scores with logistic labels, exact and fast; the home of what several environments share."""
+"""NormalScores: normal scores with logistic labels, exact and fast; what several environments are built on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.ndimage import map_coordinates, spline_filter
 from scipy.special import expit, ndtr
 
-from fairgate.environments.base import Environment, State, bins_between, check_shares, joint
+from fairgate.environments.base import Environment, bins_between, joint
 from fairgate.errors import InputError
 from fairgate.settings import Array, as_floats
 
@@ -34,15 +35,16 @@ PEAK = 1.0 / math.sqrt(2.0 * math.pi)
 
 @dataclass(frozen=True)
 class NormalScores(Environment):
-    r"""Groups with normal scores and logistic labels, whatever moves their means.
+    r"""Groups with normal scores and logistic labels.
 
     A person is of group g with probability :math:`\pi_g` and has
 
     .. math:: s \sim N(\mu_g, \sigma_g^2), \qquad P(y = 1 \mid s) = \mathrm{sigmoid}(slope \cdot (s - midpoint)).
 
     A subclass says how its state makes the means :math:`\mu` (:meth:`mean_scores`), how far they can get from
-    `means` (:attr:`reach`), and how the state moves. Probabilities and histograms then come from tables where the
-    loop can lead, within 1e-8, and are integrated elsewhere.
+    `means` (:attr:`reach`), and how the state moves; by default the state is :math:`\mu` (replicates, groups), started
+    at `means`. Probabilities and histograms come from tables where the loop can lead, within 1e-8, and are integrated
+    elsewhere.
 
     Parameters
     ----------
@@ -56,6 +58,9 @@ class NormalScores(Environment):
         Label model.
     """
 
+    per_group: ClassVar[tuple[str, ...]] = ("means", "shares", "sd")
+    """Settings that have one number per group."""
+
     means: Sequence[float] | Array
     shares: Sequence[float] | Array
     sd: Sequence[float] | Array
@@ -64,66 +69,62 @@ class NormalScores(Environment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        kind = type(self).__name__
-        for name in ("means", "shares", "sd"):
-            self._by_group(name)
+        kind, shares, sd = type(self).__name__, self._by_group["shares"], self._by_group["sd"]
         for name in ("slope", "midpoint"):
             as_floats(f"{kind}: {name}", getattr(self, name), ndim=0)
-        check_shares(f"{kind}: shares", self._shares)
-        if (self._sd <= 0).any():
+        if (shares <= 0).any() or abs(shares.sum() - 1.0) > 1e-9:
+            raise InputError(f"{kind}: shares must be positive and sum to 1, got {shares.tolist()}")
+        if (sd <= 0).any():
             raise InputError(f"{kind}: sd must be positive, got {self.sd}")
-        steepest = STEEPEST / float(self._sd.max())
+        steepest = STEEPEST / float(sd.max())
         if abs(self.slope) > steepest:
             raise InputError(f"{kind}: slope must be within ±{steepest:g} ({STEEPEST:g} / sd), got {self.slope}")
 
-    def _by_group(self, name: str) -> Array:
-        """Return the field `name` as an array of one number a group, or say that it is none."""
-        kind, got = type(self).__name__, getattr(self, name)
-        values = as_floats(f"{kind}: {name}", got, ndim=1)
-        if len(values) != self.group_count:
-            raise InputError(f"{kind}: {name} must have one value a group, {self.group_count}, got {got}")
-        return values
+    @cached_property
+    def _by_group(self) -> dict[str, Array]:
+        """The settings `per_group` as arrays (groups,)."""
+        found = {}
+        for name in self.per_group:
+            given = getattr(self, name)
+            found[name] = as_floats(f"{type(self).__name__}: {name}", given, ndim=1)
+            if len(found[name]) != self.group_count:
+                raise InputError(
+                    f"{type(self).__name__}: {name} must have one value per group, {self.group_count}, got {given}"
+                )
+        return found
 
     @property
     def group_count(self) -> int:
         """Number of groups."""
         return len(self.means)
 
-    @cached_property
-    def _means(self) -> Array:
-        return np.asarray(self.means, dtype=np.float64)
-
-    @cached_property
-    def _shares(self) -> Array:
-        return np.asarray(self.shares, dtype=np.float64)
-
-    @cached_property
-    def _sd(self) -> Array:
-        return np.asarray(self.sd, dtype=np.float64)
+    def start(self, replicates: int = 1) -> Array:
+        """Return `means` in every replicate."""
+        return np.tile(self._by_group["means"], (replicates, 1))
 
     @property
     @abstractmethod
     def reach(self) -> float:
         """How far the loop can take a mean score from `means`: what the tables cover."""
 
-    def mean_scores(self, state: State) -> Array:
+    def mean_scores(self, state: Array) -> Array:
         """Return the groups' mean scores μ, (replicates, groups), in a state; by default the state itself."""
         return state
 
-    def probabilities(self, state: State, thresholds: Array) -> Array:
+    def probabilities(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2)."""
         mu = self.mean_scores(state)
-        accepted = ndtr((mu - thresholds) / self._sd)
-        return joint(self._shares, accepted, *self._positives(mu, thresholds))
+        accepted = ndtr((mu - thresholds) / self._by_group["sd"])
+        return joint(self._by_group["shares"], accepted, *self._positives(mu, thresholds))
 
-    def histogram(self, state: State, edges: Array) -> Array:
+    def histogram(self, state: Array, edges: Array) -> Array:
         """Return P(group, bin, label), (replicates, groups, bins, 2), of the scores that `edges` (K,) part."""
         mu = self.mean_scores(state)
         if self._beyond(mu):
             return super().histogram(state, edges)
         spacing, powers = self._bins(np.asarray(edges, dtype=np.float64))
         height = powers.shape[1] // self.group_count
-        place = (mu - self._means + self.reach) / spacing + PADDING
+        place = (mu - self._by_group["means"] + self.reach) / spacing + PADDING
         row = place.astype(np.intp)
         along = (place - row)[..., None, None]
         row += height * np.arange(self.group_count)
@@ -134,17 +135,17 @@ class NormalScores(Environment):
         return np.asarray(np.maximum(found, 0.0, out=found))  # a spline near 0 may fall just below it
 
     def _beyond(self, mu: Array) -> bool:
-        return bool((np.abs(mu - self._means) > self.reach).any())
+        return bool((np.abs(mu - self._by_group["means"]) > self.reach).any())
 
     def _positives(self, mu: Array, thresholds: Array) -> tuple[Array, Array]:
         """Return P(y=1) and P(y=1, s ≥ θ) of each group, from tables where the loop can lead, else integrated."""
         if self._beyond(mu):
             everybody = np.full_like(thresholds, -np.inf)
-            label = (self._sd, self.slope, self.midpoint)
+            label = (self._by_group["sd"], self.slope, self.midpoint)
             return positive_mass(mu, everybody, *label), positive_mass(mu, thresholds, *label)
         low, across, along, coefficients = self._table
         height = coefficients.shape[0] // self.group_count
-        row = (mu - self._means + self.reach) / across + PADDING + height * np.arange(self.group_count)
+        row = (mu - self._by_group["means"] + self.reach) / across + PADDING + height * np.arange(self.group_count)
         column = np.clip((thresholds - low) / along, 0.0, coefficients.shape[1] - 1.0)
         places = np.array([[row, row], [np.zeros_like(column), column]])  # the lowest threshold has everybody above it
         found = map_coordinates(coefficients, places, order=3, prefilter=False, mode="mirror")
@@ -153,9 +154,9 @@ class NormalScores(Environment):
     @cached_property
     def _scores(self) -> tuple[float, Array]:
         """Spacing of the thresholds tabulated, and the thresholds: from below everybody to above everybody."""
-        along = SPACING * min(float(self._sd.min()), 2.0 / max(abs(self.slope), 1e-9))
-        edge = REACH * self._sd + self.reach
-        low, high = float((self._means - edge).min()), float((self._means + edge).max())
+        along = SPACING * min(float(self._by_group["sd"].min()), 2.0 / max(abs(self.slope), 1e-9))
+        edge = REACH * self._by_group["sd"] + self.reach
+        low, high = float((self._by_group["means"] - edge).min()), float((self._by_group["means"] + edge).max())
         return along, np.arange(low, high + along, along)
 
     def _rows(self, mean: float, spacing: float) -> Array:
@@ -170,9 +171,9 @@ class NormalScores(Environment):
         A steep label model needs a fine spacing in θ, but not in μ, over which it is smoothed.
         """
         along, theta = self._scores
-        across = max(along, 0.5 * SPACING * float(self._sd.min()))
+        across = max(along, 0.5 * SPACING * float(self._by_group["sd"].min()))
         blocks = []
-        for mean, sd in zip(self._means, self._sd, strict=True):
+        for mean, sd in zip(self._by_group["means"], self._by_group["sd"], strict=True):
             exact = self._masses(self._rows(mean, across), theta, sd)
             blocks.append(spline_filter(exact, order=3, mode="mirror"))
         return float(theta[0]), across, along, np.concatenate(blocks)
@@ -188,12 +189,14 @@ class NormalScores(Environment):
         if key not in self._kept:
             from scipy.interpolate import CubicSpline  # slow to import, and not needed by all
 
-            spacing, theta = 0.5 * SPACING * float(self._sd.min()), self._scores[1]
+            spacing, theta = 0.5 * SPACING * float(self._by_group["sd"].min()), self._scores[1]
             inside = np.clip(edges, theta[0], theta[-1])  # nobody is beyond
             theta = np.union1d(theta, inside)
             at_edges = np.searchsorted(theta, inside)
             blocks = []
-            for mean, sd, share in zip(self._means, self._sd, self._shares, strict=True):
+            for mean, sd, share in zip(
+                self._by_group["means"], self._by_group["sd"], self._by_group["shares"], strict=True
+            ):
                 mu = self._rows(mean, spacing)
                 positive = self._masses(mu, theta, sd)[:, np.append(at_edges, 0)]
                 total = ndtr((mu[:, None] - np.append(edges, -np.inf)) / sd)

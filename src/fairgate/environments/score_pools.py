@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairgate.counts import Counts
-from fairgate.environments.base import Environment, State, slowest_approach
+from fairgate.environments.base import Environment
+from fairgate.environments.dynamics import approach, slowest_approach
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
 
@@ -24,37 +25,25 @@ class ScorePools(Environment):
     -----------
     In each group the people above its `split` quantile of score form the high pool, the rest the low
     pool. A person is of group g with that group's share of the table, comes from its high pool with
-    probability :math:`w_g`, and is then drawn uniformly from the pool, score and label together. After a batch
+    probability :math:`w_g`, and is then drawn uniformly from the pool, score and label together. Ties with the
+    threshold are accepted. After a batch
 
     .. math:: w_g \leftarrow \mathrm{clip}(w_g + rate \cdot (floor + (ceiling - floor) \cdot acc_g - w_g), 0, 1).
 
-    Action
-    ------
-    Thresholds, one a replicate and group: accept if :math:`s \ge \theta_g`. Ties with the threshold are accepted.
-
-    Observation
-    -----------
-    Counts of the batch by group × label × decision.
-
-    Reward
-    ------
-    None of its own: a :class:`~fairgate.Problem` reads reward and residuals off the counts.
-
-    State, start and end
-    --------------------
-    :math:`w` (replicates, groups), started at ``1 − split``, the table's own composition. The loop
-    never ends by itself. A group with nobody in the batch keeps its weight.
+    State
+    -----
+    :math:`w` (replicates, groups), started at ``1 − split``, the table's own composition.
 
     Parameters
     ----------
     scores, labels, groups
-        One entry a person: score, label 0 or 1, group 0…G−1.
+        One entry per person: score, label 0 or 1, group 0…G−1.
     split
         Quantile of a group's scores that parts its low from its high pool.
     floor, ceiling
         Weight of the high pool that nobody accepted and everybody accepted lead to; may vary by replicate.
     rate
-        Share of the way to its target that a weight moves in a round; may vary by replicate.
+        Share of the way to its target that a weight moves per round; may vary by replicate.
     weights
         How many people each entry stands for, at least 0; 1 each if not given. Whole numbers do what repeating the
         entry does.
@@ -136,25 +125,17 @@ class ScorePools(Environment):
         return found if self.weights is not None else {key: found[key] for key in found if key != "weights"}
 
     @cached_property
-    def _floor(self) -> Array:
-        return np.asarray(self.floor, dtype=np.float64)[..., None]
-
-    @cached_property
     def _span(self) -> Array:
-        return np.asarray(self.ceiling, dtype=np.float64)[..., None] - self._floor
-
-    @cached_property
-    def _rate(self) -> Array:
-        return np.asarray(self.rate, dtype=np.float64)[..., None]
+        return self._by_replicate["ceiling"] - self._by_replicate["floor"]
 
     def _feedback(self) -> float:
         return float(np.max(np.abs(self._span)) * np.max(self._lift[..., 1].sum(axis=-1) / self._shares))
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""
-        return slowest_approach(self._rate, self._feedback())
+        return slowest_approach(self._by_replicate["rate"], self._feedback())
 
-    def start(self, replicates: int = 1) -> State:
+    def start(self, replicates: int = 1) -> Array:
         """Return ``1 − split``, the table's own composition, in every replicate."""
         return np.full((replicates, self.group_count), 1.0 - self.split)
 
@@ -162,7 +143,7 @@ class ScorePools(Environment):
         """Rows of the flattened tables (distinct scores × groups) that belong to thresholds (replicates, groups)."""
         return np.searchsorted(self._distinct, thresholds) * self.group_count + np.arange(self.group_count)
 
-    def probabilities(self, state: State, thresholds: Array) -> Array:
+    def probabilities(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2): one look-up into all scores."""
         place = self._place(thresholds)
         low, lift = (table.reshape(-1, 4).take(place, axis=0) for table in (self._low, self._lift))
@@ -170,7 +151,7 @@ class ScorePools(Environment):
         low += lift
         return low.reshape(*place.shape, 2, 2)
 
-    def histogram(self, state: State, edges: Array) -> Array:
+    def histogram(self, state: Array, edges: Array) -> Array:
         """Return P(group, bin, label), (replicates, groups, bins, 2), of the scores that `edges` (K,) part."""
         low, lift = self._bins(np.asarray(edges, dtype=np.float64))
         found = lift * state[..., None, None]
@@ -191,17 +172,18 @@ class ScorePools(Environment):
             self._kept[key] = low, high - low
         return self._kept[key]
 
-    def update(self, state: State, counts: Counts, thresholds: Array) -> State:
+    def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the weights after a batch."""
-        moved = state + self._rate * (self._floor + self._span * counts.rates - state)
-        return np.where(np.isnan(moved), state, np.minimum(np.maximum(moved, 0.0), 1.0))
+        target = self._by_replicate["floor"] + self._span * counts.rates
+        moved = approach(state, target, self._by_replicate["rate"])
+        return np.minimum(np.maximum(moved, 0.0), 1.0)
 
-    def steady_state(self, thresholds: Array) -> State:
+    def steady_state(self, thresholds: Array) -> Array:
         """Return the weights that solve w = floor + (ceiling − floor) · acc(w), linear in w, clipped to [0, 1]."""
         thresholds = np.asarray(thresholds, dtype=np.float64)
         none = Counts(self.probabilities(np.zeros_like(thresholds), thresholds)).rates
         full = Counts(self.probabilities(np.ones_like(thresholds), thresholds)).rates
-        return np.clip((self._floor + self._span * none) / (1.0 - self._span * (full - none)), 0.0, 1.0)
+        return np.clip((self._by_replicate["floor"] + self._span * none) / (1.0 - self._span * (full - none)), 0.0, 1.0)
 
     def candidates(self, low: float, high: float) -> Array:
         """Return every distinct score between `low` and `high`: nothing changes in between."""
@@ -210,10 +192,10 @@ class ScorePools(Environment):
 
 
 def as_codes(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
-    """Turn `values` into whole numbers from 0, one a person, or say what is wrong with them."""
+    """Turn `values` into whole numbers from 0, one per person, or say what is wrong with them."""
     array = as_floats(f"ScorePools: {name}", values, ndim=1)
     if len(array) != length:
-        raise InputError(f"ScorePools: {name} must have one entry a person, {length}, got {len(array)}")
+        raise InputError(f"ScorePools: {name} must have one entry per person, {length}, got {len(array)}")
     wrong = np.flatnonzero((array != np.round(array)) | (array < 0))
     if wrong.size:
         what = "0 or 1" if name == "labels" else "whole numbers from 0"
@@ -222,10 +204,10 @@ def as_codes(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
 
 
 def as_weights(values: ArrayLike, length: int) -> Array:
-    """Turn `values` into numbers of people, one an entry, or say what is wrong with them."""
+    """Turn `values` into numbers of people, one per entry, or say what is wrong with them."""
     array = as_floats("ScorePools: weights", values, ndim=1)
     if len(array) != length:
-        raise InputError(f"ScorePools: weights must have one entry a person, {length}, got {len(array)}")
+        raise InputError(f"ScorePools: weights must have one entry per person, {length}, got {len(array)}")
     if (array < 0).any():
         where = int(np.flatnonzero(array < 0)[0])
         raise InputError(f"ScorePools: weights must be at least 0, got {array[where]:g} at position {where}")

@@ -1,9 +1,9 @@
 """Learners: propose thresholds, observe signals. One file an algorithm."""
 
-from fairgate.learners.base import AnyLearner, Learner
+from fairgate.learners.base import AnyLearner, Learner, as_learner
 from fairgate.learners.baselines.accept_all import AcceptAll
 from fairgate.learners.baselines.bandit_gradient import BanditGradient
-from fairgate.learners.baselines.bayesian import Bayesian, SafeBayesian
+from fairgate.learners.baselines.bayesian import Bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
@@ -46,12 +46,12 @@ __all__ = [
     "PrimalDual",
     "Random",
     "RepeatedRetraining",
-    "SafeBayesian",
     "SafeForecast",
     "SmoothOptimist",
     "State",
     "ThresholdOptimizer",
     "TwoPoint",
+    "as_learner",
     "check_learner",
     "load_learner",
     "recommended",

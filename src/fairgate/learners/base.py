@@ -1,152 +1,249 @@
-"""What every learner is: settings in the constructor, memory made by `start`, two short methods."""
+"""What every learner is: settings in the constructor, state made by `start`, two short methods."""
 
 from __future__ import annotations
 
+import copy
 import json
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairgate.errors import InputError
-from fairgate.learners.state import VERSION, State, decode, encode
-from fairgate.policy import Lottery
-from fairgate.problem import Feedback, Problem
-from fairgate.settings import Array, Settings
-from fairgate.tasks import Task
+from fairgate.errors import InputError, unknown_name
+from fairgate.learners.state import State, decode, encode, keep_rows
+from fairgate.policy import Policy, as_policy
+from fairgate.problem import LEVELS, Credit, Feedback, Problem
+from fairgate.setting import Setting
+from fairgate.settings import Array, Settings, described
 
-M = TypeVar("M", bound=State)
-
-
-LEVELS = ("bandit", "scores", "selective-labels", "full-labels")
-"""What a learner may see: see :class:`~fairgate.problem.Observation`."""
-
-
-def level_of(learner: object) -> str:
-    """Return what a learner may see, one of :data:`LEVELS`; one that does not say sees what all see, "bandit"."""
-    return str(getattr(learner, "level", "bandit"))
-
-
-def check_labels(learner: object, task: Task) -> None:
-    """Refuse a learner that may not see what the task's constraints ask for: labels of the rejected."""
-    level = level_of(learner)
-    needy = [repr(each) for each in task.problem.constraints if getattr(each, "labels", False)]
-    if needy and level in ("bandit", "scores") and not getattr(learner, "blind", False):
-        raise InputError(
-            f"{needy[0]} asks for labels of the rejected, which a learner of level {level} such as {learner!r} neither "
-            "sees nor estimates: choose one of level `selective-labels` or D"
-        )
+S = TypeVar("S", bound=State)
 
 
 class AnyLearner(Protocol):
-    """What a simulation needs of a learner; a user's own need not inherit from anything."""
+    """The least a learner must have; a user's own need not inherit from anything. See :func:`as_learner`."""
 
-    def start(self, task: Task, replicates: int, rng: np.random.Generator) -> Any:
-        """Return a fresh memory."""
+    def start(self, setting: Setting, replicates: int, rng: np.random.Generator) -> Any:
+        """Return a fresh state."""
 
-    def propose(self, state: Any) -> Array | Lottery:
-        """Return the thresholds to play, (replicates, groups), or a lottery of them."""
+    def propose(self, state: Any) -> Any:
+        """Return a :class:`~fairgate.Policy`, or plain thresholds (replicates, groups)."""
 
-    def observe(self, state: Any, thresholds: Array, feedback: Feedback) -> None:
-        """Take in what playing `thresholds` (of a lottery: its first ones) revealed."""
+    def observe(self, state: Any, played: Policy, feedback: Feedback) -> None:
+        """Take in what playing a policy revealed; `played` may differ from what was proposed."""
 
 
 @dataclass(frozen=True)
-class Learner(Settings, ABC, Generic[M]):
+class Learner(Settings, ABC, Generic[S]):
     """Base of the built-in learners: keeps the bookkeeping, so that a learner is its rule.
 
-    A subclass makes its memory in :meth:`remember` (from the common fields), picks a threshold for
-    each replicate in :meth:`choose`, and takes in the signals in :meth:`learn`. Memory is changed in place.
+    A subclass makes its state in :meth:`remember` (from the common fields), picks a threshold for each replicate in
+    :meth:`choose` (or proposes any policy), and takes in the feedback in :meth:`learn`. State is changed in place.
 
     Attributes
     ----------
-    memory_type
-        Class of its memory.
     level
-        What it may see: "bandit" is reward and residuals of what was played.
+        What it may see: see :class:`~fairgate.Observation`.
     traces
-        Fields of its memory, one number a replicate each, that a run records every round.
+        Fields of its state, one number per replicate each, that a run records every round.
     blind
         Whether it looks at no residual, so that it may be judged by any constraint.
+    version
+        Version of its saved state; a reader refuses any other.
     """
 
-    state_type: ClassVar[type[State]] = State
     level: ClassVar[str] = "bandit"
     traces: ClassVar[tuple[str, ...]] = ()
     blind: ClassVar[bool] = False
+    version: ClassVar[int] = 2
 
-    def start(self, task: Task, replicates: int = 1, rng: np.random.Generator | None = None) -> M:
-        """Return a fresh memory for `replicates` independent loops."""
+    def start(self, setting: Setting, replicates: int = 1, rng: np.random.Generator | None = None) -> S:
+        """Return a fresh state for `replicates` independent loops."""
         common: dict[str, Any] = {
             "rng": rng if rng is not None else np.random.default_rng(),
-            "problem": task.problem,
-            "grid": task.thresholds,
+            "setting": setting,
             "replicates": replicates,
-            "groups": task.environment.group_count,
             "rounds": 0,
+            "pending": {},
         }
-        return self.remember(task, common)
+        return self.remember(setting, common)
 
-    def propose(self, state: M) -> Array:
-        """Return the thresholds to play now, (replicates, groups)."""
-        return np.repeat(self.choose(state)[:, None], state.groups, axis=1)
+    def propose(self, state: S) -> Policy:
+        """Return the policy to play now."""
+        return Policy.shared(self.choose(state), state.groups)
 
-    def observe(self, state: M, thresholds: Array, feedback: Feedback) -> None:
-        """Take in the signals of a round in which `thresholds` were played."""
-        self.learn(state, thresholds, feedback)
+    def observe(self, state: S, played: Policy | Array, feedback: Feedback) -> None:
+        """Take in the feedback of a round in which `played` was played. A batch of nobody teaches nothing."""
+        policy, came = as_policy(played), np.asarray(feedback.observation.people.any(axis=1))
+        if came.all():
+            self.learn(state, policy, feedback)
+            state.rounds += 1
+        elif not came.any():
+            self.credit(state, feedback, feedback.credits or ())
+        else:
+            self._observe_some(state, policy, feedback, came)
+
+    def _observe_some(self, state: S, played: Policy, feedback: Feedback, came: NDArray[np.bool_]) -> None:
+        """Take in a round in which nobody came in some replicates, which stay as they were."""
+        before = copy.deepcopy(state)
+        known = [np.where(came, values, 0.0) for values in (feedback.reward, feedback.residuals)]
+        self.learn(state, played, feedback._replace(reward=known[0], residuals=known[1]))
         state.rounds += 1
+        empty = np.flatnonzero(~came)
+        small, large = (
+            self.rows(np.zeros(count, dtype=np.int64)).start(
+                state.setting.rows(np.zeros(count, dtype=np.int64)), count, np.random.default_rng(0)
+            )
+            for count in (2, 3)
+        )
+        keep_rows(state, before, empty, small, large)
 
     @abstractmethod
-    def remember(self, task: Task, common: Mapping[str, Any]) -> M:
-        """Make the memory a run starts with; `common` holds the fields of :class:`State`."""
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> S:
+        """Make the state a run starts with; `common` holds the fields of :class:`State`."""
+
+    def choose(self, state: S) -> Array:
+        """Pick one shared threshold per replicate, (replicates,)."""
+        raise InputError(f"{type(self).__name__} must have a method choose or propose")
 
     @abstractmethod
-    def choose(self, state: M) -> Array:
-        """Pick one shared threshold a replicate, (replicates,)."""
+    def learn(self, state: S, played: Policy, feedback: Feedback) -> None:
+        """Change the state by what the round revealed."""
 
-    @abstractmethod
-    def learn(self, state: M, thresholds: Array, feedback: Feedback) -> None:
-        """Change the memory by what the round revealed."""
+    def credit(self, state: S, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Take in labels that arrived in a round in which nobody came."""
 
-    def save(self, state: M) -> dict[str, Any]:
-        """Return the memory as plain data for JSON, with a version number; see :meth:`load`."""
-        fields = {name: value for name, value in vars(state).items() if name != "problem"}
-        described = {"learner": self.describe(), "problem": _named(state.problem)}
-        return {"version": VERSION, **described, "memory": encode(fields)}
+    def recommend(self, state: S) -> Policy | None:
+        """Return the policy it would keep for good, or None if it has none to recommend."""
+        return None
 
-    def load(self, saved: Mapping[str, Any], task: Task) -> M:
-        """Return the memory that :meth:`save` gave; on the same task it goes on exactly as the saved one would have."""
-        parts = ("version", "learner", "problem", "memory")
+    def trace(self, state: S, name: str) -> Array:
+        """Return the values of a trace, (replicates,)."""
+        return np.asarray(getattr(state, name))
+
+    def save(self, state: S) -> dict[str, Any]:
+        """Return the state as plain data for JSON, with a version number; see :meth:`load`."""
+        described = {"learner": self.describe(), "problem": _named(state.problem), "grid": state.grid.tolist()}
+        return {"version": self.version, **described, "replicates": state.replicates, "state": encode(state)}
+
+    def load(self, saved: Mapping[str, Any], setting: Setting) -> S:
+        """Return the state that :meth:`save` gave; in the same setting it goes on exactly as the saved one would."""
+        parts = ("version", "learner", "problem", "grid", "replicates", "state")
         if not saved.keys() >= set(parts):
             raise InputError(f"this is no saved learner state: it has {sorted(saved)}, not {', '.join(parts)}")
-        if saved["version"] != VERSION:
+        if saved["version"] != self.version:
             raise InputError(
                 f"the saved learner state has version {saved['version']!r}, "
-                f"but this fairgate reads version {VERSION}: save it again with this version"
+                f"but this {type(self).__name__} reads version {self.version}: save it again with this version"
             )
-        if saved["learner"] != self.describe():
+        if saved["learner"] != json.loads(json.dumps(self.describe())):
             raise InputError(
                 f"the saved learner state belongs to {saved['learner']}, but is loaded into {self.describe()}"
             )
-        fields = decode(saved["memory"])
-        if not np.array_equal(fields["grid"], task.thresholds):
-            raise InputError(f"the saved learner state belongs to a task with another grid than {task.name!r}")
-        if saved["problem"] != _named(task.problem):
+        if saved["grid"] != setting.thresholds.tolist():
+            raise InputError("the saved learner state belongs to another grid than that of the setting")
+        if saved["problem"] != _named(setting.problem):
             raise InputError(
-                f"the saved learner state belongs to the problem {saved['problem']}, but {task.name!r} sets "
-                f"{_named(task.problem)}: with other limits or costs, begin anew"
+                f"the saved learner state belongs to the problem {saved['problem']}, but the setting has "
+                f"{_named(setting.problem)}: with other limits or costs, start with a fresh state"
             )
-        return self.recall({**fields, "problem": task.problem})
+        fresh = self.start(setting, saved["replicates"], np.random.default_rng(0))
+        loaded: S = decode(saved["state"], fresh)
+        loaded.pending = {int(key): value for key, value in loaded.pending.items()}
+        return loaded
 
-    def recall(self, fields: dict[str, Any]) -> M:
-        """Rebuild a memory from its fields."""
-        state: Any = self.state_type(**fields)
-        return state  # type: ignore[no-any-return]
+
+@dataclass
+class PlainState(State):
+    """The state of a learner that keeps its own."""
+
+    own: Any
+
+
+@dataclass(frozen=True, repr=False)
+class Plain(Learner[PlainState]):
+    """A user's learner that has only ``start``, ``propose`` and ``observe``; made by :func:`as_learner`.
+
+    It gets a stable name, checks, save and load. Its class may declare ``level``, ``traces``, ``blind`` and
+    ``recommend``; those that it does not are as in :class:`Learner`.
+    """
+
+    own: AnyLearner
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for part in ("start", "propose", "observe"):
+            if not callable(getattr(self.own, part, None)):
+                raise InputError(f"{self.name} must have the methods start, propose and observe, it has no {part}")
+        for name in ("level", "traces", "blind"):
+            object.__setattr__(self, name, getattr(self.own, name, getattr(Learner, name)))
+        if self.level not in LEVELS:
+            raise unknown_name(f"level of {self.name}", self.level, LEVELS)
+
+    @property
+    def name(self) -> str:
+        """Name of its class."""
+        return type(self.own).__name__
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value}" for name, value in self.describe().items() if name != "kind")
+        return f"{self.name}({settings})"
+
+    def describe(self) -> dict[str, Any]:
+        """Return its class and attributes, without addresses of memory."""
+        return described(self.own)
+
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> PlainState:
+        """Ask the learner for its own state."""
+        return PlainState(**common, own=self.own.start(setting, common["replicates"], common["rng"]))
+
+    def propose(self, state: PlainState) -> Policy:
+        """Ask the learner."""
+        return as_policy(self.own.propose(state.own))
+
+    def learn(self, state: PlainState, played: Policy, feedback: Feedback) -> None:
+        """Tell the learner."""
+        self.own.observe(state.own, played, feedback)
+
+    def trace(self, state: PlainState, name: str) -> Array:
+        """Return a field of the learner's own state."""
+        return np.asarray(getattr(state.own, name))
+
+    def recommend(self, state: PlainState) -> Policy | None:
+        """Ask the learner, if it recommends anything."""
+        own: Any = self.own
+        return as_policy(own.recommend(state.own)) if callable(getattr(own, "recommend", None)) else None
+
+
+def as_learner(learner: AnyLearner) -> Learner[Any]:
+    """Return a learner with everything a :class:`Learner` has: itself, or a user's own in a :class:`Plain`."""
+    return learner if isinstance(learner, Learner) else Plain(learner)
+
+
+def check_level(learner: Learner[Any], problem: Problem) -> None:
+    """Refuse a learner that may not see what the constraints ask for: labels of rejected people."""
+    needy = [repr(each) for each in problem.constraints if getattr(each, "labels", False)]
+    if needy and learner.level in ("bandit", "scores") and not learner.blind:
+        raise InputError(
+            f"{needy[0]} asks for labels of the rejected, which a learner of level {learner.level!r} such as "
+            f"{learner!r} neither sees nor estimates: choose one of level 'selective-labels' or 'full-labels'"
+        )
+
+
+def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the place in the grid of the one threshold that all groups were held to, (R,), and whether there is one.
+
+    >>> arm_of(np.array([0.0, 0.5]), Policy.of([[0.5, 0.5], [0.5, 0.0], [0.2, 0.2]]))
+    (array([1, 1, 1]), array([ True, False, False]))
+    """
+    single = played.single
+    first = single[:, 0]
+    arm = np.minimum(np.searchsorted(grid, first), len(grid) - 1)
+    return arm, (grid[arm] == first) & (single == first[:, None]).all(axis=1)
 
 
 def _named(problem: Problem) -> Any:
-    """Describe a problem in a way that survives a file and another process, where objects have other addresses."""
-    return json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", json.dumps(problem.describe())))
+    """Describe a problem as a file has it."""
+    return json.loads(json.dumps(problem.describe()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.counts import Counts, across_groups
-from fairgate.errors import InputError
-from fairgate.learners.base import Learner
-from fairgate.learners.epochs import Rounds
+from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.epochs import Rounds, check_epoch
 from fairgate.learners.state import State
-from fairgate.problem import Feedback, Problem, Utility, is_feasible, violation
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback, Problem, Utility, best_feasible
+from fairgate.setting import Setting
 from fairgate.settings import Array, Between, NonNegative, Number
-from fairgate.tasks import Task
 
 Rows = NDArray[np.int64]
 
@@ -120,7 +120,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
     >>> import fairgate as fg
     >>> learner = fg.learners.DoublyOptimistic()
     >>> run = fg.simulate(fg.load_task("interior"), learner, rounds=3000, seeds=5)
-    >>> run.settled()[:, 0].round(2)      # the oracle is at 0.1
+    >>> run.settled().single[:, 0].round(2)      # the oracle is at 0.1
     array([0.1, 0.1, 0.1, 0.1, 0.1])
     >>> bool(run.traces["infeasible"].any())
     False
@@ -141,21 +141,15 @@ class DoublyOptimistic(Learner[OptimisticState]):
     burn_in: Rounds = 2
     bias: NonNegative = 0.0
 
-    state_type: ClassVar[type[State]] = OptimisticState
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        epoch_length, burn_in = np.asarray(self.epoch_length), np.asarray(self.burn_in)
-        if (epoch_length % 1).any() or (burn_in % 1).any() or not np.all(burn_in < epoch_length):
-            raise InputError(
-                f"{type(self).__name__}: epoch_length and burn_in must be whole numbers, burn_in below epoch_length, "
-                f"got {self.epoch_length} and {self.burn_in}"
-            )
+        check_epoch(self, self.epoch_length, self.burn_in)
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> OptimisticState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> OptimisticState:
         """Start with nothing known."""
-        shape = (common["replicates"], len(task.thresholds))
+        shape = (common["replicates"], len(setting.thresholds))
         replicates = shape[0]
         return OptimisticState(
             **common,
@@ -163,15 +157,15 @@ class DoublyOptimistic(Learner[OptimisticState]):
             age=np.zeros(replicates, dtype=np.int64),
             length=np.ones(replicates, dtype=np.int64),
             visits=np.zeros(shape, dtype=np.int64),
-            people=np.zeros((*shape, common["groups"])),
-            accepted=np.zeros((*shape, common["groups"])),
+            people=np.zeros((*shape, setting.groups)),
+            accepted=np.zeros((*shape, setting.groups)),
             rewards=np.zeros((3, *shape)),
-            means=np.zeros((3, len(by_means(task.problem)), *shape)),
+            means=np.zeros((3, len(by_means(setting.problem)), *shape)),
             lower=np.full(shape, -np.inf),
             upper=np.full(shape, np.inf),
             worst=np.full(shape, -np.inf),
             infeasible=np.zeros(replicates, dtype=np.int64),
-            varying=task.problem.replicates is not None,
+            varying=setting.problem.replicates is not None,
         )
 
     def choose(self, state: OptimisticState) -> Array:
@@ -190,11 +184,17 @@ class DoublyOptimistic(Learner[OptimisticState]):
             state.length[rows] = of(self.epoch_length, rows).astype(np.int64) << doubled
         return state.grid[state.arm]
 
-    def learn(self, state: OptimisticState, thresholds: Array, feedback: Feedback) -> None:
-        """Pool the round's counts, and bound anew what a visit that ends has shown."""
-        kept = np.flatnonzero(state.age >= np.asarray(self.burn_in))
+    def learn(self, state: OptimisticState, played: Policy, feedback: Feedback) -> None:
+        """Pool the round's counts, and bound what a visit that ends has shown."""
+        arm, known = arm_of(state.grid, played)
+        strange = ~known | (arm != state.arm)
+        state.age[strange] = -1  # something else was played: the visit begins again
+        kept = np.flatnonzero((state.age >= np.asarray(self.burn_in)) & ~strange)
         if kept.size:
             pool(state, kept, feedback)
+        if feedback.credits is not None:
+            state.pending[state.rounds] = kept
+        self.credit(state, feedback, feedback.credited(played, state.rounds), kept)
         state.age += 1
         over = np.flatnonzero(state.age >= state.length)
         if over.size:
@@ -205,6 +205,30 @@ class DoublyOptimistic(Learner[OptimisticState]):
             bounds = self.bounds(state, rows)
             for field, found in zip((state.lower, state.upper, state.worst), bounds, strict=True):
                 field[place] = found[over] if state.varying else found
+
+    def credit(
+        self,
+        state: OptimisticState,
+        feedback: Feedback,
+        credited: Sequence[Credit],
+        kept: Rows | None = None,
+    ) -> None:
+        """Pool rewards for the threshold that accepted these people."""
+        utility = state.problem.utility
+        for each in credited:
+            rows = state.pending.get(each.round, kept)
+            if rows is not None and rows.size:
+                arm, _ = arm_of(state.grid, each.played)
+                place = rows, arm[rows]
+                reward, share = each.reward[rows], each.share[rows]
+                batch = share * reward, share * reward**2, share
+                if isinstance(utility, Utility):
+                    bad, good = (across_groups(np.add, each.labels[..., label])[rows] for label in (0, 1))
+                    cost = of(utility.false_positive_cost, rows)
+                    batch = good - cost * bad, good + cost**2 * bad, each.people[rows]
+                state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
+            if each.last:
+                state.pending.pop(each.round, None)
 
     def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
         """Return lower and upper bound of the reward, and the lower bound of the largest residual, of the arms played.
@@ -218,7 +242,6 @@ class DoublyOptimistic(Learner[OptimisticState]):
         wider = of(self.bias, rows) * visits / np.maximum(kept, 1.0)
         bottom, top = reward_range(problem)
         total, spread, count = state.rewards[:, *place]
-        total = np.clip(total, bottom * count, top * count)  # late labels may be more than people
         lower, upper = mean_bounds(Sums(total, spread, count), bottom, top, alpha)
         known = widened(box(state.accepted[place], state.people[place], alpha), wider)
         worst = np.full(len(rows), -np.inf)
@@ -230,15 +253,10 @@ class DoublyOptimistic(Learner[OptimisticState]):
             worst = np.maximum(worst, least.max(axis=0))
         return lower - wider, upper + wider, worst
 
-    def recommend(self, state: OptimisticState) -> Array:
+    def recommend(self, state: OptimisticState) -> Policy:
         """Keep the best threshold by the lower bound of its reward among those whose pooled residuals are met."""
-        known = state.visits > 0
-        residuals = pooled_residuals(state)
-        feasible = known & is_feasible(residuals)
-        best = np.where(feasible, state.lower, -np.inf).argmax(axis=1)
-        least = np.where(known, violation(residuals), np.inf).argmin(axis=1)
-        chosen = state.grid[np.where(feasible.any(axis=1), best, least)]
-        return np.repeat(chosen[:, None], state.groups, axis=1)
+        best = best_feasible(state.lower, pooled_residuals(state), state.visits > 0)
+        return Policy.shared(state.grid[best], state.groups)
 
 
 def of(setting: Number, rows: Rows) -> Array:
@@ -275,25 +293,12 @@ def reward_range(problem: Problem) -> tuple[Array, float]:
 
 
 def pool(state: OptimisticState, rows: Rows, feedback: Feedback) -> None:
-    """Add a round's counts and rewards to the arms that these replicates play."""
+    """Add a round's counts, and residuals that no counts of decisions bound, to the arms these replicates play."""
     seen, place = feedback.observation, (rows, state.arm[rows])
-    if seen is None:
-        raise InputError("DoublyOptimistic pools counts: give it signals of Problem.reveal, not of assess")
     state.people[place] += seen.people[rows]
     state.accepted[place] += seen.accepted[rows]
-    utility, ones = state.problem.utility, np.ones(len(rows))
-    if isinstance(utility, Utility):
-        good, bad, people = (
-            across_groups(np.add, counts)[rows] for counts in (seen.positives, seen.negatives, seen.people)
-        )
-        cost = of(utility.false_positive_cost, rows)
-        batch = good - cost * bad, good + cost**2 * bad, people
-    else:
-        reward = feedback.reward[rows]
-        batch = reward, reward**2, ones
-    state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
     if state.means.shape[1]:
-        values = feedback.residuals[by_means(state.problem)][:, rows]
+        values, ones = feedback.residuals[by_means(state.problem)][:, rows], np.ones(len(rows))
         state.means[:, :, *place] = add_batch(Sums(*state.means[:, :, *place]), values, values**2, ones)
 
 

@@ -1,9 +1,9 @@
-"""Dwelling and Arms: bases of learners that keep a threshold for a while and learn from that while as a whole."""
+"""Epochs: learners that keep a threshold for a while and learn from that while as a whole; and a table of arms."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -12,13 +12,24 @@ from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.learners.base import Learner
+from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.state import State
-from fairgate.problem import Feedback, Problem, is_feasible, violation
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback, Problem, best_feasible
+from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Number
-from fairgate.tasks import Task
 
 Rounds = Annotated[Number, Between(low=0.0)]
+
+
+def check_epoch(learner: object, epoch_length: Number, burn_in: Number) -> None:
+    """Say so if an epoch leaves no round to learn from."""
+    length, first = np.asarray(epoch_length), np.asarray(burn_in)
+    if (length % 1).any() or (first % 1).any() or not np.all(first < length):
+        raise InputError(
+            f"{type(learner).__name__}: epoch_length and burn_in must be whole numbers, burn_in below epoch_length, "
+            f"got {epoch_length} and {burn_in}"
+        )
 
 
 @dataclass
@@ -33,23 +44,26 @@ class EpochState(State):
         Epochs finished, (R,).
     sums
         Reward and residuals summed over the rounds that count, (1 + J, R).
+    known
+        Rounds that count whose reward is known, (R,): parts of them where labels are delayed.
     people, accepted
-        Counts of those rounds, (R, G).
+        Counts of the rounds that count, (R, G).
     """
 
     current: Array
     age: NDArray[np.int64]
     epochs: NDArray[np.int64]
     sums: Array
+    known: Array
     people: Array
     accepted: Array
 
 
-D = TypeVar("D", bound=EpochState)
+E = TypeVar("E", bound=EpochState)
 
 
 @dataclass(frozen=True)
-class Epochs(Learner[D]):
+class Epochs(Learner[E]):
     r"""Keep a threshold for `epoch_length` rounds, so that the state can settle, and learn from the last of them.
 
     The first `burn_in` rounds of an epoch are not learnt from. The others are pooled: constraints on decisions alone
@@ -57,7 +71,8 @@ class Epochs(Learner[D]):
     A mean of batch gaps would not do: it is about :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true
     gap is 0, which is 0.05 for 256 people, and hardly any threshold would seem fair.
 
-    A subclass picks thresholds in :meth:`pick` and takes in finished epochs in :meth:`digest`.
+    A subclass picks thresholds in :meth:`pick` and takes in finished epochs in :meth:`digest`. An epoch in which
+    something else was played than proposed begins again.
 
     Parameters
     ----------
@@ -72,57 +87,86 @@ class Epochs(Learner[D]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        epoch_length, burn_in = np.asarray(self.epoch_length), np.asarray(self.burn_in)
-        if (epoch_length % 1).any() or (burn_in % 1).any() or not np.all(burn_in < epoch_length):
-            raise InputError(
-                f"{type(self).__name__}: epoch_length and burn_in must be whole numbers, burn_in below epoch_length, "
-                f"got {self.epoch_length} and {self.burn_in}"
-            )
+        check_epoch(self, self.epoch_length, self.burn_in)
 
-    def epoch_fields(self, task: Task, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields that :class:`DwellMemory` starts with."""
+    def epoch_fields(self, setting: Setting, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields that :class:`EpochState` starts with."""
         replicates = common["replicates"]
         return {
             **common,
-            "current": np.full(replicates, task.thresholds[0]),
+            "current": np.full(replicates, setting.thresholds[0]),
             "age": np.zeros(replicates, dtype=np.int64),
             "epochs": np.zeros(replicates, dtype=np.int64),
-            "sums": np.zeros((1 + len(task.problem.names), replicates)),
-            "people": np.zeros((replicates, common["groups"])),
-            "accepted": np.zeros((replicates, common["groups"])),
+            "sums": np.zeros((1 + len(setting.problem.names), replicates)),
+            "known": np.zeros(replicates),
+            "people": np.zeros((replicates, setting.groups)),
+            "accepted": np.zeros((replicates, setting.groups)),
         }
 
     @abstractmethod
-    def pick(self, state: D, fresh: NDArray[np.bool_]) -> Array:
-        """Return thresholds (R,) to epoch on, for the replicates that are `fresh` to begin one; others are ignored."""
+    def pick(self, state: E, fresh: NDArray[np.bool_]) -> Array:
+        """Return the thresholds (R,) of the next epoch, for the replicates that are `fresh`; others are ignored."""
 
     @abstractmethod
-    def digest(self, state: D, over: NDArray[np.bool_], table: Array) -> None:
-        """Take in the reward and residuals (1 + J, R) of the epochs that are `over`."""
+    def digest(self, state: E, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+        """Take in the reward and residuals (1 + J, R) of the epochs that are `over`.
 
-    def choose(self, state: D) -> Array:
+        `share` (R,) is how much of the reward is known: 1 unless labels are delayed. Where it is 0 the reward is 0.
+        """
+
+    def late(self, state: E, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Take in labels of people accepted in an epoch that is over, in replicates `rows`; by default too late."""
+
+    def choose(self, state: E) -> Array:
         """Go on with an epoch, or begin the next."""
         fresh = state.age == 0
         if fresh.any():
             state.current = np.where(fresh, self.pick(state, fresh), state.current)
         return state.current
 
-    def learn(self, state: D, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: E, played: Policy, feedback: Feedback) -> None:
         """Add the round to its epoch, and digest the epochs that it ends."""
-        if feedback.observation is None:
-            raise InputError(f"{type(self).__name__} pools counts: give it signals of Problem.reveal, not of assess")
-        counted = state.age >= np.asarray(self.burn_in)
-        state.sums += np.where(counted, np.concatenate((feedback.reward[None], feedback.residuals)), 0.0)
+        ours = (played.single == state.current[:, None]).all(axis=1)
+        counted = (state.age >= np.asarray(self.burn_in)) & ours
+        if feedback.credits is not None:
+            state.pending[state.rounds] = np.where(counted, state.epochs, -1)
+        self.credit(state, feedback, feedback.credited(played, state.rounds), counted)
+        state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
         state.accepted += counted[:, None] * feedback.observation.accepted
         state.age += 1
-        over = state.age >= np.asarray(self.epoch_length)
+        over = (state.age >= np.asarray(self.epoch_length)) & ours
         if over.any():
-            table = state.sums / (np.asarray(self.epoch_length) - np.asarray(self.burn_in))
-            self.digest(state, over, with_pooled_residuals(table, state.problem, state.people, state.accepted))
+            rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
+            table = state.sums / rounds
+            table[0] = state.sums[0] / np.where(state.known > 0.0, state.known, 1.0)
+            pooled = with_pooled_residuals(table, state.problem, state.people, state.accepted)
+            self.digest(state, over, pooled, state.known / rounds)
             state.epochs += over
-            for field in (state.age, state.sums, state.people.T, state.accepted.T):
-                field[..., over] = 0
+        for field in (state.age, state.sums, state.known, state.people.T, state.accepted.T):
+            field[..., over | ~ours] = 0
+
+    def credit(
+        self,
+        state: E,
+        feedback: Feedback,
+        credited: Sequence[Credit],
+        counted: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Add rewards to the epochs whose people they are about: the present one, or those that are over."""
+        for each in credited:
+            epoch = state.pending.get(each.round)
+            present = counted if epoch is None else epoch == state.epochs
+            if present is not None:
+                state.sums[0] += np.where(present, each.share * each.reward, 0.0)
+                state.known += np.where(present, each.share, 0.0)
+            if epoch is not None:
+                rows = np.flatnonzero((epoch >= 0) & (epoch < state.epochs) & (each.share > 0.0))
+                if rows.size:
+                    rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
+                    self.late(state, rows, each, each.share / rounds)
+                if each.last:
+                    del state.pending[each.round]
 
 
 def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepted: Array) -> Array:
@@ -139,83 +183,68 @@ def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepte
 
 
 @dataclass
-class ArmsState(EpochState):
+class Arms:
     """What is known of each threshold of the grid, an arm.
 
     Attributes
     ----------
-    arm
-        Arm played, (R,).
-    plays
-        Finished epochs on each arm, (R, K).
+    plays, credited
+        Finished epochs on each arm, and as many as its arrived labels stand for, (R, K).
     means
         Reward and residuals of each arm, (1 + J, R, K), pooled over its epochs.
-    arm_people, arm_accepted
+    people, accepted
         Those counts, (R, K, G).
     """
 
-    arm: NDArray[np.int64]
     plays: Array
+    credited: Array
     means: Array
-    arm_people: Array
-    arm_accepted: Array
+    people: Array
+    accepted: Array
+
+    @classmethod
+    def unknown(cls, setting: Setting, replicates: int) -> Arms:
+        """Return a table of arms that have not been played."""
+        shape = (replicates, len(setting.thresholds))
+        plays, counts = np.zeros(shape), np.zeros((*shape, setting.groups))
+        means = np.zeros((1 + len(setting.problem.names), *shape))
+        return cls(plays, plays.copy(), means, counts, counts.copy())
+
+    def add(self, state: EpochState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+        """Add finished epochs to what is known of the arms they were on."""
+        rows, everyone, arm = (
+            np.flatnonzero(over),
+            np.arange(state.replicates),
+            np.searchsorted(state.grid, state.current),
+        )
+        place = (rows, arm[rows])
+        self.plays[place] += 1.0
+        self.credited[place] += share[rows]
+        self.people[place] += state.people[rows]
+        self.accepted[place] += state.accepted[rows]
+        known = self.means[:, everyone, arm]
+        known[1:] += (table[1:] - known[1:]) / np.maximum(1.0, self.plays[everyone, arm])
+        total = self.credited[everyone, arm]
+        known[0] += share * (table[0] - known[0]) / np.where(total > 0.0, total, 1.0)
+        counts = self.people[everyone, arm], self.accepted[everyone, arm]
+        self.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
+
+    def credit(self, state: EpochState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Add labels that arrived after the epoch in which these people were accepted."""
+        arm, known = arm_of(state.grid, credited.played)
+        rows = rows[known[rows]]
+        place = (rows, arm[rows])
+        self.credited[place] += share[rows]
+        mean = self.means[0]
+        mean[place] += share[rows] * (credited.reward[rows] - mean[place]) / self.credited[place]
+
+    def best(self) -> NDArray[np.int64]:
+        """Return the best feasible of the arms played, else the least violating one, (R,)."""
+        return best_feasible(self.means[0], self.means[1:], self.plays > 0)
 
 
-A = TypeVar("A", bound=ArmsState)
+@dataclass
+class ArmsState(EpochState):
+    """An epoch, and the table of arms."""
 
-
-@dataclass(frozen=True)
-class Arms(Epochs[A]):
-    """Epoch on thresholds of the grid, and keep the pooled reward and residuals of each.
-
-    A subclass picks an arm in :meth:`pick_arm`.
-    """
-
-    def arms(self, task: Task, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields that :class:`ArmsMemory` starts with."""
-        fields = self.epoch_fields(task, common)
-        shape = (common["replicates"], len(task.thresholds))
-        return {
-            **fields,
-            "arm": np.zeros(shape[0], dtype=np.int64),
-            "plays": np.zeros(shape),
-            "means": np.zeros((len(fields["sums"]), *shape)),
-            "arm_people": np.zeros((*shape, common["groups"])),
-            "arm_accepted": np.zeros((*shape, common["groups"])),
-        }
-
-    @abstractmethod
-    def pick_arm(self, state: A, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return arms (R,) to epoch on, for the replicates that are `fresh`; others are ignored."""
-
-    def pick(self, state: A, fresh: NDArray[np.bool_]) -> Array:
-        """Return the thresholds of the arms picked."""
-        state.arm = np.where(fresh, self.pick_arm(state, fresh), state.arm)
-        return state.grid[state.arm]
-
-    def digest(self, state: A, over: NDArray[np.bool_], table: Array) -> None:
-        """Add finished epochs to what is known of their arms."""
-        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
-        place = (rows, state.arm[rows])
-        state.plays[place] += 1.0
-        state.arm_people[place] += state.people[rows]
-        state.arm_accepted[place] += state.accepted[rows]
-        known = state.means[:, everyone, state.arm]
-        known += (table - known) / np.maximum(1.0, state.plays[everyone, state.arm])
-        counts = state.arm_people[everyone, state.arm], state.arm_accepted[everyone, state.arm]
-        state.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
-
-
-def best_arm(means: Array, known: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the arm of highest reward among those whose residuals are all at most 0, else the least violating one.
-
-    `means` is (1 + J, R, K), reward first; only arms `known` (R, K) are looked at. Ties go to the lowest arm.
-
-    >>> means = np.array([[[0.1, 0.3, 0.9]], [[-0.2, -0.1, 0.2]]])     # reward and one residual of 3 arms
-    >>> best_arm(means, np.array([[True, True, True]])), best_arm(means, np.array([[False, False, True]]))
-    (array([1]), array([2]))
-    """
-    feasible = known & is_feasible(means[1:])
-    best = np.where(feasible, means[0], -np.inf).argmax(axis=1)
-    least = np.where(known, violation(means[1:]), np.inf).argmin(axis=1)
-    return np.asarray(np.where(feasible.any(axis=1), best, least))
+    arms: Arms

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.base import Learner
+from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.state import State
-from fairgate.problem import Feedback
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Positive, Share
-from fairgate.tasks import Task
 
 
 @dataclass
 class OFSState(State):
-    """Plays (R, K), mean rewards (R, K), mean residuals (J, R, K), and how many thresholds seem feasible (R,)."""
+    """What is known of each threshold of the grid.
+
+    Attributes
+    ----------
+    plays, credited
+        Plays of each threshold, and as many of them as its arrived labels stand for, (R, K).
+    rewards, residuals
+        Mean rewards (R, K), and mean residuals (J, R, K).
+    feasible
+        How many thresholds seem feasible, (R,).
+    """
 
     plays: Array
+    credited: Array
     rewards: Array
     residuals: Array
     feasible: NDArray[np.int64]
@@ -67,16 +79,18 @@ class OFS(Learner[OFSState]):
     delta: Annotated[float, Between(0.0, 1.0, open_low=True, open_high=True)] = 0.05
     exploration: Share = 0.03
 
-    state_type: ClassVar[type[State]] = OFSState
     traces: ClassVar[tuple[str, ...]] = ("feasible",)
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> OFSState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> OFSState:
         """Start with no plays and all estimates 0."""
-        shape = (common["replicates"], len(task.thresholds))
-        residuals = np.zeros((len(task.problem.names), *shape))
-        feasible = np.zeros(shape[0], dtype=np.int64)
+        shape = (common["replicates"], len(setting.thresholds))
         return OFSState(
-            **common, plays=np.zeros(shape), rewards=np.zeros(shape), residuals=residuals, feasible=feasible
+            **common,
+            plays=np.zeros(shape),
+            credited=np.zeros(shape),
+            rewards=np.zeros(shape),
+            residuals=np.zeros((len(setting.problem.names), *shape)),
+            feasible=np.zeros(shape[0], dtype=np.int64),
         )
 
     def choose(self, state: OFSState) -> Array:
@@ -97,12 +111,29 @@ class OFS(Learner[OFSState]):
         anywhere = state.rng.integers(arms, size=state.replicates)
         return state.grid[np.where(explore, anywhere, chosen)]
 
-    def learn(self, state: OFSState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: OFSState, played: Policy, feedback: Feedback) -> None:
         """Update the played threshold's count and means (line 10)."""
-        arm = np.searchsorted(state.grid, thresholds[:, 0])
-        played = np.arange(state.replicates) * len(state.grid) + arm  # places in a flattened (R, K)
-        state.plays.ravel()[played] += 1.0
-        plays = state.plays.ravel()[played]
-        for means, seen in zip((state.rewards, *state.residuals), (feedback.reward, *feedback.residuals), strict=True):
+        rows, place = places(state, played)
+        state.plays.ravel()[place] += 1.0
+        plays = state.plays.ravel()[place]
+        for means, seen in zip(state.residuals, feedback.residuals, strict=True):
             flat = means.ravel()
-            flat[played] += (seen - flat[played]) / plays
+            flat[place] += (seen[rows] - flat[place]) / plays
+        self.credit(state, feedback, feedback.credited(played, state.rounds))
+
+    def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
+        rewards, total = state.rewards.ravel(), state.credited.ravel()
+        for each in credited:
+            rows, place = places(state, each.played)
+            share = each.share[rows]
+            total[place] += share
+            known = np.where(total[place] > 0.0, total[place], 1.0)
+            rewards[place] += share * (each.reward[rows] - rewards[place]) / known
+
+
+def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
+    """Return the replicates that played a threshold of the grid, and its place in a flattened (R, K)."""
+    arm, known = arm_of(state.grid, played)
+    rows: Any = slice(None) if known.all() else np.flatnonzero(known)
+    return rows, (np.arange(state.replicates) * len(state.grid) + arm)[rows]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, cast
 
 from fairgate.errors import InputError, unknown_name
-from fairgate.learners.base import LEVELS, Learner, check_labels
+from fairgate.learners.base import Learner, check_level
 from fairgate.learners.baselines.accept_all import AcceptAll
 from fairgate.learners.baselines.bandit_gradient import BanditGradient
-from fairgate.learners.baselines.bayesian import Bayesian, SafeBayesian
+from fairgate.learners.baselines.bayesian import Bayesian, safe_bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
@@ -27,9 +29,10 @@ from fairgate.learners.ofs import OFS
 from fairgate.learners.per_group import PerGroup
 from fairgate.learners.safe_forecast import SafeForecast
 from fairgate.learners.smooth_optimist import SmoothOptimist
+from fairgate.problem import LEVELS
 from fairgate.tasks import Task, load_task, presets
 
-LEARNERS: dict[str, type[Learner[Any]]] = {
+LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
     "ofs": OFS,
     "unconstrained": BanditGradient,
     "primal-dual": PrimalDual,
@@ -46,13 +49,20 @@ LEARNERS: dict[str, type[Learner[Any]]] = {
     "explore-then-commit": ExploreThenCommit,
     "epsilon-greedy": EpsilonGreedy,
     "bayesian": Bayesian,
-    "safe-bayesian": SafeBayesian,
+    "safe-bayesian": safe_bayesian,
     "threshold-optimizer": ThresholdOptimizer,
     "accept-all": AcceptAll,
     "best-lottery": BestLottery,
     "doubly-optimistic": DoublyOptimistic,
 }
 """Every built-in learner by its name on the command line."""
+
+
+def kind_of(name: str) -> type[Learner[Any]]:
+    """Return the class of a built-in learner; some names are a class with settings of their own."""
+    made: Any = LEARNERS[name]
+    kind: Any = made.func if isinstance(made, functools.partial) else made
+    return cast(type[Learner[Any]], kind)
 
 
 def load_learner(name: str, task: str | None = None) -> Learner[Any]:
@@ -81,7 +91,7 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     try:
         return LEARNERS[kind](**settings)
     except TypeError:
-        fields = dataclasses.fields(LEARNERS[kind])
+        fields = dataclasses.fields(kind_of(kind))
         needed = [each.name for each in fields if each.default is dataclasses.MISSING and each.name not in settings]
         if needed:
             raise InputError(f"learner {name!r} needs {needed[0]}, as in {kind}:{needed[0]}=0.1") from None
@@ -109,7 +119,7 @@ def recommended(task: Task | None = None, level: str = "selective-labels") -> Le
     Examples
     --------
     >>> recommended(level="bandit")
-    SmoothOptimist(epoch_length=50, burn_in=20, optimism=2.0, caution=0.5, length=0.125, spread=0.3)
+    SmoothOptimist(epoch_length=50, burn_in=20, optimism=2.0, margin=0.5, length=0.125, spread=0.3)
     >>> type(recommended(load_task("compas"))).__name__
     'SafeForecast'
     """
@@ -118,5 +128,5 @@ def recommended(task: Task | None = None, level: str = "selective-labels") -> Le
     name = RECOMMENDED["selective-labels" if level in ("selective-labels", "full-labels") else "bandit"]
     learner = LEARNERS[name]()
     if task is not None:
-        check_labels(learner, task)
+        check_level(learner, task.problem)
     return learner

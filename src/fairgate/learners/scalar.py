@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State, encode
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array
-from fairgate.tasks import Task
 
 
 class ScalarRule(Protocol):
@@ -39,8 +40,6 @@ class Scalar(Learner[ScalarState]):
     rule: type
     options: Mapping[str, Any]
 
-    state_type: ClassVar[type[State]] = ScalarState
-
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"scalar({self.rule.__name__}{options})"
@@ -49,35 +48,21 @@ class Scalar(Learner[ScalarState]):
         """Return the rule's name and options."""
         return {"kind": self.rule.__name__, **encode(dict(self.options))}
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ScalarState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ScalarState:
         """Make one rule a replicate, each with random numbers of its own."""
         generators = common["rng"].spawn(common["replicates"])
-        rules = [self.rule(task.thresholds.tolist(), rng, **self.options) for rng in generators]
+        rules = [self.rule(setting.thresholds.tolist(), rng, **self.options) for rng in generators]
         return ScalarState(**common, rules=rules)
 
     def choose(self, state: ScalarState) -> Array:
         """Ask every rule."""
         return np.array([rule.propose() for rule in state.rules], dtype=np.float64)
 
-    def learn(self, state: ScalarState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: ScalarState, played: Policy, feedback: Feedback) -> None:
         """Tell every rule."""
-        told = zip(thresholds[:, 0].tolist(), feedback.reward.tolist(), feedback.residuals.T.tolist(), strict=True)
+        told = zip(played.single[:, 0].tolist(), feedback.reward.tolist(), feedback.residuals.T.tolist(), strict=True)
         for rule, (threshold, reward, residuals) in zip(state.rules, told, strict=True):
             rule.observe(threshold, reward, residuals)
-
-    def save(self, state: ScalarState) -> dict[str, Any]:
-        """Return the attributes of every rule as plain data."""
-        plain = ScalarState(**{**vars(state), "rules": [vars(rule) for rule in state.rules]})
-        return super().save(plain)
-
-    def recall(self, fields: dict[str, Any]) -> ScalarState:
-        """Rebuild every rule from its attributes."""
-        rules = []
-        for attributes in fields["rules"]:
-            rule: ScalarRule = object.__new__(self.rule)
-            vars(rule).update(attributes)
-            rules.append(rule)
-        return ScalarState(**{**fields, "rules": rules})
 
 
 def scalar(rule: type, **options: Any) -> Scalar:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
-from fairgate.learners.base import Learner
+from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.gaussian_process import posterior
-from fairgate.learners.outlook import Outlook, Worth
 from fairgate.learners.state import State
-from fairgate.problem import Feedback
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive, PositiveShare, whole_number
-from fairgate.tasks import Task
-
-CERTAIN = 3.0
-"""Standard deviations by which every threshold must seem infeasible before the learner says that none is feasible."""
 
 TYPICAL_PRECISION = 0.6
 """Share of positives among the accepted that is supposed before anybody has been seen."""
@@ -27,10 +25,23 @@ TYPICAL_PRECISION = 0.6
 
 @dataclass
 class SmoothState(State):
-    """Counts of each threshold's settled rounds (R, G, K), the threshold in play (R,), and where in its epoch it is."""
+    """Counts of each threshold's settled rounds, the threshold in play, and where in its epoch it is.
+
+    Attributes
+    ----------
+    people, accepted, labelled, positives
+        People who came, who were accepted, whose label is known, and is positive, in settled rounds, (R, G, K).
+    arrivals
+        People of each group in all rounds, (R, G).
+    arm, moved, waited
+        Threshold in play (R,), whether it is a new one (R,), and its rounds so far.
+    infeasible
+        Whether it is certain that no threshold is feasible, (R,).
+    """
 
     people: Array
     accepted: Array
+    labelled: Array
     positives: Array
     arrivals: Array
     arm: NDArray[np.int64]
@@ -62,7 +73,7 @@ class SmoothOptimist(Learner[SmoothState]):
         Rounds a threshold is kept for, and rounds after a change that are not counted.
     optimism
         Width w of the bounds.
-    caution
+    margin
         Standard deviations a threshold must seem feasible by to be recommended.
     length
         Correlation length :math:`\ell`, as a share of the grid.
@@ -74,7 +85,7 @@ class SmoothOptimist(Learner[SmoothState]):
     >>> import fairgate as fg
     >>> task = fg.load_task("interior")
     >>> run = fg.simulate(task, fg.SmoothOptimist(), rounds=1500, seeds=3)
-    >>> run.settled()[:, 0], fg.oracle(task).best.threshold
+    >>> run.settled().single[:, 0], fg.oracle(task).best.threshold
     (array([0.1, 0.1, 0.1]), 0.1...)
 
     References
@@ -87,16 +98,17 @@ class SmoothOptimist(Learner[SmoothState]):
     epoch_length: int = 50
     burn_in: int = 20
     optimism: Positive = 2.0
-    caution: NonNegative = 0.5
+    margin: NonNegative = 0.5
     length: Positive = 0.125
     spread: PositiveShare = 0.3
 
-    state_type: ClassVar[type[State]] = SmoothState
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epoch_length", whole_number("SmoothOptimist: epoch", int(self.epoch_length), 1))
+        object.__setattr__(
+            self, "epoch_length", whole_number("SmoothOptimist: epoch_length", int(self.epoch_length), 1)
+        )
         object.__setattr__(self, "burn_in", whole_number("SmoothOptimist: burn_in", int(self.burn_in), 0))
         if self.burn_in >= self.epoch_length:
             raise InputError(
@@ -104,16 +116,17 @@ class SmoothOptimist(Learner[SmoothState]):
                 f"got {self.burn_in}"
             )
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> SmoothState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> SmoothState:
         """Start in the middle of the grid, having counted nobody."""
-        replicates, shape = common["replicates"], (common["replicates"], common["groups"], len(task.thresholds))
+        replicates, shape = common["replicates"], (common["replicates"], setting.groups, len(setting.thresholds))
         return SmoothState(
             **common,
             people=np.zeros(shape),
             accepted=np.zeros(shape),
+            labelled=np.zeros(shape),
             positives=np.zeros(shape),
             arrivals=np.ones(shape[:2]),
-            arm=np.full(replicates, len(task.thresholds) // 2),
+            arm=np.full(replicates, len(setting.thresholds) // 2),
             moved=np.ones(replicates, dtype=bool),
             waited=0,
             infeasible=np.zeros(replicates, dtype=bool),
@@ -122,40 +135,63 @@ class SmoothOptimist(Learner[SmoothState]):
     def choose(self, state: SmoothState) -> Array:
         """Keep the threshold in play, or at the end of an epoch pick the most promising."""
         if state.waited == self.epoch_length:
-            worth = self.worth(state)
+            value = self.value(state)
             width = np.asarray(self.optimism)
-            possible = worth.residual - width * worth.residual_error <= 0.0
-            hoped = np.where(possible, worth.reward + width * worth.reward_error, -np.inf).argmax(axis=0)
-            lowest = worth.residual - CERTAIN * worth.residual_error
+            possible = value.residual - width * value.residual_error <= 0.0
+            hoped = np.where(possible, value.reward + width * value.reward_error, -np.inf).argmax(axis=0)
+            lowest = value.certain_residual()
             arm = np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0))
             state.infeasible = lowest.min(axis=0) > 0.0
             state.moved, state.arm, state.waited = arm != state.arm, arm, 0
         return state.grid[state.arm]
 
-    def learn(self, state: SmoothState, thresholds: Array, feedback: Feedback) -> None:
-        """Count the batch for the threshold in play, unless the state has yet to settle."""
-        assert feedback.observation is not None
+    def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
+        """Count the batch for the threshold that was played, unless the state has yet to settle."""
         state.arrivals += feedback.observation.people
-        counted = (~state.moved | (state.waited >= self.burn_in))[:, None]
+        arm, known = arm_of(state.grid, played)
+        as_proposed = known & (arm == state.arm)
+        counted = as_proposed & (~state.moved | (state.waited >= self.burn_in))
         rows = np.arange(state.replicates)
         for sums, seen in (
             (state.people, feedback.observation.people),
             (state.accepted, feedback.observation.accepted),
-            (state.positives, feedback.observation.positives),
         ):
-            sums[rows, :, state.arm] += counted * seen
+            sums[rows, :, arm] += counted[:, None] * seen
+        if feedback.credits is not None:
+            state.pending[state.rounds] = counted
+        self.credit(state, feedback, feedback.credited(played, state.rounds), counted)
+        state.moved = state.moved | ~as_proposed
         state.waited += 1
 
-    def recommend(self, state: SmoothState) -> Array:
-        """Return the best threshold that seems feasible by `caution` standard deviations, else the least violating."""
-        worth = self.worth(state)
-        upper = worth.residual + np.asarray(self.caution) * worth.residual_error
-        feasible = upper <= 0.0
-        best = np.where(feasible, worth.reward, -np.inf).argmax(axis=0)
-        arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
-        return np.repeat(state.grid[arm][:, None], state.groups, axis=1)
+    def credit(
+        self,
+        state: SmoothState,
+        feedback: Feedback,
+        credited: Sequence[Credit],
+        counted: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Count labels for the threshold that accepted these people."""
+        rows = np.arange(state.replicates)
+        for each in credited:
+            arm, known = arm_of(state.grid, each.played)
+            settled = state.pending.get(each.round, counted)
+            if settled is not None:
+                kept = (known & settled)[:, None]
+                state.labelled[rows, :, arm] += kept * each.labels.sum(axis=-1)
+                state.positives[rows, :, arm] += kept * each.labels[..., 1]
+            if each.last:
+                state.pending.pop(each.round, None)
 
-    def worth(self, state: SmoothState) -> Worth:
+    def recommend(self, state: SmoothState) -> Policy:
+        """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""
+        value = self.value(state)
+        upper = value.residual + np.asarray(self.margin) * value.residual_error
+        feasible = upper <= 0.0
+        best = np.where(feasible, value.reward, -np.inf).argmax(axis=0)
+        arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
+        return Policy.shared(state.grid[arm], state.groups)
+
+    def value(self, state: SmoothState) -> Value:
         """Return the posterior of every threshold's reward and largest residual."""
         arms, people = len(state.grid), state.people
         steps = np.arange(arms) / max(arms - 1, 1)
@@ -166,7 +202,12 @@ class SmoothOptimist(Learner[SmoothState]):
 
         line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
         prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
-        seen = np.stack((state.accepted, state.positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
+        each = state.accepted / np.maximum(
+            state.labelled, 1.0
+        )  # people that a known label stands for; 1 if none is late
+        unknown = TYPICAL_PRECISION * state.accepted
+        positives = np.where(state.labelled > 0, state.positives * each, unknown)
+        seen = np.stack((state.accepted, positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
         surprise = np.where(people[..., None] > 0.0, seen - prior, 0.0)
         shift, variance = posterior(kernel, noise, surprise)
         mean = prior + shift
@@ -175,4 +216,4 @@ class SmoothOptimist(Learner[SmoothState]):
         positives = np.clip(mean[..., 1], 0.0, rates)
         shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
         error = np.sqrt(np.maximum(variance, 1e-12))
-        return Outlook(shares, rates, positives, positives, error, error).worth(state.problem)
+        return Prediction(shares, rates, positives, positives, error, error).value(state.problem)

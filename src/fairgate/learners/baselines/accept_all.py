@@ -10,10 +10,10 @@ import numpy as np
 
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array
-from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,15 @@ class AcceptAll(Learner[State]):
     (1.0, 0.0)
     """
 
-    lottery: ClassVar[bool] = True
-
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> State:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
         """Remember nothing of its own."""
         return State(**common)
-
-    def propose(self, state: State) -> Lottery:  # type: ignore[override]
-        """Return the one threshold −∞."""
-        return Lottery(np.full((1, state.replicates, state.groups), -np.inf), np.ones((1, state.replicates)))
 
     def choose(self, state: State) -> Array:
         """Return −∞ for everybody."""
         return np.full(state.replicates, -np.inf)
 
-    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: State, played: Policy, feedback: Feedback) -> None:
         """Learn nothing."""

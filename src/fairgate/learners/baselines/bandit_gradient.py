@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,17 +10,19 @@ import numpy as np
 
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
-from fairgate.problem import Feedback
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, Positive, Share
-from fairgate.tasks import Task
 
 
 @dataclass
 class GradientState(State):
-    """The centre (R,) searched around, the sign (R,) of the last step aside, and multipliers (J, R) if any."""
+    """The centre (R,) searched around, side (R,) and place (R,) of the last proposal, and multipliers (J, R) if any."""
 
     centre: Array
     sign: Array
+    proposed: Array
     multipliers: Array
 
 
@@ -62,15 +64,15 @@ class BanditGradient(Learner[GradientState]):
     radius: Positive = 0.3
     start_at: Share = 0.5
 
-    state_type: ClassVar[type[State]] = GradientState
     traces: ClassVar[tuple[str, ...]] = ("centre",)
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> GradientState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> GradientState:
         """Start at `start_at`, with multipliers 0."""
-        low, high = task.thresholds[0], task.thresholds[-1]
+        low, high = setting.thresholds[0], setting.thresholds[-1]
         centre = np.broadcast_to(low + np.asarray(self.start_at) * (high - low), (common["replicates"],))
-        multipliers = np.zeros((len(task.problem.names), len(centre)))
-        state = GradientState(**common, centre=centre, sign=np.zeros(len(centre)), multipliers=multipliers)
+        multipliers = np.zeros((len(setting.problem.names), len(centre)))
+        sign = np.zeros(len(centre))
+        state = GradientState(**common, centre=centre, sign=sign, proposed=sign, multipliers=multipliers)
         state.centre = self.project(state, state.centre)
         return state
 
@@ -86,13 +88,31 @@ class BanditGradient(Learner[GradientState]):
     def choose(self, state: GradientState) -> Array:
         """Play to a random side of the centre."""
         state.sign = np.where(state.rng.integers(2, size=state.replicates) == 1, 1.0, -1.0)
-        return np.asarray(state.centre + self.reach(state) * state.sign)
+        state.proposed = np.asarray(state.centre + self.reach(state) * state.sign)
+        return state.proposed
 
-    def loss(self, state: GradientState, feedback: Feedback) -> Array:
+    def loss(self, state: GradientState, reward: Array, residuals: Array) -> Array:
         """Return what is to be made small."""
-        return -feedback.reward
+        return -reward
 
-    def learn(self, state: GradientState, thresholds: Array, feedback: Feedback) -> None:
-        """Move the centre against the one-point gradient estimate."""
-        gradient = self.loss(state, feedback) * state.sign / np.asarray(self.radius)
+    def learn(self, state: GradientState, played: Policy, feedback: Feedback) -> None:
+        """Move the centre against the one-point gradient estimate, which knows only the sides that it chose."""
+        sign = np.where((played.single == state.proposed[:, None]).all(axis=1), state.sign, 0.0)
+        if feedback.credits is None:
+            self.descend(state, self.loss(state, feedback.reward, feedback.residuals), sign)
+            return
+        state.pending[state.rounds] = np.stack((sign, *feedback.residuals))
+        self.credit(state, feedback, feedback.credits)
+
+    def credit(self, state: GradientState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Descend by labels that arrived, each on the side that accepted these people."""
+        for each in credited:
+            sign, *residuals = state.pending[each.round]
+            self.descend(state, self.loss(state, each.reward, np.array(residuals)), each.share * sign)
+            if each.last:
+                del state.pending[each.round]
+
+    def descend(self, state: GradientState, loss: Array, sign: Array) -> None:
+        """Move the centre by one estimate of the gradient."""
+        gradient = loss * sign / np.asarray(self.radius)
         state.centre = self.project(state, state.centre - np.asarray(self.step) * gradient)

@@ -1,23 +1,24 @@
-"""Bayesian, SafeBayesian: constrained Bayesian optimisation over the grid (CONFIG and SafeOpt)."""
+"""Bayesian and safe_bayesian: constrained Bayesian optimisation over the grid (CONFIG and SafeOpt)."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Rounds, best_arm
-from fairgate.learners.state import State
-from fairgate.problem import is_feasible
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.policy import Policy
+from fairgate.problem import Credit, best_feasible, is_feasible
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Number, Positive, Share
-from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class Bayesian(Arms[ArmsState]):
+class Bayesian(Epochs[ArmsState]):
     r"""Model reward and residuals as smooth functions of the threshold, and epoch where they may be best.
 
     Reward and every residual get a Gaussian process over the grid's interval [0, 1] with mean 0 and covariance
@@ -55,8 +56,15 @@ class Bayesian(Arms[ArmsState]):
     --------
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("interior"), fg.learners.Bayesian(), rounds=1000, seeds=5)
-    >>> run.final[:, 0].round(2)                     # the oracle is at 0.1
+    >>> run.settled().single[:, 0].round(2)                     # the oracle is at 0.1
     array([0.1, 0.1, 0.1, 0.1, 0.1])
+
+    SafeOpt starts in the middle of the grid, and cannot make sure of its neighbours to within the 0.05 that parity
+    allows:
+
+    >>> run = fg.simulate(fg.load_task("interior"), fg.load_learner("safe-bayesian"), rounds=1000, seeds=5)
+    >>> set(run.thresholds[:, :, 0].ravel().round(2).tolist())
+    {0.0}
 
     References
     ----------
@@ -75,11 +83,9 @@ class Bayesian(Arms[ArmsState]):
     start_at: Share = 0.5
     safe: bool = False
 
-    state_type: ClassVar[type[State]] = ArmsState
-
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start from the prior."""
-        return ArmsState(**self.arms(task, common))
+        return ArmsState(**self.epoch_fields(setting, common), arms=Arms.unknown(setting, common["replicates"]))
 
     def posterior(self, state: ArmsState, rows: NDArray[np.int64]) -> tuple[Array, Array]:
         r"""Return means (1 + J, r, K) and standard deviations (r, K) of some replicates.
@@ -94,29 +100,37 @@ class Bayesian(Arms[ArmsState]):
         span = state.grid[-1] - state.grid[0]
         apart = (state.grid[:, None] - state.grid) / (span if span > 0 else 1.0)
         prior = of(self.amplitude) ** 2 * np.exp(-0.5 * (apart / of(self.length)) ** 2)
-        scale = np.sqrt(state.plays[rows])[:, :, None] / of(self.noise)
+        scale = np.sqrt(state.arms.plays[rows])[:, :, None] / of(self.noise)
         seen = scale * prior
         system = np.eye(len(state.grid)) + seen * scale.swapaxes(1, 2)
-        values = scale * np.moveaxis(state.means[:, rows], 0, -1)
+        values = scale * np.moveaxis(state.arms.means[:, rows], 0, -1)
         solved = np.linalg.solve(system, np.concatenate((seen, values), axis=2))
         inverted, weights = np.split(solved, [len(state.grid)], axis=2)
         means = np.moveaxis(seen.swapaxes(1, 2) @ weights, -1, 0)
         variances = of(self.amplitude)[:, 0] ** 2 - (seen * inverted).sum(axis=1)
         return means, np.sqrt(np.maximum(variances, 0.0))
 
-    def pick_arm(self, state: ArmsState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick by the posterior of the replicates that begin an epoch."""
         rows = np.flatnonzero(fresh)
         means, sd = self.posterior(state, rows)
         width = np.broadcast_to(np.asarray(self.beta), state.replicates)[rows, None] * sd
         optimistic = np.concatenate((means[:1] + width, means[1:] - width))
-        found = best_arm(optimistic, np.ones(sd.shape, dtype=np.bool_))
+        found = best_feasible(optimistic[0], optimistic[1:])
         if self.safe:
             safe = self._safe(state, means, width, rows)
             found = np.where(safe.any(axis=1), self._least_known(means, width, safe), found)
-        picked = state.arm.copy()
-        picked[rows] = found
+        picked = state.current.copy()
+        picked[rows] = state.grid[found]
         return picked
+
+    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+        """Add finished epochs to what is known of their thresholds."""
+        state.arms.add(state, over, table, share)
+
+    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Add late labels to the threshold that accepted these people."""
+        state.arms.credit(state, rows, credited, share)
 
     def _safe(self, state: ArmsState, means: Array, width: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each threshold is known to be safe, or trusted to be, (r, K)."""
@@ -133,7 +147,7 @@ class Bayesian(Arms[ArmsState]):
         worth = safe & ((means[0] + width >= best) | edge)
         return np.asarray(np.where(worth, width, -np.inf).argmax(axis=1))
 
-    def recommend(self, state: ArmsState) -> Array:
+    def recommend(self, state: ArmsState) -> Policy:
         """Keep the threshold whose posterior means are best, among the safe ones if `safe`."""
         everyone = np.arange(state.replicates)
         means, sd = self.posterior(state, everyone)
@@ -141,23 +155,8 @@ class Bayesian(Arms[ArmsState]):
         if self.safe:
             safe = self._safe(state, means, np.asarray(self.beta)[..., None] * sd, everyone)
             known = safe | ~safe.any(axis=1, keepdims=True)
-        return np.repeat(state.grid[best_arm(means, known)][:, None], state.groups, axis=1)
+        return Policy.shared(state.grid[best_feasible(means[0], means[1:], known)], state.groups)
 
 
-@dataclass(frozen=True)
-class SafeBayesian(Bayesian):
-    """:class:`Bayesian` that plays only what is known to be safe (SafeOpt), with settings of its own.
-
-    Examples
-    --------
-    It starts in the middle of the grid, and cannot make sure of its neighbours to within the 0.05 that parity allows:
-
-    >>> import fairgate as fg
-    >>> run = fg.simulate(fg.load_task("interior"), fg.learners.SafeBayesian(), rounds=1000, seeds=5)
-    >>> set(run.thresholds[:, :, 0].ravel().round(2).tolist())
-    {0.0}
-    """
-
-    length: Positive = 0.4  # tuned: scripts/tune.py
-    beta: NonNegative = 2.0  # tuned: scripts/tune.py
-    safe: bool = True
+safe_bayesian = functools.partial(Bayesian, safe=True, length=0.4, beta=2.0)  # tuned: scripts/tune.py
+"""SafeOpt: :class:`Bayesian` that plays only what is known to be safe, with settings of its own."""

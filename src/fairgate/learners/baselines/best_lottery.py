@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -11,10 +11,10 @@ import numpy as np
 from fairgate.constraints import ServiceRate
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
-from fairgate.policy import Lottery
-from fairgate.problem import Feedback
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Number
-from fairgate.tasks import Task
 
 
 @dataclass
@@ -50,15 +50,12 @@ class BestLottery(Learner[LotteryState]):
 
     collect: Annotated[Number, Between(low=1.0)] = 10
 
-    state_type: ClassVar[type[State]] = LotteryState
-    lottery: ClassVar[bool] = True
-
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> LotteryState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> LotteryState:
         """Read the window off the task."""
         low, high = np.zeros(common["replicates"]), np.ones(common["replicates"])
-        for constraint in task.problem.constraints:
+        for constraint in setting.problem.constraints:
             if isinstance(constraint, ServiceRate):
                 low, high = np.maximum(low, constraint.low), np.minimum(high, constraint.high)
         return LotteryState(**common, low=low, high=high, earned=np.zeros(common["replicates"]))
@@ -68,16 +65,15 @@ class BestLottery(Learner[LotteryState]):
         end = np.where(state.earned > 0, state.high, state.low)
         return np.where(state.rounds < np.asarray(self.collect), 0.5 * (state.low + state.high), end)
 
-    def propose(self, state: LotteryState) -> Lottery:  # type: ignore[override]
-        """Return a lottery between everybody and nobody."""
-        ends = np.array([-np.inf, np.inf])[:, None, None]
-        chance = self.probability(state)
-        return Lottery(np.broadcast_to(ends, (2, state.replicates, state.groups)), np.stack((chance, 1.0 - chance)))
+    def propose(self, state: LotteryState) -> Policy:
+        """Return the uniform lottery of that probability."""
+        return Policy.uniform(self.probability(state), state.groups)
 
-    def choose(self, state: LotteryState) -> Array:
-        """Return the lottery's first threshold."""
-        return np.full(state.replicates, -np.inf)
+    def learn(self, state: LotteryState, played: Policy, feedback: Feedback) -> None:
+        """Add up the rewards, as far as they are known."""
+        self.credit(state, feedback, feedback.credited(played, state.rounds))
 
-    def learn(self, state: LotteryState, thresholds: Array, feedback: Feedback) -> None:
-        """Add up the rewards."""
-        state.earned = state.earned + feedback.reward
+    def credit(self, state: LotteryState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Add up the rewards that arrived labels stand for."""
+        for each in credited:
+            state.earned = state.earned + each.share * each.reward

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Rounds, best_arm
-from fairgate.learners.state import State
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.policy import Policy
+from fairgate.problem import Credit
+from fairgate.setting import Setting
 from fairgate.settings import Array, Positive
-from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(Arms[ArmsState]):
+class EpsilonGreedy(Epochs[ArmsState]):
     r"""Play what seems best among what seems feasible, and explore less and less.
 
     In epoch m play any of the K thresholds with probability :math:`\min(1, e K / m)`; else, of those played before,
@@ -49,20 +50,25 @@ class EpsilonGreedy(Arms[ArmsState]):
     burn_in: Rounds = 2  # tuned: scripts/tune.py
     exploration: Positive = 0.1  # tuned: scripts/tune.py
 
-    state_type: ClassVar[type[State]] = ArmsState
-
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start knowing nothing."""
-        return ArmsState(**self.arms(task, common))
+        return ArmsState(**self.epoch_fields(setting, common), arms=Arms.unknown(setting, common["replicates"]))
 
-    def pick_arm(self, state: ArmsState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick any threshold, or the best known."""
         arms = len(state.grid)
         explore = state.rng.random(state.replicates) < np.asarray(self.exploration) * arms / (state.epochs + 1.0)
         anywhere = state.rng.integers(arms, size=state.replicates)
-        return np.where(explore | (state.epochs == 0), anywhere, best_arm(state.means, state.plays > 0))
+        return state.grid[np.where(explore | (state.epochs == 0), anywhere, state.arms.best())]
 
-    def recommend(self, state: ArmsState) -> Array:
+    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+        """Add finished epochs to what is known of their thresholds."""
+        state.arms.add(state, over, table, share)
+
+    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Add late labels to the threshold that accepted these people."""
+        state.arms.credit(state, rows, credited, share)
+
+    def recommend(self, state: ArmsState) -> Policy:
         """Keep the best threshold so far."""
-        best = state.grid[best_arm(state.means, state.plays > 0)]
-        return np.repeat(best[:, None], state.groups, axis=1)
+        return Policy.shared(state.grid[state.arms.best()], state.groups)

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Rounds
-from fairgate.learners.state import State
+from fairgate.learners.epochs import Epochs, EpochState, Rounds
+from fairgate.setting import Setting
 from fairgate.settings import Array, Positive
-from fairgate.tasks import Task
 
 
 @dataclass
-class Exp3State(ArmsState):
-    """Estimated losses (R, K), the probability (R,) with which the arm played was drawn, and multipliers (J, R)."""
+class Exp3State(EpochState):
+    """Estimated losses (R, K), the probability (R,) with which the present threshold was drawn, multipliers (J, R)."""
 
     losses: Array
-    chance: Array
+    probability: Array
     multipliers: Array
 
 
 @dataclass(frozen=True)
-class Exp3PrimalDual(Arms[Exp3State]):
+class Exp3PrimalDual(Epochs[Exp3State]):
     r"""Draw thresholds by exponential weights of their estimated Lagrangian, and price violated constraints.
 
     Nothing is assumed about where signals come from, not even that they are random; the price is slow learning. With
@@ -68,16 +67,14 @@ class Exp3PrimalDual(Arms[Exp3State]):
     dual_step: Positive = 1.0
     largest: Positive = 0.3  # tuned: scripts/tune.py
 
-    state_type: ClassVar[type[State]] = Exp3State
-
-    def remember(self, task: Task, common: Mapping[str, Any]) -> Exp3State:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> Exp3State:
         """Start with equal weights and multipliers 0."""
-        fields = self.arms(task, common)
+        replicates = common["replicates"]
         return Exp3State(
-            **fields,
-            losses=np.zeros_like(fields["plays"]),
-            chance=np.ones(common["replicates"]),
-            multipliers=np.zeros((len(fields["sums"]) - 1, common["replicates"])),
+            **self.epoch_fields(setting, common),
+            losses=np.zeros((replicates, len(setting.thresholds))),
+            probability=np.ones(replicates),
+            multipliers=np.zeros((len(setting.problem.names), replicates)),
         )
 
     def step(self, state: Exp3State) -> Array:
@@ -85,22 +82,22 @@ class Exp3PrimalDual(Arms[Exp3State]):
         arms = len(state.grid)
         return np.asarray(np.asarray(self.rate) * np.sqrt(np.log(arms) / (arms * (state.epochs + 1.0))))
 
-    def pick_arm(self, state: Exp3State, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick(self, state: Exp3State, fresh: NDArray[np.bool_]) -> Array:
         """Draw a threshold by its weight."""
         better = -self.step(state)[:, None] * (state.losses - state.losses.min(axis=1, keepdims=True))
         ladder = np.exp(better).cumsum(axis=1)
         rung = state.rng.random(state.replicates) * ladder[:, -1]
         arm = (ladder[:, :-1] <= rung[:, None]).sum(axis=1)
-        everyone = np.arange(state.replicates)
-        state.chance = np.where(fresh, np.exp(better[everyone, arm]) / ladder[:, -1], state.chance)
-        return np.asarray(arm)
+        drawn = np.exp(better[np.arange(state.replicates), arm]) / ladder[:, -1]
+        state.probability = np.where(fresh, drawn, state.probability)
+        return np.asarray(state.grid[arm])
 
-    def digest(self, state: Exp3State, over: NDArray[np.bool_], table: Array) -> None:
-        """Add the loss to the threshold drawn, then move the multipliers; means of thresholds are not kept."""
+    def digest(self, state: Exp3State, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+        """Add the loss to the threshold drawn, then move the multipliers."""
         span = 1.0 + np.asarray(self.largest)
         lagrangian = table[0] - (state.multipliers * table[1:]).sum(axis=0)
         loss = np.clip((span - lagrangian) / (2.0 * span), 0.0, 1.0)
-        rows = np.flatnonzero(over)
-        state.losses[rows, state.arm[rows]] += (loss / (state.chance + self.step(state) / 2.0))[rows]
+        rows, arm = np.flatnonzero(over), np.searchsorted(state.grid, state.current)
+        state.losses[rows, arm[rows]] += (loss / (state.probability + self.step(state) / 2.0))[rows]
         moved = state.multipliers + np.asarray(self.dual_step) * table[1:] / np.sqrt(state.epochs + 1.0)
         state.multipliers = np.where(over, np.clip(moved, 0.0, self.largest), state.multipliers)

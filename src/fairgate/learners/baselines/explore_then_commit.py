@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Rounds, best_arm
-from fairgate.learners.state import State
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.policy import Policy
+from fairgate.problem import Credit
+from fairgate.setting import Setting
 from fairgate.settings import Array
-from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
-class ExploreThenCommit(Arms[ArmsState]):
+class ExploreThenCommit(Epochs[ArmsState]):
     r"""Epoch once on every threshold, from the lowest to the highest; then play the best of them for ever.
 
     The best is the one of highest mean reward :math:`\hat r_i` among those with every :math:`\hat g_{ij} \le 0`, or,
@@ -46,23 +47,24 @@ class ExploreThenCommit(Arms[ArmsState]):
     epoch_length: Rounds = 3  # tuned: scripts/tune.py
     burn_in: Rounds = 1  # tuned: scripts/tune.py
 
-    state_type: ClassVar[type[State]] = ArmsState
-
-    def remember(self, task: Task, common: Mapping[str, Any]) -> ArmsState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start with the lowest threshold."""
-        return ArmsState(**self.arms(task, common))
+        return ArmsState(**self.epoch_fields(setting, common), arms=Arms.unknown(setting, common["replicates"]))
 
-    def pick_arm(self, state: ArmsState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick the next threshold, or, after the last, the best."""
         last = len(state.grid) - 1
-        best = best_arm(state.means, state.plays > 0)
-        return np.where(state.epochs <= last, np.minimum(state.epochs, last), best)
+        return state.grid[np.where(state.epochs <= last, np.minimum(state.epochs, last), state.arms.best())]
 
-    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array) -> None:
+    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Learn from the first epoch on each threshold only."""
-        super().digest(state, over & (state.epochs < len(state.grid)), table)
+        state.arms.add(state, over & (state.epochs < len(state.grid)), table, share)
 
-    def recommend(self, state: ArmsState) -> Array:
+    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Add late labels of these first epochs."""
+        first = state.pending[credited.round][rows] < len(state.grid)
+        state.arms.credit(state, rows[first], credited, share)
+
+    def recommend(self, state: ArmsState) -> Policy:
         """Keep the best threshold so far."""
-        best = state.grid[best_arm(state.means, state.plays > 0)]
-        return np.repeat(best[:, None], state.groups, axis=1)
+        return Policy.shared(state.grid[state.arms.best()], state.groups)

@@ -10,9 +10,10 @@ import numpy as np
 
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, Real
-from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Fixed(Learner[State]):
 
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> State:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
         """Remember nothing of its own."""
         return State(**common)
 
@@ -45,5 +46,5 @@ class Fixed(Learner[State]):
         """Play `threshold`."""
         return np.broadcast_to(np.asarray(self.threshold, dtype=np.float64), (state.replicates,))
 
-    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: State, played: Policy, feedback: Feedback) -> None:
         """Learn nothing."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Rounds
-from fairgate.learners.state import State
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.problem import Credit
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive
-from fairgate.tasks import Task
 
 
 @dataclass
@@ -23,7 +23,7 @@ class QueueState(ArmsState):
 
 
 @dataclass(frozen=True)
-class PessimisticOptimistic(Arms[QueueState]):
+class PessimisticOptimistic(Epochs[QueueState]):
     r"""Play the best optimistic reward minus optimistic residuals, each priced by a queue of past violations.
 
     With :math:`n_i` epochs on threshold i and :math:`b_i = w \sqrt{\log(1 + m) / n_i}` in epoch m, play
@@ -73,27 +73,30 @@ class PessimisticOptimistic(Arms[QueueState]):
     tightness: NonNegative = 0.0
     rectified: bool = True  # tuned: scripts/tune.py
 
-    state_type: ClassVar[type[State]] = QueueState
-
-    def remember(self, task: Task, common: Mapping[str, Any]) -> QueueState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> QueueState:
         """Start with empty queues."""
-        fields = self.arms(task, common)
-        return QueueState(**fields, queues=np.zeros((len(fields["sums"]) - 1, common["replicates"])))
+        arms = Arms.unknown(setting, common["replicates"])
+        queues = np.zeros((len(setting.problem.names), common["replicates"]))
+        return QueueState(**self.epoch_fields(setting, common), arms=arms, queues=queues)
 
-    def pick_arm(self, state: QueueState, fresh: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def pick(self, state: QueueState, fresh: NDArray[np.bool_]) -> Array:
         """Pick the first threshold never played, or the best Lagrangian of optimistic estimates."""
-        m = state.epochs + 1.0
-        radius = (np.asarray(self.width) * np.sqrt(np.log(1.0 + m)))[:, None] / np.sqrt(np.maximum(1.0, state.plays))
-        lower = state.means[1:] - radius
+        m, arms = state.epochs + 1.0, state.arms
+        radius = (np.asarray(self.width) * np.sqrt(np.log(1.0 + m)))[:, None] / np.sqrt(np.maximum(1.0, arms.plays))
+        lower = arms.means[1:] - radius
         if self.rectified:
             lower = np.maximum(lower, 0.0)
         price = state.queues / (np.asarray(self.trade_off) * np.sqrt(m))
-        score = state.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
-        return np.asarray(np.where(state.plays == 0, np.inf, score).argmax(axis=1))
+        score = arms.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
+        return np.asarray(state.grid[np.where(arms.plays == 0, np.inf, score).argmax(axis=1)])
 
-    def digest(self, state: QueueState, over: NDArray[np.bool_], table: Array) -> None:
+    def digest(self, state: QueueState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to the estimates and the queues."""
-        super().digest(state, over, table)
+        state.arms.add(state, over, table, share)
         grown = np.maximum(table[1:], 0.0) if self.rectified else table[1:]
         grown = grown + np.asarray(self.tightness) / np.sqrt(state.epochs + 1.0)
         state.queues = np.where(over, np.maximum(0.0, state.queues + grown), state.queues)
+
+    def late(self, state: QueueState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Add late labels to the threshold that accepted these people."""
+        state.arms.credit(state, rows, credited, share)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairgate.learners.baselines.bandit_gradient import BanditGradient, GradientState
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
 from fairgate.settings import Array, Positive
 
@@ -40,11 +41,11 @@ class PrimalDual(BanditGradient):
 
     dual_step: Positive = 0.1
 
-    def loss(self, state: GradientState, feedback: Feedback) -> Array:
+    def loss(self, state: GradientState, reward: Array, residuals: Array) -> Array:
         """Return the Lagrangian at the current multipliers."""
-        return np.asarray(-feedback.reward + (state.multipliers * feedback.residuals).sum(axis=0))
+        return np.asarray(-reward + (state.multipliers * residuals).sum(axis=0))
 
-    def learn(self, state: GradientState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: GradientState, played: Policy, feedback: Feedback) -> None:
         """Move the centre, then the multipliers."""
-        super().learn(state, thresholds, feedback)
+        super().learn(state, played, feedback)
         state.multipliers = np.maximum(0.0, state.multipliers + np.asarray(self.dual_step) * feedback.residuals)

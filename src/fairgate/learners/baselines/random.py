@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array
-from fairgate.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Random(Learner[State]):
 
     blind: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> State:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
         """Remember nothing of its own."""
         return State(**common)
 
@@ -35,5 +36,5 @@ class Random(Learner[State]):
         """Play any threshold."""
         return state.grid[state.rng.integers(len(state.grid), size=state.replicates)]
 
-    def learn(self, state: State, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: State, played: Policy, feedback: Feedback) -> None:
         """Learn nothing."""

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
-from fairgate.learners.coin import allowed
-from fairgate.learners.outlook import Outlook, Worth
+from fairgate.learners.forecast.exploration import acceptance_window
+from fairgate.learners.forecast.prediction import Prediction, Value
+from fairgate.learners.forecast.response import optimistic_share
 from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
+from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, PositiveShare, whole_number
-from fairgate.tasks import Task
 
 RENEW = 5
-"""Rounds after which margins are worked out anew: they change slowly, and cost most of the time."""
+"""Rounds after which margins are worked out again: they change slowly, and cost most of the time."""
 
 
 @dataclass
@@ -46,11 +47,11 @@ class RetrainingState(State):
 
 @dataclass(frozen=True)
 class RepeatedRetraining(Learner[RetrainingState]):
-    r"""Play the threshold that is best for the people of late, and choose anew every round.
+    r"""Play the threshold that is best for the people of late, and choose again every round.
 
     A batch shows the scores of everybody who came, so it tells how many any threshold would have accepted, not only
-    the one in play. With :math:`n_{gb}` people of group g in score bin b, discounted by a factor :math:`\gamma` a round
-    (`discount`), and :math:`q_{gb}` the share of positives among those accepted in the bin (discounted by
+    the one in play. With :math:`n_{gb}` people of group g in score bin b, discounted by a factor :math:`\gamma` per
+    round (`discount`), and :math:`q_{gb}` the share of positives among those accepted in the bin (discounted by
     `label_discount`, one standard error added, 1 where nobody has been accepted), threshold i has
 
     .. math:: \hat p_{gi} = \frac{\sum_{b \ge i} n_{gb}}{\sum_b n_{gb}}, \qquad
@@ -59,10 +60,10 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     The problem reads reward :math:`\hat r_i` and largest residual :math:`\hat g_i` off them, and :math:`\sigma_i` is
     what the :math:`\sigma_{gi}` do to the latter. Played is the highest :math:`\hat r_i` with
-    :math:`\hat g_i + z \sigma_i \le 0`, z being `caution`; if there is none, the smallest
+    :math:`\hat g_i + z \sigma_i \le 0`, z being `width`; if there is none, the smallest
     :math:`\hat g_i + z \sigma_i`.
 
-    For the first `opening` rounds everybody has the same chance of acceptance, which has no gap between groups and
+    For the first `opening` rounds everybody is accepted with one probability, which has no gap between groups and
     shows labels of people of all scores.
 
     It follows a world that changes by itself, and is late by about :math:`1 / (1 - \gamma)` rounds. It does not know
@@ -76,10 +77,10 @@ class RepeatedRetraining(Learner[RetrainingState]):
         What a round leaves of the weight of earlier scores, :math:`\gamma`.
     label_discount
         The same for labels: who repays at a given score changes less quickly than who comes.
-    caution
-        Standard errors z by which a threshold must seem feasible.
+    width
+        Confidence width z, in standard errors.
     opening
-        Rounds of the coin.
+        Rounds of the uniform lottery.
 
     Examples
     --------
@@ -99,22 +100,20 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     discount: PositiveShare = 0.97
     label_discount: PositiveShare = 0.999
-    caution: NonNegative = 1.0
+    width: NonNegative = 1.0
     opening: int = 20
 
-    state_type: ClassVar[type[State]] = RetrainingState
     level: ClassVar[str] = "selective-labels"
-    lottery: ClassVar[bool] = True
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "opening", whole_number("RepeatedRetraining: opening", int(self.opening), 1))
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> RetrainingState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""
-        replicates, arms = common["replicates"], len(task.thresholds)
-        shape = (replicates, common["groups"], arms + 1)
+        replicates, arms = common["replicates"], len(setting.thresholds)
+        shape = (replicates, setting.groups, arms + 1)
         return RetrainingState(
             **common,
             scores=np.zeros(shape),
@@ -123,47 +122,40 @@ class RepeatedRetraining(Learner[RetrainingState]):
             infeasible=np.zeros(replicates, dtype=bool),
         )
 
-    def propose(self, state: RetrainingState) -> Array | Lottery:  # type: ignore[override]
-        """Return the threshold that is best for the people of late; at the beginning, the coin."""
+    def propose(self, state: RetrainingState) -> Policy:
+        """Return the threshold that is best for the people of late; at the beginning, the uniform lottery."""
         if state.rounds >= self.opening:
             return super().propose(state)
-        ends = np.array([-np.inf, np.inf])[:, None, None]
-        chance = np.broadcast_to(allowed(state.problem, state.groups).mean(axis=0), state.replicates)
-        return Lottery(np.broadcast_to(ends, (2, state.replicates, state.groups)), np.stack((chance, 1.0 - chance)))
+        window = acceptance_window(state.problem, state.groups)
+        return Policy.uniform(np.broadcast_to(window.mean(axis=0), state.replicates), state.groups)
 
     def choose(self, state: RetrainingState) -> Array:
         """Pick the best threshold that is feasible by a margin, else the one nearest to it."""
-        outlook = self.outlook(state)
+        prediction = self.prediction(state)
         if (state.rounds - self.opening) % RENEW == 0:
-            worth = outlook.worth(state.problem)
-            state.margin = worth.residual_error
+            value = prediction.value(state.problem)
+            state.margin = value.residual_error
         else:
-            worth = Worth(*outlook.read(state.problem), state.margin, state.margin)
-        state.infeasible = worth.least() > 0.0
-        return np.asarray(state.grid[worth.best(np.asarray(self.caution))[0]])
+            value = Value(*prediction.read(state.problem), state.margin, state.margin)
+        state.infeasible = value.certified_infeasible()
+        return np.asarray(state.grid[value.best(np.asarray(self.width))[0]])
 
-    def learn(self, state: RetrainingState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: RetrainingState, played: Policy, feedback: Feedback) -> None:
         """Discount what is known and add the batch."""
-        seen = feedback.observation
-        assert seen is not None
-        assert seen.scores is not None
-        assert seen.labels is not None
+        scores, labels = feedback.observation.binned
         state.scores *= np.asarray(self.discount)[..., None, None]
-        state.scores += seen.scores
+        state.scores += scores
         state.labels *= np.asarray(self.label_discount)[..., None, None, None]
-        state.labels += seen.labels
+        state.labels += labels
 
-    def outlook(self, state: RetrainingState) -> Outlook:
+    def prediction(self, state: RetrainingState) -> Prediction:
         """Return what every threshold would do to the people of late."""
         people = np.maximum(state.scores.sum(axis=-1), 1e-9)
-        known = state.labels.sum(axis=-1) + 1.0
-        share = (state.labels[..., 1] + 0.5) / known
-        doubt = np.sqrt(np.maximum(share * (1.0 - share), 0.25 / known) / known)
-        good = np.where(known > 1.0, np.minimum(share + doubt, 1.0), 1.0)
+        good = optimistic_share(state.labels, benefit=1.0)
         mass = state.scores / people[..., None]
         rates, positives = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (mass, mass * good))
         weight = people[..., None] * (1.0 + np.asarray(self.discount)[..., None, None]) + 1.0
         error = np.sqrt(np.maximum(rates * (1.0 - rates), 1.0 / weight) / weight)[..., 1:]
         everybody = np.broadcast_to(positives[..., :1], error.shape)
         shares = people / people.sum(axis=1, keepdims=True)
-        return Outlook(shares, rates[..., 1:], positives[..., 1:], everybody, error, np.zeros_like(error))
+        return Prediction(shares, rates[..., 1:], positives[..., 1:], everybody, error, np.zeros_like(error))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
-from fairgate.policy import Lottery
+from fairgate.policy import Policy
 from fairgate.problem import Feedback, Utility
+from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Number
-from fairgate.tasks import Task
 
 
 @dataclass
@@ -82,48 +82,38 @@ class ThresholdOptimizer(Learner[OptimizerState]):
     collect: Annotated[Number, Between(low=1.0)] = 20
     precision: Annotated[float, Between(low=1.0)] = 200
 
-    state_type: ClassVar[type[State]] = OptimizerState
     level: ClassVar[str] = "full-labels"
-    lottery: ClassVar[bool] = True
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> OptimizerState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> OptimizerState:
         """Start with accepting everybody; say so if fairlearn is missing."""
         try:
             import fairlearn.postprocessing  # noqa: F401
         except ImportError:
             raise InputError("ThresholdOptimizer needs fairlearn: pip install 'fairgate[fair]'") from None
-        if not isinstance(task.problem.utility, Utility):
-            raise InputError(f"ThresholdOptimizer needs a Utility with a cost, got {task.problem.utility!r}")
-        replicates, groups = common["replicates"], common["groups"]
+        if not isinstance(setting.problem.utility, Utility):
+            raise InputError(f"ThresholdOptimizer needs a Utility with a cost, got {setting.problem.utility!r}")
+        replicates, groups = common["replicates"], setting.groups
         weights = np.zeros((groups + 1, replicates))
         weights[0] = 1.0
         return OptimizerState(
             **common,
-            cost=np.array(np.broadcast_to(np.asarray(task.problem.utility.false_positive_cost), replicates)),
-            labels=np.zeros((replicates, groups, len(task.thresholds) + 1, 2)),
+            cost=np.array(np.broadcast_to(np.asarray(setting.problem.utility.false_positive_cost), replicates)),
+            labels=np.zeros((replicates, groups, len(setting.thresholds) + 1, 2)),
             fitted=np.zeros(replicates, dtype=np.bool_),
             thresholds=np.full((groups + 1, replicates, groups), -np.inf),
             weights=weights,
         )
 
-    def propose(self, state: OptimizerState) -> Lottery:  # type: ignore[override]
+    def propose(self, state: OptimizerState) -> Policy:
         """Return the lottery as it stands."""
-        return Lottery(state.thresholds, state.weights)
+        return Policy(state.thresholds.copy(), state.weights.copy())
 
-    def choose(self, state: OptimizerState) -> Array:
-        """Return the lottery's first threshold of the first group."""
-        return state.thresholds[0, :, 0]
-
-    def learn(self, state: OptimizerState, thresholds: Array, feedback: Feedback) -> None:
+    def learn(self, state: OptimizerState, played: Policy, feedback: Feedback) -> None:
         """Collect labels, and fit each replicate once it has enough."""
         if state.fitted.all():
             return
-        seen = feedback.observation
-        if seen is None or seen.labels is None:
-            raise InputError(
-                "ThresholdOptimizer sees all labels: give it signals of Problem.reveal for level `full-labels`"
-            )
-        state.labels += np.where(state.fitted[:, None, None, None], 0.0, seen.labels)
+        _, labels = feedback.observation.binned
+        state.labels += np.where(state.fitted[:, None, None, None], 0.0, labels)
         people, positives = redrawn(state.labels, state.cost)
         both = (positives.sum(axis=2) > 0) & (positives.sum(axis=2) < people.sum(axis=2))
         due = (state.rounds + 1 >= np.asarray(self.collect)) & both.all(axis=1) & ~state.fitted

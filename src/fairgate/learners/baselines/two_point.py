@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.epochs import Epochs, EpochState, Rounds
-from fairgate.learners.state import State
+from fairgate.policy import Policy
+from fairgate.setting import Setting
 from fairgate.settings import Array, Positive, Share
-from fairgate.tasks import Task
 
 
 @dataclass
@@ -67,7 +67,7 @@ class TwoPoint(Epochs[TwoPointState]):
     --------
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("interior"), fg.learners.TwoPoint(), rounds=3000, seeds=5)
-    >>> run.final[:, 0].round(1)                     # parity binds at 0.14
+    >>> run.final.single[:, 0].round(1)                     # parity binds at 0.14
     array([0.2, 0.2, 0.2, 0.2, 0.1])
 
     References
@@ -85,12 +85,11 @@ class TwoPoint(Epochs[TwoPointState]):
     radius: Positive = 0.05
     start_at: Share = 0.5
 
-    state_type: ClassVar[type[State]] = TwoPointState
     traces: ClassVar[tuple[str, ...]] = ("centre",)
 
-    def remember(self, task: Task, common: Mapping[str, Any]) -> TwoPointState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> TwoPointState:
         """Start at `start_at`, with multipliers 0."""
-        fields = self.epoch_fields(task, common)
+        fields = self.epoch_fields(setting, common)
         replicates = common["replicates"]
         state = TwoPointState(
             **fields,
@@ -115,7 +114,7 @@ class TwoPoint(Epochs[TwoPointState]):
         at = state.centre + np.where(opening, state.sign, -state.sign) * self.reach(state)
         return np.asarray(state.grid[0] + at * (state.grid[-1] - state.grid[0]))
 
-    def digest(self, state: TwoPointState, over: NDArray[np.bool_], table: Array) -> None:
+    def digest(self, state: TwoPointState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Keep what the first side showed; after the second, move the centre and then the multipliers."""
         closing = over & (state.epochs % 2 == 1)
         difference = state.first - table
@@ -128,7 +127,7 @@ class TwoPoint(Epochs[TwoPointState]):
         raised = np.maximum(0.0, state.multipliers + np.asarray(self.dual_step) * pair**-0.5 * mean)
         state.multipliers = np.where(closing, raised, state.multipliers)
 
-    def recommend(self, state: TwoPointState) -> Array:
+    def recommend(self, state: TwoPointState) -> Policy:
         """Keep the centre."""
         threshold = state.grid[0] + state.centre * (state.grid[-1] - state.grid[0])
-        return np.repeat(threshold[:, None], state.groups, axis=1)
+        return Policy.shared(threshold, state.groups)

@@ -1,4 +1,4 @@
-"""Outlook: what is believed of every threshold's decisions, and what reward and residuals follow, with their errors."""
+"""Prediction: acceptance and positives of every option, and the reward and residuals that follow, with their errors."""
 
 from __future__ import annotations
 
@@ -11,36 +11,40 @@ from fairgate.problem import Problem
 from fairgate.settings import Array
 
 CERTAIN = 3.0
-"""Standard errors by which everything must seem infeasible before a learner says that nothing is feasible."""
+"""Standard errors by which everything must be infeasible before a learner certifies that nothing is feasible."""
 
 
-class Worth(NamedTuple):
-    """What every threshold is believed to be worth: reward and largest residual with their standard errors, (K, R)."""
+class Value(NamedTuple):
+    """Reward and largest residual of every option, with their standard errors, (K, R) each."""
 
     reward: Array
     residual: Array
     reward_error: Array
     residual_error: Array
 
-    def best(self, caution: Array | float) -> tuple[NDArray[np.int64], Array]:
-        """Return what surely holds and earns most, else what comes nearest to holding; and the bounds, (R,) each.
+    def best(self, width: Array | float) -> tuple[NDArray[np.int64], Array]:
+        """Return the option of highest reward in the safe set, else the nearest to it; and its upper bound, (R,) each.
 
-        What surely holds has a bound, the residual plus `caution` (R,) standard errors, of at most 0.
+        The safe set holds the options whose upper bound, residual plus `width` (R,) standard errors, is at most 0.
         """
-        upper = self.residual + caution * self.residual_error
-        sure = upper <= 0.0
-        dearest = np.where(sure, self.reward, -np.inf).argmax(axis=0)
+        upper = self.residual + width * self.residual_error
+        safe = upper <= 0.0
+        dearest = np.where(safe, self.reward, -np.inf).argmax(axis=0)
         nearest = upper.round(12).argmin(axis=0)  # of what differs by rounding alone, the first
-        best = np.where(sure.any(axis=0), dearest, nearest)
+        best = np.where(safe.any(axis=0), dearest, nearest)
         return best, upper[best, np.arange(best.size)]
 
-    def least(self) -> Array:
-        """Return what the smallest residual is at least, for certain, (R,): above 0 nothing is feasible."""
-        return np.asarray((self.residual - CERTAIN * self.residual_error).min(axis=0))
+    def certain_residual(self) -> Array:
+        """Return what each option's residual is at least, by :data:`CERTAIN` standard errors, (K, R)."""
+        return np.asarray(self.residual - CERTAIN * self.residual_error)
+
+    def certified_infeasible(self) -> NDArray[np.bool_]:
+        """Whether every option is infeasible by :data:`CERTAIN` standard errors, (R,)."""
+        return np.asarray(self.certain_residual().min(axis=0) > 0.0)
 
 
-class Outlook(NamedTuple):
-    """What every threshold is believed to do, for R replicates, G groups and K thresholds.
+class Prediction(NamedTuple):
+    """What every option does, for R replicates, G groups and K options: thresholds, or whatever is compared.
 
     Attributes
     ----------
@@ -62,14 +66,14 @@ class Outlook(NamedTuple):
     label_error: Array
 
     def cells(self) -> Array:
-        """Return P(group, label, decision) under every shared threshold, (K, R, G, 2, 2)."""
+        """Return P(group, label, decision) under every option, (K, R, G, 2, 2)."""
         return _shown(_cells(*self._by_group()[:4]))
 
     def read(self, problem: Problem) -> tuple[Array, Array]:
-        """Return reward and largest residual of every threshold, (K, R) each."""
+        """Return reward and largest residual of every option, (K, R) each."""
         return _read(problem, self.cells())
 
-    def worth(self, problem: Problem) -> Worth:
+    def value(self, problem: Problem) -> Value:
         """Read reward and largest residual off the cells, and how far errors of rates and positives could move them.
 
         Each group's rates, and then its positives, are moved up and down by their standard error in turn; the larger
@@ -81,11 +85,11 @@ class Outlook(NamedTuple):
         reward_variance, residual_variance = np.zeros_like(reward), np.zeros_like(residual)
         within = np.clip(rates, 0.0, 1.0)
         cells = _cells(shares, within, np.clip(positives, 0.0, within), everybody)
-        blurred = self.label_error.any()
+        uncertain_labels = self.label_error.any()
         for group in range(len(rates)):
             kept, rate, good, whole = cells[group].copy(), rates[group], positives[group], everybody[group]
             moves = [(error[group], good / np.maximum(rate, 1e-9) * error[group])]
-            if blurred:
+            if uncertain_labels:
                 moves.append((np.zeros_like(rate), label_error[group]))
             for up, more in moves:
                 farther = []
@@ -97,7 +101,7 @@ class Outlook(NamedTuple):
                 reward_variance += np.maximum(farther[0][0], farther[1][0]) ** 2
                 residual_variance += np.maximum(farther[0][1], farther[1][1]) ** 2
             cells[group] = kept
-        return Worth(reward, residual, np.sqrt(reward_variance), np.sqrt(residual_variance))
+        return Value(reward, residual, np.sqrt(reward_variance), np.sqrt(residual_variance))
 
     def _by_group(self) -> tuple[Array, ...]:
         """Return the fields as (G, K, R), groups first: what is read off them lies together then."""

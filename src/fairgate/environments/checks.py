@@ -1,0 +1,277 @@
+"""check_environment: what every environment must do, built-in or a user's own."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairgate.counts import Counts
+from fairgate.environments.base import Environment
+from fairgate.environments.long_run import iterate, measure_contraction, score_range
+from fairgate.environments.state import State, distance, flatten, magnitude, take
+from fairgate.errors import InputError
+from fairgate.settings import Array
+
+EXACT = 1e-9
+"""How far probabilities that must sum to 1 may be off."""
+
+CLOSE = 1e-6
+"""How far numbers got in two ways may be apart, relative to 1 + their size: tables and root finders err by 1e-8."""
+
+REPEATS = 100
+"""Random updates averaged to be compared with the expected one."""
+
+FALSE_ALARM = 6.0
+"""Standard errors by which their mean may be off: a false alarm in 1e9."""
+
+
+class EnvironmentCheckError(AssertionError):
+    """An environment does not keep the contract; the message says which part."""
+
+
+def check_environment(environment: Environment, grid: ArrayLike | None = None) -> None:
+    """Run an environment through the contract and raise :class:`EnvironmentCheckError` at the first breach.
+
+    Checked, in states that a few thresholds lead to: shapes of the state; probabilities that are non-negative, sum to
+    1, and move people from accepted to rejected as the threshold rises; a histogram that agrees with them; an update
+    that leaves its argument alone, gives the same from the same random numbers and does not move a group with nobody in
+    the batch; a steady state that agrees with iterating the expected update; a contraction, where one is declared, no
+    smaller than measured; settings cut by `rows`; pickling. An environment that changes by itself has no steady
+    state: where the loop leads is then checked as it stands in round 0.
+
+    Parameters
+    ----------
+    environment
+        What to check.
+    grid
+        Thresholds to try. By default some of the environment's own `candidates` between those that accept 99 and 1
+        percent of the people.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> fg.environments.check_environment(fg.load_task("interior").environment)
+    """
+    try:
+        _Check(environment, grid).run()
+    except InputError as error:
+        raise EnvironmentCheckError(f"{type(environment).__name__}: {error}") from error
+
+
+class _Check:
+    """One check of one environment: the thresholds and states it is tried in."""
+
+    def __init__(self, environment: Environment, grid: ArrayLike | None) -> None:
+        self.environment = environment
+        self.groups, self.replicates = environment.group_count, environment.replicates or 3
+        self.check_start()
+        self.check_probabilities(environment.start(self.replicates), self.shared(0.0))  # before they are relied on
+        tried = environment.candidates(*score_range(environment)) if grid is None else np.asarray(grid, dtype=float)
+        self.grid = np.unique(tried[np.linspace(0, len(tried) - 1, 7).astype(int)])
+
+    def shared(self, threshold: float) -> Array:
+        return np.full((self.replicates, self.groups), threshold)
+
+    def require(self, kept: bool | np.bool_, breach: str) -> None:
+        if not kept:
+            raise EnvironmentCheckError(f"{type(self.environment).__name__}: {breach}")
+
+    def run(self) -> None:
+        states = self.states()
+        for state in states:
+            for threshold in self.grid:
+                self.check_probabilities(state, self.shared(threshold))
+            self.check_order(state)
+            self.check_histogram(state)
+            self.check_update(state)
+        self.check_copies(states[1])
+        self.check_rows(states[1])
+        still = self.environment.at(0)
+        check = self if still is self.environment else _Check(still, self.grid)
+        for state in check.states():
+            check.check_absent_groups(state)
+        check.check_long_run()
+        self.check_contraction()
+
+    def states(self) -> list[State]:
+        """Return the start, and where a few rounds of the lowest, a middle and the highest threshold lead."""
+        found = [self.environment.start(self.replicates)]
+        for threshold in self.grid[[0, len(self.grid) // 2, -1]]:
+            state, rng = found[0], np.random.default_rng(1)
+            for _ in range(5):
+                people = self.environment.probabilities(state, self.shared(threshold))
+                counts = Counts(rng.multinomial(500, people.reshape(len(people), -1)).reshape(people.shape))
+                state = self.environment.update(state, counts, self.shared(threshold), rng)
+            self.check_shapes(state, found[0], "update")
+            found.append(state)
+        return found
+
+    def check_start(self) -> None:
+        for replicates in {self.replicates, self.environment.replicates or 1}:
+            state = flatten(self.environment.start(replicates))
+            for name, values in state.items():
+                self.require(
+                    len(values) == replicates,
+                    f"start({replicates}) gives {name} of shape {values.shape}, not ({replicates}, …)",
+                )
+                self.require(np.isfinite(values).all(), f"start({replicates}) gives {name} that is not finite")
+
+    def check_shapes(self, state: State, like: State, what: str) -> None:
+        wanted = {name: values.shape for name, values in flatten(like).items()}
+        got = {name: values.shape for name, values in flatten(state).items()}
+        self.require(got == wanted, f"{what} gives a state of shapes {got}, not {wanted}")
+        for name, values in flatten(state).items():
+            self.require(np.isfinite(values).all(), f"{what} gives {name} that is not finite")
+
+    def check_probabilities(self, state: State, thresholds: Array) -> None:
+        cells = self.environment.probabilities(state, thresholds)
+        where = f"at threshold {thresholds[0, 0]:g}"
+        wanted = (self.replicates, self.groups, 2, 2)
+        self.require(np.shape(cells) == wanted, f"probabilities have shape {np.shape(cells)}, not {wanted}")
+        self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
+        total = cells.sum(axis=(1, 2, 3))
+        worst = total[np.argmax(abs(total - 1.0))]
+        self.require(abs(worst - 1.0) <= EXACT, f"probabilities sum to {worst:.6g}, not to 1, {where}")
+        again = self.environment.probabilities(state, thresholds)
+        self.require(np.array_equal(cells, again), f"probabilities differ from one call to the next, {where}")
+
+    def check_order(self, state: State) -> None:
+        """Higher thresholds accept fewer of the same people."""
+        cells = np.stack([self.environment.probabilities(state, self.shared(at)) for at in self.grid])
+        people = cells.sum(axis=-1)
+        self.require(abs(people - people[0]).max() <= CLOSE, "who arrives in a state depends on the threshold")
+        self.require((np.diff(cells[..., 1], axis=0) <= CLOSE).all(), "a higher threshold accepts more people")
+
+    def check_histogram(self, state: State) -> None:
+        bins, wanted = (
+            self.environment.histogram(state, self.grid),
+            (self.replicates, self.groups, len(self.grid) + 1, 2),
+        )
+        self.require(np.shape(bins) == wanted, f"histogram has shape {np.shape(bins)}, not {wanted}")
+        self.require((bins >= 0.0).all(), f"a number of the histogram is {np.min(bins):g}, below 0 or not a number")
+        total = bins.sum(axis=(1, 2, 3))
+        self.require(
+            abs(total - 1.0).max() <= CLOSE, f"histogram sums to {total[np.argmax(abs(total - 1.0))]:.6g}, not to 1"
+        )
+        for place, edge in enumerate(self.grid):
+            apart = (
+                bins[:, :, place + 1 :].sum(axis=2) - self.environment.probabilities(state, self.shared(edge))[..., 1]
+            )
+            worst = float(np.abs(apart).max())
+            self.require(worst <= CLOSE, f"histogram and probabilities differ by {worst:.3g} above {edge:g}")
+
+    def check_update(self, state: State) -> None:
+        thresholds = self.shared(self.grid[len(self.grid) // 2])
+        counts = Counts(np.round(1000 * self.environment.probabilities(state, thresholds)))
+        before = copy.deepcopy(state)
+        one, other = (self.environment.update(state, counts, thresholds, np.random.default_rng(2)) for _ in range(2))
+        self.require(_same(state, before), "update changes the state that it is given")
+        self.check_shapes(one, state, "update")
+        self.require(_same(one, other), "update differs between two generators of the same seed")
+        self.check_shapes(self.environment.expected_update(state, thresholds), state, "expected_update")
+        if self.draws(state, thresholds):
+            self.check_expected(state, thresholds)
+
+    def draws(self, state: State, thresholds: Array) -> bool:
+        """Whether `update` uses its random numbers."""
+        rng = np.random.default_rng(3)
+        untouched = rng.bit_generator.state
+        self.environment.update(state, Counts(self.environment.probabilities(state, thresholds)), thresholds, rng)
+        return bool(rng.bit_generator.state != untouched)
+
+    def check_expected(self, state: State, thresholds: Array) -> None:
+        """Random updates are on average the expected one, in the mean of each array of the state."""
+        exact, rng = Counts(self.environment.probabilities(state, thresholds)), np.random.default_rng(4)
+        drawn = [_means(self.environment.update(state, exact, thresholds, rng)) for _ in range(REPEATS)]
+        for name, wanted in _means(self.environment.expected_update(state, thresholds)).items():
+            values = np.array([each[name] for each in drawn])
+            error = values.std(axis=0) / np.sqrt(REPEATS)
+            off = np.abs(values.mean(axis=0) - wanted) - FALSE_ALARM * error - CLOSE * (1.0 + np.abs(wanted))
+            self.require((off <= 0.0).all(), f"expected_update moves {name} otherwise than update does on average")
+
+    def check_copies(self, state: State) -> None:
+        try:
+            copied = pickle.loads(pickle.dumps(self.environment))
+        except Exception as error:
+            raise EnvironmentCheckError(f"{type(self.environment).__name__}: cannot be pickled: {error}") from error
+        at = self.shared(self.grid[0])
+        same = np.array_equal(copied.probabilities(state, at), self.environment.probabilities(state, at))
+        self.require(same, "a pickled copy has other probabilities")
+
+    def check_rows(self, state: State) -> None:
+        """Settings may vary by replicate; cut to one replicate, it does there what the whole does."""
+        whole, at = self.environment, self.shared(self.grid[len(self.grid) // 2])
+        if whole.replicates is None:
+            numbers: dict[str, Any] = {name: [getattr(whole, name)] * self.replicates for name in whole._numbers()}
+            try:
+                whole = dataclasses.replace(whole, **numbers)
+                whole.start(self.replicates)
+                whole.expected_update(state, at)
+            except (TypeError, ValueError) as error:
+                names = " or ".join(numbers)
+                self.require(False, f"fails if {names} varies by replicate, as it is declared to do: {error}")
+        one = slice(self.replicates - 1, self.replicates)
+        part = whole.rows(one)
+        cut = "rows cuts the settings to one replicate, which then"
+        self.require(part.replicates in (None, 1), f"{cut} are for {part.replicates}")
+        start = take(whole.start(self.replicates), one)
+        self.require(_same(part.start(1), start), f"{cut} starts elsewhere than in the whole")
+        apart = part.probabilities(take(state, one), at[one]) - whole.probabilities(state, at)[one]
+        self.require(np.abs(apart).max() <= EXACT, f"{cut} has other probabilities than in the whole")
+        if not self.draws(state, at):
+            alone = part.expected_update(take(state, one), at[one])
+            there = take(whole.expected_update(state, at), one)
+            self.require(_near(alone, there), f"{cut} moves otherwise than in the whole")
+
+    def check_absent_groups(self, state: State) -> None:
+        """A group with nobody in the batch does not move, nor does any in an empty batch."""
+        at = self.shared(self.grid[len(self.grid) // 2])
+        everybody = np.round(1000 * self.environment.probabilities(state, at))
+        for absent in [*([group] for group in range(self.groups)), list(range(self.groups))]:
+            cells = everybody.copy()
+            cells[:, absent] = 0.0
+            moved = self.environment.update(state, Counts(cells), at, np.random.default_rng(5))
+            for threshold in self.grid:
+                before, after = (
+                    self.environment.probabilities(each, self.shared(threshold)) for each in (state, moved)
+                )
+                who = f"group {absent[0]} moves" if len(absent) < self.groups else "groups move"
+                same = np.abs(before - after)[:, absent].max() <= EXACT
+                self.require(same, f"{who} although nobody of it is in the batch")
+
+    def check_long_run(self) -> None:
+        for threshold in self.grid:
+            at = self.shared(threshold)
+            claimed, found = self.environment.steady_state(at), iterate(self.environment, at)
+            self.check_shapes(claimed, found, "steady_state")
+            apart = float(distance(claimed, found).max())
+            self.require(
+                _near(claimed, found),
+                f"steady_state of threshold {threshold:g} is {apart:.3g} away from where expected updates lead",
+            )
+
+    def check_contraction(self) -> None:
+        if type(self.environment).contraction is not Environment.contraction:
+            claimed, measured = self.environment.contraction(), measure_contraction(self.environment, self.grid)
+            self.require(
+                measured <= claimed + 1e-3,
+                f"contraction is {claimed:.4g}, but a round is seen to keep two states apart by {measured:.4g}",
+            )
+
+
+def _means(state: State) -> dict[str, Array]:
+    return {name: values.reshape(len(values), -1).mean(axis=1) for name, values in flatten(state).items()}
+
+
+def _same(one: State, other: State) -> bool:
+    pairs = zip(flatten(one).values(), flatten(other).values(), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def _near(one: State, other: State) -> bool:
+    return bool((distance(one, other) <= CLOSE * (1.0 + magnitude(one))).all())

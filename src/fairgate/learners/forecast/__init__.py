@@ -1,0 +1,1 @@
+"""Parts of the learners that predict steady states: each has one job, and :class:`Forecast` puts them together."""

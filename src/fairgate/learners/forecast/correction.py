@@ -1,0 +1,166 @@
+"""Corrections: what epochs showed beyond their predictions, and what is made of it once predictions have failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.forecast.monitor import Comparison
+from fairgate.learners.forecast.play import Play
+from fairgate.learners.forecast.prediction import Prediction
+from fairgate.learners.forecast.steady_state import Shift
+from fairgate.learners.gaussian_process import posterior
+from fairgate.settings import Array
+
+LEAST_NOISE = 0.01
+"""Least variance of one person's acceptance: near 0 and 1, a few people tell little about it."""
+
+
+@dataclass
+class GridCorrection:
+    """A Gaussian process over the grid: an early prediction is its prior mean, what thresholds showed its data.
+
+    Attributes
+    ----------
+    counts
+        People, accepted, positives, and accepted by prediction, in each threshold's settled rounds, (4, R, G, K).
+    prior
+        Rates and positives predicted at the end of the exploration phases, (2, R, G, K).
+    excess, trials
+        Sum of squared errors beyond their variance, and how many, (R,).
+    length
+        Share of the grid over which errors of prediction go together.
+    least_spread
+        Least standard deviation of errors of prediction: those of few trials may have been small by luck.
+    """
+
+    counts: Array
+    prior: Array
+    excess: Array
+    trials: Array
+    length: float = 0.2
+    least_spread: float = 0.06
+
+    @classmethod
+    def start(cls, replicates: int, groups: int, arms: int) -> GridCorrection:
+        """Make one that has counted nobody."""
+        shape = (replicates, groups, arms)
+        return cls(np.zeros((4, *shape)), np.zeros((2, *shape)), np.zeros(replicates), np.zeros(replicates))
+
+    def reset(self, rows: NDArray[np.int64]) -> None:
+        """Forget what was counted in some replicates."""
+        self.counts[:, rows] = 0.0
+        self.excess[rows] = self.trials[rows] = 0.0
+
+    def keep_prior(self, rows: NDArray[np.int64], early: NDArray[np.bool_], prediction: Prediction) -> None:
+        """Keep the prediction as prior mean in those of replicates `rows` that are `early` in their run."""
+        self.prior[:, rows[early]] = np.stack((prediction.rates, prediction.positives))[:, early]
+
+    def apply(self, rows: NDArray[np.int64], failed: NDArray[np.bool_], prediction: Prediction) -> Prediction:
+        """Return the posterior in those of replicates `rows` where predictions have `failed`, else the prediction."""
+        if not failed.any():
+            return prediction
+        which, arms = rows[failed], self.counts.shape[-1]
+        steps = np.arange(arms) / max(arms - 1, 1)
+        related = np.exp(-0.5 * ((steps[:, None] - steps) / self.length) ** 2) + 1e-8 * np.eye(arms)
+        variance = np.maximum(self.excess[which] / np.maximum(self.trials[which], 1.0), self.least_spread**2)
+        rates, positives = self.prior[:, which]
+        people, accepted, accepted_positives = self.counts[:3, which]
+        noise = np.where(people > 0, np.maximum(rates * (1.0 - rates), LEAST_NOISE) / np.maximum(people, 1e-9), 1e6)
+        seen = np.stack((accepted - people * rates, accepted_positives - people * positives), axis=-1)
+        seen /= np.maximum(people, 1.0)[..., None]
+        shift, left = posterior(variance[:, None, None, None] * related, noise, seen)
+
+        new = Prediction(prediction.shares, *(values.copy() for values in prediction[1:]))
+        new.rates[failed] = np.clip(rates + shift[..., 0], 0.0, 1.0)
+        new.positives[failed] = np.clip(positives + shift[..., 1], 0.0, new.rates[failed])
+        new.error[failed] = new.label_error[failed] = np.sqrt(np.maximum(left, 0.0))
+        return new
+
+    def compare(
+        self, rows: NDArray[np.int64], arm: NDArray[np.int64], play: Play, failures: NDArray[np.int64]
+    ) -> Comparison:
+        """Compare the epoch of thresholds `arm` (rows,) with its prediction and with all earlier ones, and count it.
+
+        Only the first epoch on a threshold is a test of its prediction: later ones have gone into it.
+        """
+        people, accepted, positives, predicted, _ = play.shown(rows)
+        new, trusted = play.transient[rows], failures[rows][:, None] == 0
+        earlier, accepted_then, _, predicted_then = self.counts[:, rows, :, arm].swapaxes(0, 1)
+        for total, part in zip(self.counts, (people, accepted, positives, predicted), strict=True):
+            total[rows, :, arm] += part
+        people = np.maximum(people, 1.0)
+        now = (accepted - trusted * predicted) / people
+        then = (accepted_then - trusted * predicted_then) / np.maximum(earlier, 1.0)
+        share = (accepted + accepted_then + 1.0) / (people + earlier + 2.0)
+
+        error = ((accepted - predicted) / people) ** 2
+        usual = np.maximum(play.rates[rows] * (1.0 - play.rates[rows]), LEAST_NOISE) / people + play.variance[rows]
+        self.excess[rows] = np.maximum(self.excess[rows] + np.where(new, (error - usual).mean(axis=1), 0.0), 0.0)
+        self.trials[rows] += new
+        before = np.where(new[:, None], 0.0, earlier)
+        return Comparison((error / usual).mean(axis=1), new, now, people, then, before, share * (1.0 - share))
+
+
+@dataclass
+class ShiftCorrection:
+    """The misfit of the latest epochs, to be added to all predictions: only differences are believed then.
+
+    Attributes
+    ----------
+    amount
+        Latest errors of prediction for rates and positives, (2, R, G).
+    weight
+        The people they are from, (R, G).
+    before
+        People of the last epoch, and accepted beyond prediction, if nothing has changed since, (2, R, G).
+    memory
+        What an epoch leaves of the weight of earlier ones.
+    distrust
+        See :class:`~fairgate.learners.forecast.steady_state.Shift`.
+    """
+
+    amount: Array
+    weight: Array
+    before: Array
+    memory: float = 0.5
+    distrust: float = 0.2
+
+    @classmethod
+    def start(cls, replicates: int, groups: int) -> ShiftCorrection:
+        """Make one that has seen nobody."""
+        shape = (replicates, groups)
+        return cls(np.zeros((2, *shape)), np.zeros(shape), np.zeros((2, *shape)))
+
+    def reset(self, rows: NDArray[np.int64]) -> None:
+        """Forget everything in some replicates."""
+        self.weight[rows] = 0.0
+        self.before[:, rows] = self.amount[:, rows] = 0.0
+
+    def shift(self, rows: NDArray[np.int64], failures: NDArray[np.int64], near: Array) -> Shift:
+        """Return what to add to predictions in replicates `rows`, where they have failed; `near` is (R, G)."""
+        failed = failures[rows]
+        amount = np.where(failed[:, None] > 0, self.amount[:, rows], 0.0)
+        return Shift(failed, amount, self.weight[rows], near[rows], self.distrust)
+
+    def compare(self, rows: NDArray[np.int64], play: Play, failures: NDArray[np.int64]) -> Comparison:
+        """Compare an epoch with its prediction, and with the epoch before if that was on the same policy."""
+        people, accepted, positives, predicted, predicted_positives = play.shown(rows)
+        people = np.maximum(people, 1.0)
+        error = (accepted - predicted) / people
+        share = (accepted + 1.0) / (people + 2.0)
+        noise = np.maximum(share * (1.0 - share), LEAST_NOISE)
+        before, extra = self.before[:, rows]
+
+        corrected = error - np.where(failures[rows][:, None] > 0, self.amount[0, rows], 0.0)
+        squared = corrected**2 / (noise / people + play.variance[rows])
+        fading = self.memory * self.weight[rows]
+        latest = np.stack((error, (positives - predicted_positives) / people))
+        self.amount[:, rows] = (fading * self.amount[:, rows] + people * latest) / (fading + people)
+        self.weight[rows] = fading + people
+        self.before[:, rows] = np.stack((people, accepted - predicted))
+        always = np.ones(len(rows), dtype=bool)
+        then = extra / np.maximum(before, 1.0)
+        return Comparison(squared.mean(axis=1), always, error, people, then, before, noise)

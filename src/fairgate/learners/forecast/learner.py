@@ -1,0 +1,120 @@
+"""Forecast: the learner that puts response model, exploration, monitor and planner together."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.base import Learner
+from fairgate.learners.forecast.exploration import Exploration
+from fairgate.learners.forecast.monitor import ChangePoint, MisfitTest, Monitor, per_replicate
+from fairgate.learners.forecast.planner import ForecastState, Planner
+from fairgate.learners.forecast.play import Play
+from fairgate.learners.forecast.response import ResponseModel
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
+from fairgate.settings import Array, NonNegative, whole_number
+
+
+class Forecast(Learner[ForecastState]):
+    """Explore by a uniform lottery, then play what is safe by steady-state prediction, and monitor the predictions.
+
+    Its forms differ in the parts they are made of, :meth:`parts`.
+    """
+
+    phase_length: int
+    epoch_length: int
+    change: NonNegative
+
+    level: ClassVar[str] = "selective-labels"
+    traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("phase_length", "epoch_length"):
+            checked = whole_number(f"{type(self).__name__}: {name}", int(getattr(self, name)), 2)
+            object.__setattr__(self, name, checked)
+
+    @abstractmethod
+    def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
+        """Make the parts that differ between forms."""
+
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ForecastState:
+        """Put the parts together, with nothing known and the first exploration phase due at once."""
+        replicates, groups, arms = common["replicates"], setting.groups, len(setting.thresholds)
+        planner, misfit = self.parts(replicates, groups, arms)
+        lengths = {"phase_length": self.phase_length, "epoch_length": self.epoch_length}
+        return ForecastState(
+            **common,
+            response=ResponseModel.start(replicates, groups, arms),
+            exploration=Exploration.start(setting.problem, replicates, groups, **lengths),
+            play=Play.start(replicates, groups, planner.components(groups)),
+            monitor=Monitor(misfit, ChangePoint(per_replicate(self.change, replicates))),
+            planner=planner,
+        )
+
+    def propose(self, state: ForecastState) -> Policy:
+        """Return the uniform lottery or what is in play."""
+        rows = np.flatnonzero(state.response.age == state.play.due)
+        if rows.size:
+            self.decide(state, rows)
+        state.planner.hold(state)
+        return state.exploration.in_place_of(state.play.policy)
+
+    def decide(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
+        """Begin an epoch in replicates `rows`: an exploration phase, a new plan, or the plan in play once more."""
+        age = state.response.age[rows]
+        state.play.waited[rows] = 0
+        state.play.due[rows] += state.exploration.duration(age)
+        rows = rows[~state.exploration.begin_phase(rows, age)]
+        rows = rows[state.planner.due(state, rows)]
+        if rows.size:
+            plan = state.planner.plan(state, rows)
+            state.play.adopt(rows, plan)
+            opening = state.response.age[rows] < state.exploration.opening
+            state.exploration.explore(rows, opening | plan.explore, plan.acceptance)
+
+    def learn(self, state: ForecastState, played: Policy, feedback: Feedback) -> None:
+        """Take in the batch; at the end of an epoch, compare it with its prediction."""
+        response, play = state.response, state.play
+        as_proposed = same(played, state.exploration.in_place_of(play.policy), state.grid)
+        play.transient |= ~as_proposed
+        settling = np.where(play.transient, state.exploration.duration(response.age) * 2 // 5, 0)
+        counted = as_proposed & ~state.exploring & (play.waited >= settling)
+        play.count(feedback, response.regressors(play.speed), counted, state.rounds - play.waited + settling)
+        response.absorb(feedback.observation)
+        ended = np.flatnonzero((response.age == play.due) & ~state.exploring)
+        if ended.size:
+            changed = state.monitor.update(ended, state.planner.compare(state, ended))
+            play.tally[:, ended] = 0.0
+            if changed.any():
+                self.reset(state, ended[changed])
+
+    def credit(self, state: ForecastState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Take in labels that arrived in a round in which nobody came."""
+        state.response.labels += feedback.observation.binned[1]
+
+    def reset(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
+        """Forget everything in replicates where people have changed, and explore once more."""
+        for part in (state.response, state.play, state.monitor.misfit, state.planner):
+            part.reset(rows)
+
+    def recommend(self, state: ForecastState) -> Policy | None:
+        """Return plain thresholds that are feasible by a third of the width there is in play, if there are any."""
+        return state.planner.recommend(state)
+
+
+def same(one: Policy, other: Policy, grid: Array) -> NDArray[np.bool_]:
+    """Whether two policies accept the same people, (R,).
+
+    >>> same(Policy.of([[0.0, 0.5], [0.5, 0.5]]), Policy.shared([0.0, 0.5], groups=2), np.array([0.0, 0.5]))
+    array([False,  True])
+    """
+    if all(np.array_equal(*arrays) for arrays in zip(one, other, strict=True)):
+        return np.ones(one.replicates, dtype=bool)
+    return np.asarray(np.isclose(one.accepted_share(grid), other.accepted_share(grid)).all(axis=(1, 2)))

@@ -1,0 +1,132 @@
+"""What is in play: a plan, the epoch it is kept for, and what that epoch has shown so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.forecast.response import TERMS
+from fairgate.policy import Policy
+from fairgate.problem import Feedback
+from fairgate.settings import Array
+
+
+class Plan(NamedTuple):
+    """What R replicates are to play, and what it should do.
+
+    Attributes
+    ----------
+    policy
+        Thresholds (M, R, G) with weights (M, R).
+    rates, variance
+        Predicted acceptance rates in the steady state, and their squared errors, (R, G).
+    terms, speed
+        Prediction for any round, of acceptance and of accepted positives as terms of the moving average,
+        (2, R, G, 4), and the index of that average's speed, (R,).
+    explore, acceptance
+        Whether the uniform lottery is to be played instead, for an epoch, and at which acceptance rate, (R,).
+    infeasible
+        Whether it is certified that nothing in the policy space is feasible, (R,).
+    transient
+        Whether the state has yet to settle, so that the first rounds tell nothing of the prediction, (R,).
+    """
+
+    policy: Policy
+    rates: Array
+    variance: Array
+    terms: Array
+    speed: NDArray[np.int64]
+    explore: NDArray[np.bool_]
+    acceptance: Array
+    infeasible: NDArray[np.bool_]
+    transient: NDArray[np.bool_]
+
+
+@dataclass
+class Play:
+    """The plan in play; see :class:`Plan`.
+
+    Attributes
+    ----------
+    due, waited
+        Age of the response model at which this epoch ends, and its rounds so far, (R,).
+    tally
+        Of this epoch's settled rounds, (6, R, G): people, accepted, labels of these that have arrived, positives among
+        them, and predicted accepted and positives.
+    """
+
+    due: NDArray[np.int64]
+    waited: NDArray[np.int64]
+    thresholds: Array
+    weights: Array
+    rates: Array
+    variance: Array
+    terms: Array
+    speed: NDArray[np.int64]
+    infeasible: NDArray[np.bool_]
+    transient: NDArray[np.bool_]
+    tally: Array
+
+    @classmethod
+    def start(cls, replicates: int, groups: int, components: int) -> Play:
+        """Make one whose first epoch is due at once; policies will have so many `components`."""
+        shape, no, zero = (replicates, groups), np.zeros(replicates, dtype=bool), np.zeros(replicates, dtype=np.int64)
+        return cls(
+            due=zero,
+            waited=zero.copy(),
+            thresholds=np.full((components, *shape), np.inf),
+            weights=np.full((components, replicates), 1.0 / components),
+            rates=np.zeros(shape),
+            variance=np.zeros(shape),
+            terms=np.zeros((2, *shape, TERMS)),
+            speed=zero.copy(),
+            infeasible=no,
+            transient=no.copy(),
+            tally=np.zeros((6, *shape)),
+        )
+
+    @property
+    def policy(self) -> Policy:
+        """What is played where nothing is explored."""
+        return Policy(self.thresholds, self.weights)
+
+    def adopt(self, rows: NDArray[np.int64], plan: Plan) -> None:
+        """Put a plan into play in replicates `rows`."""
+        self.thresholds[:, rows], self.weights[:, rows] = plan.policy
+        self.rates[rows], self.variance[rows], self.terms[:, rows] = plan.rates, plan.variance, plan.terms
+        self.speed[rows], self.infeasible[rows], self.transient[rows] = plan.speed, plan.infeasible, plan.transient
+
+    def count(
+        self, feedback: Feedback, regressors: Array, counted: NDArray[np.bool_], first: NDArray[np.int64]
+    ) -> None:
+        """Add a batch to the epoch's tally where it is `counted` (R,), with what was predicted of it.
+
+        Of delayed labels, those of people accepted since round `first` (R,) count.
+        """
+        seen = feedback.observation
+        labelled, positives = seen.positives + seen.negatives, seen.positives
+        if feedback.credits is not None:
+            since = [np.where((each.round >= first)[:, None, None], each.labels, 0) for each in feedback.credits]
+            labels = sum(since, np.zeros((*positives.shape, 2)))
+            labelled, positives = labels.sum(axis=-1), labels[..., 1]
+        predicted = (regressors * self.terms).sum(axis=-1) * seen.people
+        self.tally += counted[:, None] * np.stack((seen.people, seen.accepted, labelled, positives, *predicted))
+        self.waited += 1
+
+    def shown(self, rows: NDArray[np.int64]) -> tuple[Array, Array, Array, Array, Array]:
+        """Return what the epoch of replicates `rows` showed: people, accepted, positives, and the latter two predicted.
+
+        Labels that have not arrived are supposed to be like those that have, or as predicted if none has, (R, G) each.
+        """
+        people, accepted, labelled, positives, predicted, predicted_positives = self.tally[:, rows]
+        unknown = (labelled == 0.0) & (accepted > 0.0)
+        estimated = np.where(unknown, predicted_positives, positives * (accepted / np.maximum(labelled, 1.0)))
+        return people, accepted, estimated, predicted, predicted_positives
+
+    def reset(self, rows: NDArray[np.int64]) -> None:
+        """Make the first epoch due once more in some replicates."""
+        self.due[rows] = 0
+        self.infeasible[rows] = False

@@ -1,0 +1,165 @@
+"""One threshold for all groups: the best of the safe set, and a look at bolder ones without playing them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.forecast.correction import GridCorrection
+from fairgate.learners.forecast.monitor import Comparison, per_replicate
+from fairgate.learners.forecast.planner import ForecastState
+from fairgate.learners.forecast.play import Plan
+from fairgate.learners.forecast.prediction import Prediction, Value
+from fairgate.learners.forecast.response import Fit
+from fairgate.learners.forecast.steady_state import predict_thresholds
+from fairgate.policy import Policy
+from fairgate.settings import Array, Number
+
+
+class Candidates(NamedTuple):
+    """The best threshold of the safe set, or the nearest to it, the best possible one, and whether the first is safe.
+
+    All are (R,).
+    """
+
+    cautious: NDArray[np.int64]
+    bold: NDArray[np.int64]
+    safe: NDArray[np.bool_]
+
+
+@dataclass
+class SharedThreshold:
+    """Plans one threshold of the grid for all groups.
+
+    While predictions are trusted, the cautious candidate is played, and if a bolder one promises more, the uniform
+    lottery is set to its acceptance rate, which shows its state without playing it. Once they have failed, the bold
+    candidate is played, and it may be bold about feasibility only near the cautious one.
+
+    Attributes
+    ----------
+    width
+        Confidence width in standard errors, (R,).
+    lottery_share
+        Largest share of later rounds that the uniform lottery is used in to learn more, (R,).
+    correction
+        Takes over once predictions have failed.
+    arm
+        Threshold in play, (R,).
+    spent
+        Rounds of the uniform lottery that went into learning more, (R,).
+    near
+        Share of the grid around the cautious candidate within which the bold one may be infeasible, after a failure.
+    eager
+        Standard errors of reward that count for the bold candidate after a failure; before, it is 1.
+    """
+
+    width: Array
+    lottery_share: Array
+    correction: GridCorrection
+    arm: NDArray[np.int64]
+    spent: NDArray[np.int64]
+    near: float = 0.05
+    eager: float = 2.0
+
+    @classmethod
+    def start(cls, replicates: int, groups: int, arms: int, *, width: Number, lottery_share: Number) -> SharedThreshold:
+        """Make one that has played nothing."""
+        return cls(
+            width=per_replicate(width, replicates),
+            lottery_share=per_replicate(lottery_share, replicates),
+            correction=GridCorrection.start(replicates, groups, arms),
+            arm=np.full(replicates, arms // 2),
+            spent=np.zeros(replicates, dtype=np.int64),
+        )
+
+    def components(self, groups: int) -> int:
+        """Return 2: the uniform lottery takes as many."""
+        return 2
+
+    def due(self, state: ForecastState, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Plan in every epoch."""
+        return np.ones(len(rows), dtype=bool)
+
+    def hold(self, state: ForecastState) -> None:
+        """Keep the threshold."""
+
+    def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
+        """Choose a threshold, and whether to explore instead."""
+        age, width, every = state.response.age[rows], self.width[rows], np.arange(len(rows))
+        failed = state.misfit[rows] > 0
+        fit, plain, prediction = self.predict(state, rows, benefit=1.0)
+        self.correction.keep_prior(rows, age <= state.exploration.opening, plain)
+        value = prediction.value(state.problem_of(rows))
+        cautious, bold, safe = self.candidates(value, failed, width)
+        infeasible = value.certified_infeasible()
+        arm = np.where(failed, bold, cautious)
+
+        # The uniform lottery: to learn of a bolder threshold, or because there is none to play.
+        exploration = state.exploration
+        unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0
+        affordable = self.spent[rows] < self.lottery_share[rows] * age + exploration.epoch_length
+        curious = ~failed & (age >= exploration.opening) & (~safe | ((bold != cautious) & unsafe & affordable))
+        explore = infeasible | curious
+        target = np.where(curious, bold, cautious)
+        self.spent[rows] += np.where(curious & safe, exploration.duration(age), 0)
+
+        transient = explore | state.exploring[rows] | (arm != self.arm[rows])
+        self.arm[rows] = arm
+        chosen = np.repeat(state.grid[arm][:, None], state.groups, axis=1)
+        return Plan(
+            policy=Policy(
+                np.stack((chosen, np.full_like(chosen, np.inf))), np.repeat([[1.0], [0.0]], len(rows), axis=1)
+            ),
+            rates=prediction.rates[every, :, arm],
+            variance=plain.error[every, :, arm] ** 2,
+            terms=np.stack([each[every, :, :, arm + 1] for each in (fit.rates, fit.positives)]),
+            speed=fit.speed,
+            explore=explore,
+            acceptance=(prediction.shares * prediction.rates[every, :, target]).sum(axis=1),
+            infeasible=infeasible,
+            transient=transient,
+        )
+
+    def predict(
+        self, state: ForecastState, rows: NDArray[np.int64], benefit: float
+    ) -> tuple[Fit, Prediction, Prediction]:
+        """Return the fit, its prediction of every threshold, and the same corrected."""
+        fit = state.response.fit(rows, benefit)
+        plain = predict_thresholds(state.response, rows, fit)
+        return fit, plain, self.correction.apply(rows, state.misfit[rows] > 0, plain)
+
+    def candidates(self, value: Value, failed: NDArray[np.bool_], width: Array) -> Candidates:
+        """Return the best of the safe set, and the best of what may be feasible within `width` standard errors."""
+        cautious, upper = safest(value, failed, width)
+        arms = len(value.reward)
+        apart = np.abs(np.arange(arms)[:, None] - cautious) / max(arms - 1, 1)
+        width = np.where(failed & (apart > self.near + 1e-9), 0.0, width)
+        lower = value.residual - width * value.residual_error
+        possible = lower <= np.maximum(0.0, lower.min(axis=0))
+        hoped = value.reward + np.where(failed, self.eager, 1.0) * value.reward_error
+        return Candidates(cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), upper <= 0.0)
+
+    def compare(self, state: ForecastState, rows: NDArray[np.int64]) -> Comparison:
+        """Compare what an epoch showed with the prediction and with earlier epochs on the same threshold."""
+        return self.correction.compare(rows, self.arm[rows], state.play, state.misfit)
+
+    def recommend(self, state: ForecastState) -> Policy:
+        """Return the best threshold that is feasible by a third of the width there is in play."""
+        rows = np.arange(state.replicates)
+        _, _, prediction = self.predict(state, rows, benefit=0.0)
+        value = prediction.value(state.problem_of(rows))
+        arm, _ = safest(value, state.misfit > 0, self.width / 3.0)
+        return Policy.shared(state.grid[arm], state.groups)
+
+    def reset(self, rows: NDArray[np.int64]) -> None:
+        """Forget everything in some replicates."""
+        self.correction.reset(rows)
+        self.spent[rows] = 0
+
+
+def safest(value: Value, failed: NDArray[np.bool_], width: Array) -> tuple[NDArray[np.int64], Array]:
+    """Return the best of the safe set and its upper bound, (R,) each: by one standard error at most after a failure."""
+    return value.best(np.where(failed, np.minimum(width, 1.0), width))

@@ -1,0 +1,139 @@
+"""Steady-state prediction: what any policy leads to if it is kept, and how well that is known.
+
+In the steady state the transient is gone and the moving average of acceptance is the acceptance rate itself, so that
+the acceptance rate of a threshold θ solves the fixed point acc = S(θ; acc).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.forecast.prediction import Prediction
+from fairgate.learners.forecast.response import SPEEDS, Fit, ResponseModel, terms
+from fairgate.settings import Array
+
+STEEPEST = 0.9
+"""Largest slope of S in acc that is believed: beyond, a steady state would hardly be one."""
+
+NEWTON_STEPS = 8
+"""Steps to the fixed point acc = S(θ; acc), from ½; more change nothing."""
+
+
+def slope(coefficients: Array, rates: Array) -> Array:
+    """Return how much S of terms (R, G, 4, C) changes with acceptance at `rates` (R, G, C), as far as is believed."""
+    return np.clip(coefficients[:, :, 1] + 2.0 * coefficients[:, :, 2] * (rates - 0.5), -STEEPEST, STEEPEST)
+
+
+def fixed_point(coefficients: Array) -> tuple[Array, Array]:
+    """Return the acceptance rates that terms (R, G, 4, C) lead to, acc = S(acc), and the slopes of S there."""
+    rates = np.full(coefficients[:, :, 0].shape, 0.5)
+    for _ in range(NEWTON_STEPS):
+        steep = slope(coefficients, rates)
+        rates = np.clip(rates - (rates - steady(coefficients, rates)) / (1.0 - steep), 0.0, 1.0)
+    return rates, slope(coefficients, rates)
+
+
+def steady(coefficients: Array, rates: Array) -> Array:
+    """Return the value of terms (R, G, 4, C) in the steady state of `rates` (R, G, C)."""
+    away = rates - 0.5
+    return coefficients[:, :, 0] + away * (coefficients[:, :, 1] + away * coefficients[:, :, 2])
+
+
+def leverage(inverse: Array, rates: Array) -> Array:
+    """Return the variance of S in the steady state of `rates` (R, G, C), in units of the noise."""
+    return _value(terms(rates) @ inverse, rates)
+
+
+def _value(coefficients: Array, rates: Array) -> Array:
+    """Return the value of terms (R, G, C, 4) in the steady state of `rates` (R, G, C)."""
+    away = rates - 0.5
+    return np.asarray(coefficients[..., 0] + away * coefficients[..., 1] + away * away * coefficients[..., 2])
+
+
+def predict_thresholds(model: ResponseModel, rows: NDArray[np.int64], fit: Fit) -> Prediction:
+    """Predict the steady state of every shared threshold in replicates `rows`."""
+    coefficients, people = fit.rates[..., 1:-1], model.arrivals[rows]
+    rates = np.minimum.accumulate(fixed_point(coefficients)[0], axis=-1)  # who is above one is above every lower one
+    noise = np.maximum(rates * (1.0 - rates), 1.0 / np.maximum(people, 1.0)[..., None])
+    error = np.sqrt(noise * leverage(fit.inverse, rates)) / (1.0 - slope(coefficients, rates))
+    positives = np.clip(steady(fit.positives[..., 1:-1], rates), 0.0, rates)
+    everybody = np.clip(steady(fit.positives[..., :1], rates), positives, 1.0)
+    return Prediction(model.shares(rows), rates, positives, everybody, error, np.zeros_like(error))
+
+
+class Shift(NamedTuple):
+    """What to add to predictions that have failed, the misfit of what was played of late.
+
+    Attributes
+    ----------
+    failures
+        How often predictions have failed, (R,): 0, 1 or 2.
+    amount
+        What to add to rates and to positives, (2, R, G); 0 where predictions have not failed.
+    weight
+        People it is known from, (R, G).
+    near
+        Predicted rate of what was played meanwhile, (R, G).
+    distrust
+        Error of a shifted prediction per unit of acceptance between `near` and what is asked about.
+    """
+
+    failures: NDArray[np.int64]
+    amount: Array
+    weight: Array
+    near: Array
+    distrust: float
+
+
+class SteadyStates(NamedTuple):
+    """Predicts the steady state of any policy, in R replicates.
+
+    Attributes
+    ----------
+    fit
+        The response model's.
+    shares
+        Share of each group, (R, G).
+    people
+        People of each group so far, and in a batch, (2, R, G).
+    shift
+        Where predictions have failed, what to add.
+    """
+
+    fit: Fit
+    shares: Array
+    people: Array
+    shift: Shift
+
+    def predict(
+        self, rates: Array, positives: Array, steep: Array, spread: Array | None = None, fluctuating: bool = True
+    ) -> Prediction:
+        """Make a prediction (R, G, C) of steady rates, positives, and slopes of S in acceptance.
+
+        `spread` is the variance, over the scores of a group, of the probability of acceptance: p(1 − p) for a
+        threshold, and by default; 0 for a uniform lottery, whose rate is certain. The error of a rate has two parts:
+        that of the fit, and the fluctuation of the state as batches differ,
+
+            var(h) = ρ² · p(1 − p) / n / (1 − (1 − ρ(1 − S′))²),
+
+        which moves rates by S′ times as much; only if `fluctuating` does the second count. Where predictions have
+        failed, the first is that of the shift.
+        """
+        everybody, batch = self.people[..., None]
+        noise = np.maximum(rates * (1.0 - rates), 1.0 / np.maximum(everybody, 1.0))
+        spread = noise if spread is None else spread
+        fitted = spread * leverage(self.fit.inverse, rates) / (1.0 - steep) ** 2
+        failed = self.shift.failures[:, None, None] > 0
+        away = self.shift.distrust * (rates - self.shift.near[..., None])
+        variance = np.where(failed, noise / np.maximum(self.shift.weight[..., None], 1.0) + away**2, fitted)
+        speed = SPEEDS[self.fit.speed][:, None, None]
+        moved = speed**2 * noise / np.maximum(batch, 1.0) / (1.0 - (1.0 - speed * (1.0 - steep)) ** 2)
+        whole = _value(self.fit.positives[..., :1].swapaxes(2, 3), rates)
+        shifted = np.clip(rates + self.shift.amount[0][..., None], 0.0, 1.0)
+        good = np.clip(positives + self.shift.amount[1][..., None], 0.0, shifted)
+        label_error = np.where(failed, np.sqrt(variance), 0.0)
+        error = np.sqrt(variance + steep**2 * moved) if fluctuating else np.sqrt(variance)
+        return Prediction(self.shares, shifted, good, np.clip(whole, good, 1.0), error, label_error)

@@ -1,0 +1,90 @@
+"""Corrections bring predictions to what played policies showed, and tell the monitor how far off they were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairgate.learners.forecast.correction import GridCorrection, ShiftCorrection
+from fairgate.learners.forecast.play import Play
+from fairgate.learners.forecast.prediction import Prediction
+
+ROW = np.array([0])
+ZERO = np.zeros(1, dtype=np.int64)
+
+
+def played(accepted: float, predicted: float, people: float = 1000.0) -> Play:
+    """Return what an epoch of one replicate and one group showed, at a predicted steady rate of one half."""
+    play = Play.start(1, 1, 2)
+    play.rates[:] = 0.5
+    play.variance[:] = 0.01**2
+    play.tally[:, 0, 0] = (
+        people,
+        accepted * people,
+        0.5 * accepted * people,
+        predicted * people,
+        0.5 * predicted * people,
+    )
+    return play
+
+
+def prediction(rates: list[float]) -> Prediction:
+    rate = np.array(rates)[None, None]
+    return Prediction(np.ones((1, 1)), rate, 0.5 * rate, 0.5 + 0.0 * rate, 0.01 + 0.0 * rate, 0.0 * rate)
+
+
+def test_the_grid_learns_from_played_thresholds_about_their_neighbours() -> None:
+    correction, arm = GridCorrection.start(1, 1, 3), np.array([1])
+    early = prediction([0.9, 0.5, 0.1])
+    correction.keep_prior(ROW, np.array([True]), early)
+    play = played(accepted=0.7, predicted=0.5, people=1e6)
+    play.transient[:] = True
+    correction.compare(ROW, arm, play, ZERO)
+    assert correction.apply(ROW, np.array([False]), early) is early
+    after = correction.apply(ROW, np.array([True]), early)
+    assert after.rates[0, 0, 1] == pytest.approx(0.7, abs=1e-3)
+    assert after.positives[0, 0, 1] == pytest.approx(0.35, abs=1e-3)
+    near = np.exp(-0.5 * (0.5 / 0.2) ** 2)  # correlation with a neighbour half a grid away
+    assert after.rates[0, 0, 2] == pytest.approx(0.1 + near * 0.2, abs=1e-3)
+    assert after.error[0, 0, 1] < 0.001 < 0.1 < after.error[0, 0, 2]
+
+
+def test_only_the_first_epoch_on_a_threshold_tests_its_prediction() -> None:
+    correction, arm = GridCorrection.start(1, 1, 3), np.array([1])
+    play = played(accepted=0.6, predicted=0.5)
+    play.transient[:] = True
+    first = correction.compare(ROW, arm, play, ZERO)
+    assert first.tested.all()
+    assert first.squared == pytest.approx(0.1**2 / (0.25 / 1000 + 0.01**2))
+    assert not first.earlier.any()  # nothing to compare with
+    play.transient[:] = False
+    second = correction.compare(ROW, arm, play, ZERO)
+    assert not second.tested.any()
+    assert second.earlier.tolist() == [[1000.0]]
+    assert second.now == pytest.approx(second.then)
+    assert correction.trials.tolist() == [1.0]
+
+
+def test_the_shift_is_the_latest_misfit_and_older_ones_fade() -> None:
+    correction = ShiftCorrection.start(1, 1)
+    near = np.full((1, 1), 0.5)
+    first = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO)
+    assert first.squared == pytest.approx(0.1**2 / (0.6 * 0.4 / 1000 + 0.01**2), rel=0.001)
+    assert not correction.shift(ROW, ZERO, near).amount.any()  # predictions are still trusted
+    assert correction.shift(ROW, ZERO + 1, near).amount[:, 0, 0] == pytest.approx([0.1, 0.05])
+    second = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO + 1)
+    assert second.squared == pytest.approx(0.0, abs=1e-20)  # the shift explains it
+    assert second.earlier.tolist() == [[1000.0]]
+    correction.compare(ROW, played(accepted=0.5, predicted=0.5), ZERO + 1)
+    assert correction.amount[0, 0, 0] == pytest.approx(0.1 * 750 / 1750)
+
+
+def test_resets_forget() -> None:
+    grid, shift = GridCorrection.start(2, 1, 3), ShiftCorrection.start(2, 1)
+    for array in (grid.counts, grid.excess, grid.trials, shift.amount, shift.weight, shift.before):
+        array[:] = 1.0
+    grid.reset(np.array([1]))
+    shift.reset(np.array([1]))
+    assert grid.counts.sum(axis=(0, 2, 3)).tolist() == [12.0, 0.0]
+    assert grid.trials.tolist() == grid.excess.tolist() == [1.0, 0.0]
+    assert shift.amount.sum(axis=(0, 2)).tolist() == shift.before.sum(axis=(0, 2)).tolist() == [2.0, 0.0]
