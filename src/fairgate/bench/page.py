@@ -78,7 +78,9 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
     rounds = document["settings"]["rounds"]
     if not any(task["feasible"] for task in document["tasks"].values()):
         return []
-    zone = "Down and left is better; the target zone of level `bandit` is shaded. Scales are logarithmic beyond it."
+    zone = (
+        "Down and left is better; the target zone of feedback level bandit is shaded. Scales are logarithmic beyond it."
+    )
     whole = Drawing(
         "plane",
         "All tasks together",
@@ -116,7 +118,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
         for quantity, (name, caption) in words.items():
             key = f"curves-{level}-{quantity}"
             drawn = _picture(key, drawings.curves(matrix, board, level, quantity))
-            found.append(Drawing(key, f"Feedback level `{level}`: {name}", caption, drawn))
+            found.append(Drawing(key, f"Feedback level {level}: {name}", caption, drawn))
     return found
 
 

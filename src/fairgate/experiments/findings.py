@@ -66,8 +66,7 @@ def empty_set(context: Context) -> Drawn:
     rows = []
     for ax, task in zip(axes, TASKS, strict=True):
         run = context.run(task, "ofs")
-        learner = load_learner("ofs", task)
-        assert isinstance(learner, OFS)
+        learner = expect(OFS, load_learner("ofs", task))
         t = np.arange(1, run.rounds + 1)
         played, arms = run.thresholds[:, :, 0], len(load_task(task).thresholds)
         most = np.median(played, axis=1, keepdims=True)
