@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.constraints import Constraint
+from fairgate.constraints import Constraint, PlainConstraint, as_constraint
 from fairgate.counts import Counts, across_groups, over_bins
 from fairgate.settings import (
     Array,
@@ -75,6 +75,34 @@ def violation(residuals: Array) -> Array:
     return np.asarray(np.maximum(residuals, 0.0).sum(axis=0))
 
 
+def best_feasible(reward: Array, residuals: Array, known: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Return the place of the highest reward among those that are feasible; if none is, of the least violation.
+
+    Parameters
+    ----------
+    reward, residuals
+        (…, K) and (J, …, K): K choices on the last axis.
+    known
+        Choices to look at, (…, K); all if not given.
+
+    Returns
+    -------
+    places
+        (…,). Ties go to the lowest place.
+
+    Examples
+    --------
+    >>> reward, residuals = np.array([0.1, 0.3, 0.9]), np.array([[-0.2, -0.1, 0.2]])
+    >>> best_feasible(reward, residuals), best_feasible(reward, residuals, np.array([False, False, True]))
+    (array(1), array(2))
+    """
+    looked_at = np.True_ if known is None else known
+    feasible = is_feasible(residuals) & looked_at
+    best = np.where(feasible, reward, -np.inf).argmax(axis=-1)
+    least = np.where(looked_at, violation(residuals), np.inf).argmin(axis=-1)
+    return np.asarray(np.where(feasible.any(axis=-1), best, least))
+
+
 class Reward(Protocol):
     """Anything with a `reward`: the built-in :class:`Utility` or a user's own."""
 
@@ -109,7 +137,7 @@ class Utility(Settings):
         return np.asarray((good - np.asarray(self.false_positive_cost) * bad) / counts.total)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Problem(Settings):
     """A utility to maximise and constraints to keep.
 
@@ -118,7 +146,8 @@ class Problem(Settings):
     utility
         :class:`Utility`, or any object with ``reward(counts)``.
     constraints
-        From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``.
+        From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``, which
+        :func:`~fairgate.constraints.as_constraint` adapts.
 
     Examples
     --------
@@ -132,7 +161,12 @@ class Problem(Settings):
     """
 
     utility: Reward
-    constraints: Sequence[Constraint] = field(default_factory=tuple)
+    constraints: Sequence[Constraint]
+
+    def __init__(self, utility: Reward, constraints: Sequence[PlainConstraint] = ()) -> None:
+        object.__setattr__(self, "utility", utility)
+        object.__setattr__(self, "constraints", [as_constraint(each) for each in constraints])
+        self.__post_init__()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,7 +205,7 @@ class Problem(Settings):
             late[..., 1] = known
             late[..., 0, 0] = counts.people - known.sum(axis=-1)  # as many people as came
             reward = self.utility.reward(Counts(late))
-        hidden = [getattr(each, "labels", False) for each in self.constraints for _ in each.names]
+        hidden = [each.needs == "all-labels" for each in self.constraints for _ in each.names]
         if level != "full-labels" and any(hidden):  # what depends on labels of the rejected is for nobody else to see
             residuals = np.where(np.array(hidden)[:, None], np.nan, residuals)
         seen = Observation(counts.people, counts.accepted, known[..., 1], known[..., 0])

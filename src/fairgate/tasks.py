@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairgate.constraints import Constraint, DemographicParity, ServiceRate
+from fairgate.constraints import make_constraint
 from fairgate.data import load_dataset, scores
 from fairgate.environments import ENVIRONMENTS, Environment
 from fairgate.errors import InputError, unknown_name
@@ -129,8 +129,6 @@ def load_task(name: str) -> Task:
     return Task(environment, _problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name)
 
 
-def _problem(false_positive_cost: float, epsilon: float, service: list[float] | None = None) -> Problem:
-    constraints: list[Constraint] = [DemographicParity(epsilon)]
-    if service:
-        constraints.append(ServiceRate(*service))
-    return Problem(Utility(false_positive_cost), constraints)
+def _problem(false_positive_cost: float, **constraints: Any) -> Problem:
+    made = [make_constraint(name, settings) for name, settings in constraints.items()]
+    return Problem(Utility(false_positive_cost), made)

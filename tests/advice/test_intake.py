@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import fairgate as fg
 from fairgate.advice import Aims, Applicants, advise, from_file
-from fairgate.advice.intake import BINS
+from fairgate.people.intake import BINS
 from fairgate.advice.output import document
 from tests.advice.people import SERVICE
 

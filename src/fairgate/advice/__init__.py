@@ -2,8 +2,8 @@
 
 from fairgate.advice.advise import Advice, advise
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.frames import from_frame
-from fairgate.advice.intake import from_file
+from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.frames import from_frame
+from fairgate.people.intake import from_file
 
 __all__ = ["Advice", "Aims", "Applicants", "Columns", "advise", "from_file", "from_frame"]

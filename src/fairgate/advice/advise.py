@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants
+from fairgate.people.applicants import Applicants
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import Finding, inspect
-from fairgate.advice.frames import to_frame
+from fairgate.people.frames import to_frame
 from fairgate.advice.loop import Outcome, run_loops, steps
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.steady import Feedback, Steady, settle

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import Applicants
+from fairgate.people.applicants import Applicants
 from fairgate.advice.intervals import gap_interval, wilson
-from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.people.labels import UNKNOWN, LabelModel
 from fairgate.advice.steady import Feedback, steady_cells
 from fairgate.counts import Counts
 from fairgate.problem import ROUNDING, Problem, violation

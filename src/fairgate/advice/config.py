@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.intake import from_file
+from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.intake import from_file
 from fairgate.errors import InputError
 
 TABLES: dict[str, dict[str, tuple[type, ...]]] = {

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import CANDIDATES, Applicants
-from fairgate.advice.labels import UNKNOWN, LabelModel
-from fairgate.advice.values import listed, natural
+from fairgate.people.applicants import CANDIDATES, Applicants
+from fairgate.people.labels import UNKNOWN, LabelModel
+from fairgate.people.values import listed, natural
 from fairgate.errors import InputError
 
 TINY = 50

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants
+from fairgate.people.applicants import Applicants
 from fairgate.advice.choice import NONE, Choice
 from fairgate.advice.steady import Steady, environment
 from fairgate.learners import OFS, AnyLearner, Fixed, recommended

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, tail
-from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.people.applicants import Applicants, tail
+from fairgate.people.labels import UNKNOWN, LabelModel
 from fairgate.problem import ROUNDING
 from fairgate.settings import Array
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairgate.advice.aims import Aims, strength_name
-from fairgate.advice.applicants import Applicants
+from fairgate.people.applicants import Applicants
 from fairgate.advice.choice import CAUTION, NONE, RESAMPLES, STEP, SURE, Choice
 from fairgate.advice.intervals import quantile_of
 from fairgate.advice.options import Option, other_ways

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairgate.advice.applicants import Applicants, tail
-from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.people.applicants import Applicants, tail
+from fairgate.people.labels import UNKNOWN, LabelModel
 from fairgate.counts import Counts
 from fairgate.environments import ScorePools
 from fairgate.oracle import Point, Sweep

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, tail
+from fairgate.people.applicants import Applicants, tail
 from fairgate.advice.intervals import gap_interval, quantile_of, wilson
-from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.people.labels import UNKNOWN, LabelModel
 from fairgate.counts import Counts
 from fairgate.problem import is_feasible
 from fairgate.settings import Array

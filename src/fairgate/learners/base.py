@@ -28,7 +28,7 @@ LEVELS = ("bandit", "scores", "selective-labels", "full-labels")
 def check_labels(learner: object, task: Task) -> None:
     """Refuse a learner that may not see what the task's constraints ask for: labels of the rejected."""
     level = getattr(learner, "level", "bandit")
-    needy = [repr(each) for each in task.problem.constraints if getattr(each, "labels", False)]
+    needy = [repr(each) for each in task.problem.constraints if each.needs == "all-labels"]
     if needy and level in ("bandit", "scores") and not getattr(learner, "blind", False):
         raise InputError(
             f"{needy[0]} asks for labels of the rejected, which a learner of level {level} such as {learner!r} neither "

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import CANDIDATES, Applicants, tail
+from fairgate.people.applicants import CANDIDATES, Applicants, tail
 from fairgate.settings import Array
 
 BANDS = 32

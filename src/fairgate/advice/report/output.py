@@ -17,7 +17,7 @@ from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
 from fairgate.advice.choice import CAUTION, RESAMPLES, STEP
 from fairgate.advice.intervals import LEVEL
-from fairgate.advice.labels import UNKNOWN, LabelModel
+from fairgate.people.labels import UNKNOWN, LabelModel
 from fairgate.advice.loop import describe
 from fairgate.advice.page import render
 from fairgate.advice.steady import Steady

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.values import natural
+from fairgate.people.values import natural
 from fairgate.settings import Array
 
 CANDIDATES = 512

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.sources import Source, open_source
-from fairgate.advice.values import LISTED, Words, as_numbers, label_meanings, listed, natural
+from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.sources import Source, open_source
+from fairgate.people.values import LISTED, Words, as_numbers, label_meanings, listed, natural
 from fairgate.errors import InputError
 from fairgate.settings import Array
 

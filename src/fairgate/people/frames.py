@@ -7,10 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.intake import take_in
-from fairgate.advice.sources import BATCH, Source
-from fairgate.advice.values import word
+from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.intake import take_in
+from fairgate.people.sources import BATCH, Source
+from fairgate.people.values import word
 from fairgate.errors import InputError
 
 
