@@ -100,4 +100,8 @@ class GroupService(Constraint):
 
     def allows(self, place: int) -> str:
         """Say which end."""
-        return f"acceptance of a group from {self.low:.1%}" if place == 0 else f"acceptance of a group up to {self.high:.1%}"
+        return (
+            f"acceptance of a group from {self.low:.1%}"
+            if place == 0
+            else f"acceptance of a group up to {self.high:.1%}"
+        )
