@@ -47,9 +47,11 @@ class Choice:
         Of every threshold, (K,).
     residuals
         By constraint, (J, K).
-    reward_error, gap_error, residual_errors
-        Root mean squared deviation of resampled figures from these, (K,), (K,) and (J, K), but no smaller than the
+    reward_error, residual_errors
+        Root mean squared deviation of resampled figures from these, (K,) and (J, K), the latter no smaller than the
         intervals of rates allow; see :mod:`fairgate.advice.errors`.
+    gap_error
+        The same of the gap between groups at the chosen threshold.
     known
         Thresholds whose reward the labels tell, (K,).
     unguarded
@@ -68,8 +70,8 @@ class Choice:
     reward: Array
     residuals: Array
     reward_error: Array
-    gap_error: Array
     residual_errors: Array
+    gap_error: float
     known: NDArray[np.bool_]
     unguarded: int
     holds: float
@@ -99,7 +101,7 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
     observed = Counts(steady_cells(applicants.filled, response))
     assessment = problem.assess(observed)
     rng = np.random.default_rng([seed, 1])
-    rewards, residuals, rates = [], [], []
+    rewards, residuals, drawn_rates = [], [], []
     most = max(1, AT_ONCE // applicants.counts.size)
     for start in range(0, RESAMPLES, most):
         drawn = resample(applicants, min(most, RESAMPLES - start), rng)
@@ -107,11 +109,14 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
         found = problem.assess(counts)
         rewards.append(found.reward)
         residuals.append(found.residuals)
-        rates.append(rates_of(counts)[0])
+        drawn_rates.append(rates_of(counts)[0])
     reward, residual = np.concatenate(rewards), np.concatenate(residuals, axis=1)  # (R, K) and (J, R, K)
-    evidence = _evidence(applicants, np.concatenate(rates), rates_of(observed)[0])
-    errors = residual_errors(problem.constraints, deviation(residual, assessment.residuals[:, None]), *evidence)
+    resampled, rates, sizes = _evidence(applicants, np.concatenate(drawn_rates), rates_of(observed)[0])
+    errors = deviation(residual, assessment.residuals[:, None])
+    errors = residual_errors(problem.constraints, errors, resampled, rates, sizes, CAUTION)
     cut, status = pick(assessment.reward[None], assessment.residuals[:, None], errors, known)
+    at = slice(cut[0], cut[0] + 1)
+    gap_error = largest_errors(differences(observed.group_count), resampled[:, at], rates[at], sizes, CAUTION)
     chosen, _ = pick(reward, residual, errors, known)
     fine = is_feasible(residual)
     acceptance = observed.overall
@@ -122,8 +127,8 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
         reward=assessment.reward,
         residuals=assessment.residuals,
         reward_error=deviation(reward, assessment.reward),
-        gap_error=largest_errors(differences(observed.group_count), *evidence),
         residual_errors=errors,
+        gap_error=float(gap_error[0]),
         known=known,
         unguarded=int(best_feasible(assessment.reward, assessment.residuals, known)),
         holds=float(fine[:, cut[0]].mean()),
@@ -132,12 +137,12 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
     )
 
 
-def _evidence(applicants: Applicants, resampled: Array, observed: Array) -> tuple[Array, Array, Array, float]:
+def _evidence(applicants: Applicants, resampled: Array, observed: Array) -> tuple[Array, Array, Array]:
     """Return what errors are judged by; a population that happens to be empty deviates from nothing."""
     everybody = applicants.filled.sum(axis=1)
     sizes = rates_of(Counts(np.stack((everybody, np.zeros_like(everybody)), axis=-1)))[1]
     observed = np.nan_to_num(observed)
-    return np.where(np.isnan(resampled), observed, resampled), observed, sizes, CAUTION
+    return np.where(np.isnan(resampled), observed, resampled), observed, sizes
 
 
 def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> NDArray[np.int64]:

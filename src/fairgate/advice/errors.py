@@ -64,21 +64,21 @@ def largest_errors(rows: Array, resampled: Array, observed: Array, sizes: Array,
     rows = rows[~(rows[:, sizes <= 0] != 0.0).any(axis=1)]
     if not len(rows):
         return np.zeros(len(observed))
-    looked_at = {tuple(np.flatnonzero(row)) for row in rows}
-    level = 1.0 - (1.0 - LEVEL) / len(looked_at)
-    low, high = wilson(observed * sizes, np.broadcast_to(sizes, observed.shape), level)
-    below, above = observed - low, high - observed
+    used = np.flatnonzero(rows.any(axis=0))
+    resampled, rates = (np.ascontiguousarray(np.moveaxis(each[..., used], -1, 0)) for each in (resampled, observed))
+    compared = [tuple(np.flatnonzero(row)) for row in rows[:, used]]
+    level = 1.0 - (1.0 - LEVEL) / len(set(compared))
+    low, high = wilson(rates * sizes[used, None], np.broadcast_to(sizes[used, None], rates.shape), level)
+    below, above = rates - low, high - rates
     largest, reach = np.full(len(observed), -np.inf), np.full(len(observed), -np.inf)
     spreads: dict[bytes, Array] = {}
-    for row in rows:
-        at = np.flatnonzero(row)
-        weights = row[at]
-        value = observed[:, at] @ weights
-        turned = (row * np.sign(weights[0])).tobytes()  # a line and its opposite deviate alike
+    for row, at in zip(rows[:, used], compared, strict=True):
+        value = sum(row[k] * rates[k] for k in at)
+        turned = (row * np.sign(row[at[0]])).tobytes()  # a line and its opposite deviate alike
         if turned not in spreads:
-            spreads[turned] = deviation(resampled[..., at] @ weights, value)
-        further = np.where(weights > 0.0, above[:, at], below[:, at]) * weights
-        most = np.minimum(value + np.sqrt((further**2).sum(axis=1)), np.maximum(weights, 0.0).sum())
+            spreads[turned] = deviation(sum(row[k] * resampled[k] for k in at), value)
+        further = sum((row[k] * (above if row[k] > 0.0 else below)[k]) ** 2 for k in at)
+        most = np.minimum(value + np.sqrt(further), np.maximum(row, 0.0).sum())
         largest = np.maximum(largest, value)
         reach = np.maximum(reach, np.maximum(most, value + caution * spreads[turned]))
     return np.asarray(np.maximum(reach - largest, 0.0) / caution)

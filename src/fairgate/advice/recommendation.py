@@ -122,7 +122,7 @@ def _reward(today: Today, choice: Choice, response: Response) -> Interval:
 
 
 def _gap(today: Today, choice: Choice, response: Response) -> Interval:
-    cut, reach = choice.cut, quantile_of() * float(choice.gap_error[choice.cut])
+    cut, reach = choice.cut, quantile_of() * choice.gap_error
     if response.strength == 0.0:
         return Interval(float(today.gap[cut]), float(today.gap_low[cut]), float(today.gap_high[cut]))
     value = float(choice.counts.gap[cut])

@@ -163,16 +163,16 @@ class Applicants:
         each = self.counts.sum(axis=(0, 2))
         return np.flatnonzero(np.diff((each.cumsum() - each) * bins // self.people, prepend=-1))
 
-    def coarsened(self) -> Applicants:
-        """Join neighbouring bins until there are at most 512, the candidates, of about as many people each."""
-        if len(self.cuts) <= CANDIDATES:
+    def coarsened(self, bins: int = CANDIDATES) -> Applicants:
+        """Join neighbouring bins until there are at most `bins`, of about as many people each."""
+        if len(self.cuts) <= bins:
             return self
-        starts = self.starts(CANDIDATES)
+        starts = self.starts(bins)
         return replace(
             self,
             cuts=self.cuts[starts],
             tops=np.maximum.reduceat(self.tops, starts),
             counts=np.add.reduceat(self.counts, starts, axis=1),
             exact=False,
-            fitted=self.label_model.joined(starts),
+            fitted=self.label_model.joined(starts) if bins == CANDIDATES else None,  # whole bands
         )
