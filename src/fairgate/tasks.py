@@ -126,9 +126,16 @@ def load_task(name: str) -> Task:
         dataset = load_dataset(preset["dataset"])
         settings |= {"scores": scores(dataset), "labels": dataset.labels, "groups": dataset.groups}
     environment = ENVIRONMENTS[preset["kind"]](**settings)
-    return Task(environment, _problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name)
+    return Task(
+        environment, make_problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name
+    )
 
 
-def _problem(false_positive_cost: float, **constraints: Any) -> Problem:
+def make_problem(false_positive_cost: float, **constraints: Any) -> Problem:
+    """Make the problem that a preset writes: a cost, and any constraints by name with their settings.
+
+    >>> make_problem(1.0, **{"budget": 0.4, "disparate-impact": 0.8}).names
+    ('budget', 'disparate-impact')
+    """
     made = [make_constraint(name, settings) for name, settings in constraints.items()]
     return Problem(Utility(false_positive_cost), made)

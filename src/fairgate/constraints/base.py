@@ -122,7 +122,7 @@ class Constraint(Settings, ABC):
     @property
     def requirement(self) -> str:
         """What is required, in a sentence."""
-        return f"{self!r} must be met."
+        return f"{self.text} must be met."
 
     @property
     def words(self) -> Sequence[Words]:
@@ -159,8 +159,8 @@ class Adapted(Constraint):
         lacking = [part for part in ("names", "residuals") if not hasattr(self.inner, part)]
         if lacking or isinstance(self.inner, type):
             raise InputError(
-                f"a constraint must be an object such as DemographicParity(0.05), with names and residuals(counts), "
-                f"got {self.inner!r}"
+                "constraints must be a list such as [DemographicParity(0.05)], each with names and residuals(counts), "
+                f"got [{self.inner!r}]"
             )
 
     def __repr__(self) -> str:

@@ -40,6 +40,9 @@ class Source:
     lines: Callable[[], int] = lambda: 0
 
 
+DATABASES = (".duckdb", ".ddb")
+"""Endings of files that a query may be put to."""
+
 Reader = Callable[[Path], Any]
 """Takes a file and returns a :class:`Source`, or a table of pandas, polars or pyarrow."""
 
@@ -83,7 +86,7 @@ def open_source(file: Path | None, query: str | None = None, reader: Reader | No
         raise InputError(f"file {str(file)!r} is a folder, not a file: name a table such as applicants.csv")
     ending = max((each for each in READERS if file.name.lower().endswith(each)), key=len, default="")
     if query is not None:
-        if READERS.get(ending) is not _duckdb:
+        if ending not in DATABASES:
             raise InputError(
                 f"file {str(file)!r} cannot be used together with a query: name it in the query, as in "
                 f"select * from '{file}', or give a .duckdb database"
@@ -280,7 +283,7 @@ for _reader, _endings in (
     (_csv, (".csv", ".tsv", ".csv.gz", ".tsv.gz")),
     (_parquet, (".parquet",)),
     (_arrow, (".arrow", ".feather", ".ipc")),
-    (_duckdb, (".duckdb", ".ddb")),
+    (_duckdb, DATABASES),
 ):
     for _ending in _endings:
         register(_ending, _reader)
