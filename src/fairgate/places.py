@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from fairgate.errors import InputError, unknown_name
+from fairgate.errors import InputError
+from fairgate.importing import import_place
 from fairgate.learners import LEARNERS, Learner, as_learner, load_learner
 from fairgate.tasks import Task, load_task, presets
 
@@ -60,13 +57,10 @@ def _made(kind: str, place: str) -> Any:
     """
     module_name, _, rest = place.partition(":")
     name, _, given = rest.partition(":")
-    if not module_name or not name:
-        raise InputError(f"{kind} {place!r} must be a place such as package.module:Name")
-    module = _import(kind, place, module_name)
-    if not hasattr(module, name):
-        known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise unknown_name(f"name in {kind} {place}", name, known)
-    found = getattr(module, name)
+    try:
+        found = import_place(f"{module_name}:{name}")
+    except InputError as error:
+        raise InputError(f"{kind} {error}") from None
     settings = _settings(kind, place, given)
     if not callable(found) and not settings:
         return found
@@ -76,22 +70,6 @@ def _made(kind: str, place: str) -> Any:
         raise InputError(f"{kind} {place!r}: {error}") from None
     except Exception as error:
         raise InputError(f"{kind} {place!r} cannot be made with {settings or 'no settings'}: {error}") from None
-
-
-def _import(kind: str, place: str, name: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        missing = error.name or name
-        if name == missing or name.startswith(f"{missing}."):
-            raise InputError(f"{kind} {place!r}: there is no module {missing!r} here or installed") from None
-        raise InputError(f"{kind} {place!r}: module {name!r} needs {missing!r}, which is not installed") from None
-    except Exception as error:
-        told = f"{type(error).__name__}: {error}"
-        raise InputError(f"{kind} {place!r}: module {name!r} cannot be imported, {told}") from None
 
 
 def _settings(kind: str, place: str, given: str) -> dict[str, Any]:

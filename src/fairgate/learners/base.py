@@ -224,7 +224,7 @@ def as_learner(learner: AnyLearner) -> Learner[Any]:
 
 def check_level(learner: Learner[Any], problem: Problem) -> None:
     """Refuse a learner that may not see what the constraints ask for: labels of rejected people."""
-    needy = [repr(each) for each in problem.constraints if getattr(each, "labels", False)]
+    needy = [repr(each) for each in problem.constraints if each.needs == "all-labels"]
     if needy and learner.level in ("bandit", "scores") and not learner.blind:
         raise InputError(
             f"{needy[0]} asks for labels of the rejected, which a learner of level {learner.level!r} such as "

@@ -21,11 +21,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from fairgate.constraints import Constraint
+from fairgate.constraints import PlainConstraint
 from fairgate.errors import InputError
+from fairgate.people.scored import Scored
 from fairgate.settings import Array
 from fairgate.sklearn.choice import Choice, Chooser
-from fairgate.sklearn.people import Batch, Table, groups_of
+from fairgate.sklearn.people import Batch, groups_of
 from fairgate.sklearn.scores import METHODS, Reader, fitted_classes, method_of
 
 
@@ -119,13 +120,13 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 
     curve_: Any
     _reader: Reader
-    _scored: Table
+    _scored: Scored
 
     def __init__(
         self,
         estimator: Any = None,
         *,
-        constraints: Sequence[Constraint] | None = None,
+        constraints: Sequence[PlainConstraint] | None = None,
         cost: float = 1.0,
         per_group: bool = False,
         grid: int | ArrayLike = 1000,
@@ -266,7 +267,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
                 for train, test in folds
             )
             tested = zip(folds, found, strict=True)
-            table = Table.merged(
+            table = Scored.merged(
                 [batch.rows(test).counted(scores, positive, chooser.edges) for (_, test), scores in tested]
             )
             estimator = clone(template).fit(features, batch.labels, **fits)
@@ -294,13 +295,13 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             method = method_of(template, self.response_method)
             classes = _both(announced) if learns else fitted_classes(template)
             reader = Reader.checked(method, classes, self.pos_label)
-            estimator, table = clone(template) if learns else template, Table.empty(batch.names)
+            estimator, table = clone(template) if learns else template, Scored.empty(batch.names)
         if announced is not None and not np.array_equal(np.unique(announced), np.unique(classes)):
             raise InputError(f"classes must be those the estimator knows, {classes.tolist()}, got {announced!r}")
         batch.check_labels(classes)
         if started or not learns:
             fresh = batch.counted(reader.read(estimator, features), classes[reader.positive], chooser.edges)
-            table = Table.merged([table, fresh])
+            table = Scored.merged([table, fresh])
             choice = chooser.choose(table)
         else:
             choice = Choice(dict.fromkeys(batch.names, METHODS[reader.method]))
@@ -309,7 +310,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             estimator.partial_fit(features, batch.labels, **updates, **({} if started else {"classes": classes}))
         return self._keep(classes, reader, estimator, table, choice)
 
-    def _keep(self, classes: NDArray[Any], reader: Reader, estimator: Any, table: Table, choice: Choice) -> Self:
+    def _keep(self, classes: NDArray[Any], reader: Reader, estimator: Any, table: Scored, choice: Choice) -> Self:
         self.classes_, self.estimator_, self._reader, self._scored = classes, estimator, reader, table
         self.thresholds_, self.feasible_, self.curve_ = choice.thresholds, choice.feasible, choice.curve
         for name in ("threshold_", "n_features_in_", "feature_names_in_"):
