@@ -76,7 +76,7 @@ def take_in(source: Source, columns: Columns, *, positive: object = None, descen
     dropped["line malformed"] = source.malformed[0]
     rows += source.malformed[0]
     if not rows:
-        raise InputError(f"{source.name} has no rows: it must have a row a person")
+        raise InputError(f"{source.name} has no rows: it must have one row per person")
     if not any(map(len, scores)):
         _refuse_all(columns, dropped, rows, text)
     meanings = label_meanings(columns.label, labels.found, positive)

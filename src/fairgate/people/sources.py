@@ -164,7 +164,7 @@ def _csv(file: Path) -> Source:
     except (OSError, pa.ArrowInvalid, csv.Error) as error:
         raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
     if not first:
-        raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and a row a person")
+        raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and one row per person")
 
     malformed = [0]
 

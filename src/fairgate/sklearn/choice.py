@@ -76,7 +76,7 @@ class Chooser(NamedTuple):
             raise InputError(f"constraints must be a list such as [DemographicParity(0.05)], got {constraints!r}")
         problem = Problem(Utility(float(cost)), constraints)
         if problem.replicates is not None:
-            raise InputError(f"constraints must each have one number a setting, got {constraints!r}")
+            raise InputError(f"constraints must each have one number per setting, got {constraints!r}")
         if np.ndim(grid) == 0:
             return cls(problem, None, whole_number("grid", grid, 2), bool(per_group), growing)
         return cls(problem, np.unique(as_floats("grid", grid, ndim=1)), 0, bool(per_group), growing)

@@ -177,14 +177,14 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         sample_weight: Any = None,
         **params: Any,
     ) -> Self:
-        """Score one more batch, count it with all before, choose the threshold anew, and then learn from the batch.
+        """Score one more batch, count it with all before, choose the threshold again, and then learn from the batch.
 
         An estimator with a ``partial_fit`` is updated after the batch is scored, so that every score is out of sample;
         its very first batch cannot be scored, and the estimator's own threshold holds until the second. Any other
         estimator is fitted on the first batch, as `fit` does it, and then left alone, as is one that is
         ``cv="prefit"`` or frozen. Goes on from `fit`, if that was called before. A group may appear in a later batch,
         and one of which nobody has been scored has the threshold that is best for all. What is kept is one row of
-        counts a distinct score; give `grid` as an array to keep no more rows than that.
+        counts per distinct score; give `grid` as an array to keep no more rows than that.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return self._fit(X, y, sensitive_features, sample_weight, params, growing=True)
 
     def predict(self, X: Any, sensitive_features: Any = None) -> NDArray[Any]:  # noqa: N803
-        """Return a label a person; `sensitive_features` are looked at only if `per_group`."""
+        """Return one label per person; `sensitive_features` are looked at only if `per_group`."""
         check_is_fitted(self, "thresholds_")
         scores, positive = self._reader.read(self.estimator_, X), self._reader.positive
         thresholds: Array = np.array([next(iter(self.thresholds_.values()))])

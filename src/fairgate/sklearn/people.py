@@ -81,7 +81,7 @@ class Batch(NamedTuple):
 
 
 def groups_of(values: Any, rows: int) -> list[Any]:
-    """One group a row, as plain Python objects; say so if there are not that many, or one is missing."""
+    """One group per row, as plain Python objects; say so if there are not that many, or one is missing."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.where(np.ma.getmaskarray(values), np.array(None), values.data)
     found = np.asarray(values, dtype=object)  # else a NaN among text would become the text "nan"
@@ -100,7 +100,7 @@ def groups_of(values: Any, rows: int) -> list[Any]:
 
 
 def _labels(values: Any, rows: int) -> NDArray[Any]:
-    """One of at most two labels a row."""
+    """One of at most two labels per row."""
     if values is None:
         raise InputError("FairThresholdClassifier requires y to be passed, but the target y is None")
     labels: NDArray[Any] = column_or_1d(values, warn=True)
@@ -130,4 +130,4 @@ def _missing(value: Any) -> bool:
 
 def _same_length(name: str, length: int, rows: int) -> None:
     if length != rows:
-        raise InputError(f"{name} must have one value a row of X, which has {rows} rows, got {length} values")
+        raise InputError(f"{name} must have one value per row of X, which has {rows} rows, got {length} values")
