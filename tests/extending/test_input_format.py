@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from fairgate.advice.example import example_table
 from fairgate.people.sources import READERS
 from tests.extending.harm import read_lines
 
-NAMES = {"score": "risk_score", "label": "repaid", "group": "sex"}
+NAMES: dict[str, Any] = {"score": "risk_score", "label": "repaid", "group": "sex"}
 
 
 @pytest.fixture
