@@ -79,7 +79,7 @@ class Loop:
 
     def admitted(self, proposed: Any, owner: object) -> Policy:
         """Return what `owner` proposes as a policy that can be played here, else say what is wrong."""
-        return as_policy(proposed).checked(f"the policy of {owner!r}", self.shape, self.edges)
+        return as_policy(proposed).checked(owner, self.shape, self.edges)
 
     def play(self, policy: Policy) -> Round:
         """Draw a batch, decide on it, reveal what came of it, and let the world move."""

@@ -44,8 +44,9 @@ def find_learner(text: str, task: Task) -> Learner[Any]:
 
 def own_learner(place: str) -> Learner[Any]:
     """Make a user's own learner from ``package.module:Class`` or ``package.module:Class:key=value,key=value``."""
+    made = _made("learner", place)
     try:
-        return as_learner(_made("learner", place))
+        return as_learner(made)
     except InputError as error:
         raise InputError(f"learner {place!r}: {error}") from None
 
@@ -57,10 +58,7 @@ def _made(kind: str, place: str) -> Any:
     """
     module_name, _, rest = place.partition(":")
     name, _, given = rest.partition(":")
-    try:
-        found = import_place(f"{module_name}:{name}")
-    except InputError as error:
-        raise InputError(f"{kind} {error}") from None
+    found = import_place(f"{module_name}:{name}" if name else place, kind)
     settings = _settings(kind, place, given)
     if not callable(found) and not settings:
         return found

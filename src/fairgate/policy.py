@@ -161,26 +161,25 @@ class Policy(NamedTuple):
             thresholds, weights = (np.array(plain[name], dtype=np.float64) for name in ("thresholds", "weights"))
         except (KeyError, TypeError, ValueError):
             raise InputError(f"this is no policy: it must have thresholds and weights, got {plain!r}") from None
-        return cls(thresholds, weights).checked("this policy", thresholds.shape[1:])
+        return cls(thresholds, weights).checked(None, thresholds.shape[1:])
 
-    def checked(self, owner: str, shape: tuple[int, ...], edges: Array | None = None) -> Policy:
+    def checked(self, owner: object, shape: tuple[int, ...], edges: Array | None = None) -> Policy:
         """Return the policy if it fits replicates and groups of `shape`, and `edges` if given; else say why not."""
         thresholds, weights = np.asarray(self.thresholds), np.asarray(self.weights)
-        wanted = (len(weights), *shape)
+        wanted, wrong = (len(weights), *shape), ""
         if thresholds.shape != wanted or weights.shape != wanted[:2]:
-            raise InputError(
-                f"{owner} must have thresholds of shape {wanted} and weights of shape {wanted[:2]}, "
-                f"got {thresholds.shape} and {weights.shape}"
-            )
-        if np.isnan(thresholds).any():
-            raise InputError(f"{owner} must have thresholds that are numbers or ±inf, got nan")
-        if len(weights) > 1 and (not (weights >= 0).all() or (abs(weights.sum(axis=0) - 1.0) > 1e-9).any()):
-            raise InputError(f"{owner} must have weights of at least 0 that sum to 1")
-        if edges is not None:
+            got = f"got {thresholds.shape} and {weights.shape}"
+            wrong = f"thresholds of shape {wanted} and weights of shape {wanted[:2]}, {got}"
+        elif np.isnan(thresholds).any():
+            wrong = "thresholds that are numbers or ±inf, got nan"
+        elif len(weights) > 1 and (not (weights >= 0).all() or (abs(weights.sum(axis=0) - 1.0) > 1e-9).any()):
+            wrong = "weights of at least 0 that sum to 1"
+        elif edges is not None:
             finite = thresholds[np.isfinite(thresholds)]
-            if not np.isin(finite, edges).all():
-                wrong = finite[~np.isin(finite, edges)][0]
-                raise InputError(f"{owner} sees scores in bins and must have thresholds of the grid, got {wrong:g}")
+            strange = finite[~np.isin(finite, edges)]
+            wrong = f"thresholds of the grid, as it sees scores in bins, got {strange[0]:g}" if strange.size else ""
+        if wrong:
+            raise InputError(f"the policy of {owner!r} must have {wrong}" if owner else f"a policy must have {wrong}")
         return self
 
 

@@ -50,7 +50,7 @@ class Breaking(Middle):
     """Fails in round 30 of one task."""
 
     def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Array:
-        self.left = 30 if setting.problem is fg.load_task("german-strict").problem else 10_000
+        self.left = 30 if setting.problem.describe() == fg.load_task("german-strict").problem.describe() else 10_000
         return super().start(setting, replicates, rng)
 
     def observe(self, state: Array, played: fg.Policy, feedback: Feedback) -> None:
@@ -275,7 +275,7 @@ def test_by_default_all_learners_meet_all_tasks() -> None:
         (["json"], "learner 'json' must be a place such as package.module:Name"),
         (["no_such_thing:Mine"], "there is no module 'no_such_thing' here or installed"),
         (["json:JSONDecode"], "unknown name in learner json:JSONDecode 'JSONDecode': Known: JSONDecode"),
-        (["json:JSONDecoder"], "must have the methods start, propose, observe, it has no start"),
+        (["json:JSONDecoder"], "must have the methods start, propose and observe, it has no start"),
         (["fairgate:OFS:c=-1"], "OFS: c must be a finite number"),
         (["fairgate:OFS:d=1"], "cannot be made with {'d': 1}"),
         (["fairgate:OFS:c"], "'c' must be a setting such as step=0.1"),

@@ -177,8 +177,8 @@ print(json.dumps({task: plan.more(task, "ofs").digest(20) for task in ("mve-s", 
     assert run() == first
     lines = (package / "presets.toml").read_text(encoding="utf-8").splitlines(keepends=True)
     strict = next(index for index, line in enumerate(lines) if line.startswith("[compas-strict.problem]"))
-    number = next(index for index in range(strict, len(lines)) if lines[index].startswith("epsilon"))
-    lines[number] = "epsilon = 0.011\n"
+    number = next(index for index in range(strict, len(lines)) if lines[index].startswith("parity"))
+    lines[number] = "parity = 0.011\n"
     (package / "presets.toml").write_text("".join(lines), encoding="utf-8")
     again = run()
     assert {task for task in again if again[task] != first[task]} == {"compas-strict"}
