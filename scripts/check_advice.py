@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 import fairgate as fg
-from fairgate.advice import Applicants, from_frame
 from fairgate.advice.choice import CAUTION, choose, pick
-from fairgate.advice.steady import Feedback
+from fairgate.advice.steady import Response
 from fairgate.counts import Counts
+from fairgate.people import Applicants, from_frame
 from fairgate.problem import Assessment, is_feasible
 from fairgate.settings import Array
 
@@ -61,7 +61,7 @@ def judge(law: Law, people: int, draws: int) -> dict[str, float]:
     found: list[dict[str, Any]] = []
     for draw in range(draws):
         table = law.draw(people, rng)
-        choice = choose(table, law.task.problem, Feedback(0.0, 0.0), seed=draw)
+        choice = choose(table, law.task.problem, Response(0.0, 0.0), seed=draw)
         truth = law.truth(float(table.cuts[choice.cut]))
         feasible, short = bool(is_feasible(truth.residuals)[0]), law.best - float(truth.reward[0])
         found.append({"feasible": feasible, "both": feasible and short <= NEAR, "short": short})
@@ -75,7 +75,7 @@ def distances(law: Law, people: int, draws: int) -> dict[float, float]:
     good = dict.fromkeys((0.0, 0.5, 1.0, 1.5, 2.0, 2.5), 0)
     for draw in range(draws):
         table = law.draw(people, rng)
-        found = choose(table, law.task.problem, Feedback(0.0, 0.0), seed=draw)
+        found = choose(table, law.task.problem, Response(0.0, 0.0), seed=draw)
         for distance in good:
             errors = found.residual_errors * distance / CAUTION
             cut, _ = pick(found.reward[None], found.residuals[:, None], errors, found.known)

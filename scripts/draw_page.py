@@ -6,9 +6,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fairgate.advice import Aims, advise, from_frame
+import fairgate as fg
+from fairgate.advice import Aims, advise
 from fairgate.advice.example import example_table
-from fairgate.advice.output import write
+from fairgate.advice.report.output import write
+from fairgate.people import from_frame
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # for the tests' browser
@@ -19,7 +21,9 @@ from tests.browser import chromium  # noqa: E402
 def main() -> None:
     """Open the page and take its upper part."""
     people = from_frame(example_table(), score="risk_score", label="repaid", group="sex")
-    advice = advise(people, Aims(cost=2.0, parity=0.10, service=(0.3, 0.8)), quiet=False)
+    advice = advise(
+        people, Aims(cost=2.0, constraints=[fg.DemographicParity(0.10), fg.ServiceRate(0.3, 0.8)]), quiet=False
+    )
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         write(advice, Path(folder), "applicants.csv")
         page = browser.open(Path(folder) / "report.html", 1080)

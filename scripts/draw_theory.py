@@ -124,7 +124,7 @@ class Analysed(DoublyOptimistic):
             np.maximum(overall - radius[:, 1], 0.0),
             np.minimum(overall + radius[:, 1], 1.0),
         )
-        worst = np.max([found for each in state.problem.constraints for found in each.lowest(known)], axis=0)  # type: ignore[attr-defined]
+        worst = np.max([found for each in state.problem.constraints for found in each.lowest(known)], axis=0)
         return reward - radius[:, 0], reward + radius[:, 0], worst
 
 
@@ -218,7 +218,7 @@ def widths(learner: DoublyOptimistic, state: OptimisticState, rows: Rows) -> Arr
     known = box(state.accepted[place], state.people[place], alpha)
     found = [state.upper[place] - state.lower[place]]
     for constraint in state.problem.constraints:
-        pairs = zip(constraint.highest(known), constraint.lowest(known), strict=True)  # type: ignore[attr-defined]
+        pairs = zip(constraint.highest(known), constraint.lowest(known), strict=True)
         found.extend(high - low for high, low in pairs)
     return np.asarray(np.max(found, axis=0))
 

@@ -11,6 +11,99 @@ import fairgate as fg
 settings.register_profile("no clock", deadline=None)  # speed is judged in benchmarks/, not by single tests
 settings.load_profile("no clock")
 
+SLOW = {
+    "test_runs_are_as_recorded",
+    # tests/advice
+    "test_surely_feasible_is_never_contradicted_by_the_interval_beside_it",
+    "test_bad_input_is_one_sentence_and_exit_code_2",
+    "test_5000_people_are_enough_for_a_feasible_threshold_within_a_hundredth_of_the_best",
+    "test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small",
+    "test_intervals_of_reward_gap_and_rates_cover_the_truth",
+    "test_a_million_rows_are_counted_exactly_in_little_memory",
+    "test_any_file_gets_advice_or_one_sentence",
+    "test_any_frame_gets_advice_or_one_sentence",
+    "test_the_example_works_from_beginning_to_end",
+    "test_census_income_as_it_comes",
+    "test_the_page_opens_by_itself_and_fits",
+    "test_an_interruption_leaves_no_half_report",
+    "test_labels_missing_at_random_are_filled_in_without_bias",
+    "test_a_folder_in_the_place_of_a_file_is_one_sentence_and_leaves_nothing_half",
+    "test_options_win_over_the_policy_file",
+    "test_college_admission_by_sat_where_no_threshold_will_do",
+    "test_loan_applications_by_race_in_parquet",
+    "test_a_debt_ratio_with_ties_that_is_worse_the_higher_and_sexes_that_are_missing",
+    "test_help_tells_an_example",
+    "test_a_group_accepted_at_the_present_rate_stays_as_it_is",
+    "test_json_the_report_and_python_say_the_same",
+    "test_the_classifier_finds_the_best_threshold_for_loans",
+    # tests/bench
+    "test_an_interrupted_benchmark_goes_on_where_it_stopped",
+    "test_learners_of_the_current_folder_join_and_one_that_fails_is_said",
+    "test_two_processes_find_what_one_finds",
+    "test_a_folder_one_cannot_write_to_is_one_sentence_and_exit_code_2",
+    "test_the_page_is_readable_at_any_width",
+    # tests/classifier
+    "test_the_curve_is_what_predicting_at_each_threshold_gives_by_fairlearns_metrics",
+    "test_folds_in_parallel_come_to_the_same",
+    # tests/environments
+    "test_the_tables_agree_with_the_quadrature",
+    "test_probabilities_sum_to_one_and_acceptance_falls_with_the_threshold",
+    # tests/experiments
+    "test_two_runs_give_identical_bytes_and_a_third_does_nothing",
+    "test_an_interrupted_reproduction_goes_on_where_it_stopped",
+    "test_a_figure_is_a_page_wide_has_one_legend_and_is_the_same_twice",
+    "test_parts_can_be_named",
+    "test_text_stands_out_from_its_background",
+    "test_the_page_asks_for_nothing_but_itself_and_has_no_errors",
+    # tests/learners
+    "test_it_settles_on_the_oracle_and_hardly_ever_violates",
+    "test_it_earns_what_the_best_pair_of_the_grid_earns",
+    "test_it_is_never_certified_where_a_threshold_is_feasible",
+    "test_the_bounds_miss_and_the_best_is_excluded_in_at_most_delta_of_the_runs",
+    "test_it_comes_near_the_best_lottery_where_no_threshold_is_feasible",
+    "test_the_expected_bias_of_a_visit_is_at_most_b",
+    "test_with_hardly_any_noise_the_best_threshold_is_found",
+    "test_it_follows_a_drift_better_than_a_forecast_of_the_long_run",
+    "test_main_and_strict_constraints_give_identical_plays",
+    "test_the_best_threshold_of_interior_is_found_and_kept",
+    "test_it_follows_a_drift_by_correcting_its_forecasts",
+    "test_it_notices_that_people_have_changed_and_begins_anew",
+    "test_it_is_feasible_where_no_pair_of_the_grid_is",
+    "test_what_is_lost_lies_below_what_is_proved",
+    "test_constraints_on_labels_are_met_by_estimating_those_of_the_rejected",
+    "test_the_average_of_a_visit_is_within_the_radius",
+    "test_a_shock_makes_it_begin_anew_or_correct_itself",
+    "test_it_is_no_worse_than_the_best_threshold",
+    "test_exp3_prefers_what_pays",
+    "test_it_plays_what_a_plain_reading_of_its_rule_plays",
+    "test_the_noise_of_a_visit_is_at_most_sigma",
+    "test_it_doubts_forecasts_where_scores_answer_to_the_threshold_itself",
+    "test_a_users_own_reward_and_constraint_are_judged_by_the_means_of_batches",
+    "test_it_gets_over_a_shock_within_a_hundred_rounds",
+    "test_no_feasible_threshold_is_certified_in_every_loop_where_there_is_none",
+    "test_two_point_climbs_to_where_the_constraint_binds",
+    "test_problems_may_differ_by_replicate",
+    "test_other_constraints_will_do",
+    "test_six_groups_are_no_harder",
+    "test_gamed_thresholds_make_it_doubt",
+    "test_it_recommends_plain_thresholds_near_the_best_pair",
+    "test_it_earns_more_than_any_shared_threshold",
+    "test_it_holds_the_rates_though_the_state_sways",
+}
+"""Tests of a second or more, by name, so that moving a file does not lose them; elsewhere they are marked in place."""
+
+SLOW_FIXTURES = {"whole", "full", "site"}
+"""What takes seconds to make: a whole reproduction, its main runs at full size, the documentation."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow; `make quick` leaves it out."""
+    for item in items:
+        if isinstance(item, pytest.Function) and (
+            item.originalname in SLOW or not SLOW_FIXTURES.isdisjoint(item.fixturenames)
+        ):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture
 def gaussian() -> fg.environments.GaussianScores:

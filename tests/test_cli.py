@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import fairgate as fg
+from fairgate.cli import main
 from fairgate.experiments.reproduce import PARTS
 from fairgate.tasks import presets
 
@@ -19,6 +20,7 @@ def fairgate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPr
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
+@pytest.mark.slow
 def test_help_tells_the_commands_and_an_example() -> None:
     top = fairgate("--help")
     assert top.returncode == 0
@@ -60,6 +62,7 @@ def test_run_in_json_says_what_python_says(tmp_path: Path) -> None:
     assert saved.summary() == run.summary()
 
 
+@pytest.mark.slow
 def test_one_seed_has_no_spread_in_table_or_json() -> None:
     assert "±" not in fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1").stdout.split("Mean")[0]
     document = json.loads(fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1", "--json").stdout)
@@ -82,17 +85,29 @@ def test_one_seed_has_no_spread_in_table_or_json() -> None:
         (("reproduce", "--seeds", "0"), "seeds must be a whole number of at least 1, got 0"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+def test_bad_arguments_are_one_sentence_and_exit_code_2(
+    arguments: tuple[str, ...],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In this process: starting one takes a second, and the tests around start enough of them."""
     (tmp_path / "occupied").write_text("a file where a folder is asked for")
-    result = fairgate(*arguments, cwd=tmp_path)
-    assert result.returncode == 2
-    assert sentence in result.stderr
-    assert result.stderr.startswith("fairgate: ")
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["fairgate", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert sentence in said.err
+    assert said.err.startswith("fairgate: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
     assert (tmp_path / "occupied").read_text() == "a file where a folder is asked for"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("run", "mve-s"), ("run", "mve-s", "ofs", "--rounds", "many"), ("walk",)])
 def test_words_the_program_does_not_know_are_exit_code_2(arguments: tuple[str, ...]) -> None:
     result = fairgate(*arguments)
@@ -100,6 +115,7 @@ def test_words_the_program_does_not_know_are_exit_code_2(arguments: tuple[str, .
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_reproduce_writes_its_parts_and_says_when_nothing_has_changed(tmp_path: Path) -> None:
     size = ("--rounds", "200", "--seeds", "2", "--many", "3", "--out", "here")
     result = fairgate("reproduce", "table1", "figure3", *size, cwd=tmp_path)

@@ -62,6 +62,7 @@ def test_wilsons_interval_fails_the_same_trial() -> None:
     assert runs_in_which_a_rate_is_missed(wilson, RATES["middle"]) > 4 * ALLOWED
 
 
+@pytest.mark.slow
 def test_gaps_are_rarely_ever_missed() -> None:
     """Two policies, three groups, one of them rare; batches hold a random number of each."""
     rng, every = np.random.default_rng(6), np.arange(RUNS)

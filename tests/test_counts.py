@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.stats import chi2_contingency
 
 import fairgate as fg
 from fairgate.counts import Counts, draw
+from fairgate.errors import InputError
 from tests.reference import people, tabulate
 
 FALSE_ALARM = 1e-4
@@ -96,3 +98,41 @@ def test_counts_and_their_shares_give_the_same_signals(cells: np.ndarray[tuple[i
     from_shares = problem.assess(cells / cells.sum(axis=(1, 2, 3), keepdims=True))
     np.testing.assert_allclose(from_counts.reward, from_shares.reward, atol=1e-12)
     np.testing.assert_allclose(from_counts.residuals, from_shares.residuals, atol=1e-12)
+
+
+def test_people_are_counted_as_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    grid = np.array([-1.0, 0.0, 1.5])
+    scores, groups, labels = rng.normal(size=300), rng.integers(3, size=300), rng.integers(2, size=300)
+    scores[:5] = 0.0  # who scores a threshold is above it
+    decisions = scores >= 0.0
+    cells = np.zeros((1, 3, 4, 2, 2), dtype=int)
+    for score, group, label, decision in zip(scores, groups, labels, decisions, strict=True):
+        cells[0, group, sum(score >= threshold for threshold in grid), label, int(decision)] += 1
+    found = Counts.of_people(scores, groups, decisions, labels, grid=grid, group_count=3)
+    np.testing.assert_array_equal(found.binned, cells)
+    np.testing.assert_array_equal(found.cells, cells.sum(axis=2))
+    late = Counts.of_people(scores, groups, labels=labels, grid=grid, group_count=3)  # all were accepted
+    np.testing.assert_array_equal(late.cells[..., 1], cells.sum(axis=(2, 4)))
+    assert Counts.of_people([], [], grid=[0.0], group_count=2).people.tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"groups": [0, 2]}, "groups must be 0 or 1, got 2 at position 1"),
+        ({"labels": [0.5, 1]}, "labels must be 0 or 1, got 0.5 at position 0"),
+        ({"decisions": [True]}, r"decisions must have one entry per person, 2, got shape \(1,\)"),
+        ({"scores": [0.1, float("nan")]}, "scores must be numbers, got nan at position 1"),
+    ],
+)
+def test_people_who_cannot_be_counted_are_one_sentence(changed: dict[str, Any], sentence: str) -> None:
+    given: dict[str, Any] = {"scores": [0.1, 0.9], "groups": [0, 1], "grid": [0.5], "group_count": 2, "labels": [0, 1]}
+    with pytest.raises(InputError, match=sentence):
+        Counts.of_people(**(given | changed))
+
+
+def test_a_batch_of_nobody_has_no_rates_and_no_warnings() -> None:
+    nobody = Counts(np.zeros((2, 3, 2, 2)))
+    assert np.isnan(nobody.overall).all()
+    assert np.isnan(nobody.rates).all()

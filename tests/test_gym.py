@@ -189,14 +189,15 @@ def test_the_reward_is_the_batch_reward_minus_the_penalty() -> None:
 
 
 def test_late_labels_make_the_reward_late() -> None:
-    """As a learner sees it: little at first, as much as the batches earn in the end."""
+    """As a learner sees it: what arrived labels say, not as if the others were bad (within 6 standard errors)."""
     env = FairgateVectorEnv("label-delay", 200, penalty=0.0)
     env.reset(seed=0)
     seen, earned = np.empty((2, 150, 200))
     for t in range(150):
         _, seen[t], _, _, info = env.step(np.full((200, 1), 0.5))
         earned[t] = info["batch_reward"]
-    assert abs(seen[0].mean() / earned[0].mean() - 0.05) < 0.01
+    assert abs(seen[0].mean() - earned[0].mean()) <= 6 * seen[0].std() / np.sqrt(200)
+    assert seen[0].std() > 3 * earned[0].std()  # from 5% of the labels
     assert abs(seen[-30:].mean() / earned[-30:].mean() - 1.0) < 0.02
 
 
@@ -369,6 +370,7 @@ def kept(info: dict[str, Any]) -> Any:
     return info["population_reward"] - sum(np.maximum(info["population_residuals"][name], 0.0) for name in RESIDUALS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [lambda seed: bandit.UCB(delta=0.05, seed=seed), lambda seed: bandit.EpsilonGreedy(0.1, decay=0.005, seed=seed)],
@@ -393,6 +395,7 @@ def test_bandits_of_river_beat_random_thresholds(policy: Callable[[int], Any]) -
     assert np.mean(learnt) - np.mean(random) > max(0.1, 6 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
     [

@@ -9,6 +9,7 @@ import fairgate as fg
 from fairgate.oracle import exact_sweep
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mve-s", "german", "compas"])
 def test_the_best_point_is_the_best_of_a_long_deterministic_loop(name: str) -> None:
     """Iterating the expected update 3,000 times, threshold by threshold, finds the same point."""
@@ -31,6 +32,7 @@ def test_the_best_point_is_the_best_of_a_long_deterministic_loop(name: str) -> N
     assert oracle.best.feasible
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mve-s", "compas"])
 def test_the_papers_sampled_sweep_agrees_within_its_noise(name: str) -> None:
     """Reward and acceptance of every threshold within 6 standard errors over 20 loops (false alarm below 1e-3), plus

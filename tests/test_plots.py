@@ -180,6 +180,7 @@ def every_plot(small_task: fg.Task, runs: dict[str, fg.Run]) -> list[tuple[Drawe
     return [(plot_learning, runs), (plot_tradeoff, fg.oracle(small_task)), (plot_acceptance, small_task)]
 
 
+@pytest.mark.slow
 def test_a_new_figure_is_one_column_wide_with_one_legend_and_looks_the_same_twice(
     small_task: fg.Task, runs: dict[str, fg.Run]
 ) -> None:
@@ -241,6 +242,7 @@ def test_a_refused_plot_leaves_the_axes_as_they_were(runs: dict[str, fg.Run]) ->
     assert len(ax.get_children()) == len(Figure().add_subplot().get_children())
 
 
+@pytest.mark.slow
 def test_importing_plots_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     code = (
         "import sys, fairgate as fg, fairgate.plots as plots;"
@@ -263,7 +265,9 @@ def test_a_run_alone_is_drawn_under_its_learners_name(runs: dict[str, fg.Run]) -
 def test_thresholds_of_a_table_are_drawn_with_intervals(figure: str, descending: bool) -> None:
     table = example_table()
     people = fg.from_frame(table, score="risk_score", label="repaid", group="sex", descending=descending)
-    advice = fg.advice.advise(people, fg.advice.Aims(cost=2.0, parity=0.1, seeds=1, rounds=5, feedback=(0.0,)))
+    advice = fg.advise(
+        people, fg.Aims(cost=2.0, constraints=[fg.DemographicParity(0.1)], seeds=1, rounds=5, feedback=(0.0,))
+    )
     axes = plot_thresholds(advice, figure)
     *curves, chosen = axes.lines
     order = np.argsort(advice.today.thresholds)

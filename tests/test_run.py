@@ -82,9 +82,9 @@ def test_files_that_are_no_run_are_refused(run: fg.Run, tmp_path: Path) -> None:
         with pytest.raises(fg.InputError, match=f"{name} is no saved run"):
             fg.Run.load(tmp_path / name)
     table = pq.read_table(path)
-    meta = table.schema.metadata[b"fairgate"].replace(b'"format": 1', b'"format": 9')
+    meta = table.schema.metadata[b"fairgate"].replace(b'"format": 2', b'"format": 9')
     pq.write_table(table.replace_schema_metadata({"fairgate": meta}), tmp_path / "newer.parquet")
-    with pytest.raises(fg.InputError, match=r"newer.parquet has format 9, but this fairgate reads format 1"):
+    with pytest.raises(fg.InputError, match=r"newer.parquet has format 9, but this fairgate reads format 2"):
         fg.Run.load(tmp_path / "newer.parquet")
 
 
@@ -147,9 +147,6 @@ def test_a_table_of_something_else_is_refused(run: fg.Run) -> None:
 
 def test_a_learner_that_is_none_of_ours_has_a_name_too(small_task: fg.Task) -> None:
     class Own:
-        def __repr__(self) -> str:
-            return "Own()"
-
         def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> tuple[int, int]:
             return replicates, setting.groups
 
@@ -160,5 +157,5 @@ def test_a_learner_that_is_none_of_ours_has_a_name_too(small_task: fg.Task) -> N
             pass
 
     run = fg.simulate(small_task, Own(), rounds=60, seeds=2)
-    assert set(run.frame()["learner"]) == {"Own()"}
-    assert fg.plots.plot_learning(run).lines[0].get_label() == "Own()"
+    assert set(run.frame()["learner"]) == {"Own"}
+    assert fg.plots.plot_learning(run).lines[0].get_label() == "Own"

@@ -21,6 +21,7 @@ def same(one: fg.Run, other: fg.Run) -> bool:
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [fg.OFS(), fg.PrimalDual()], ids=repr)
 def test_results_are_bit_identical_for_any_number_of_workers(
     small_task: fg.Task, learner: fg.OFS, monkeypatch: pytest.MonkeyPatch

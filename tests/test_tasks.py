@@ -33,7 +33,7 @@ def test_a_strict_task_differs_from_its_main_one_in_the_constraints_alone() -> N
     assert strict["environment"] == main["environment"]
     assert strict["grid"] == main["grid"]
     assert strict["learners"] == main["learners"]
-    assert strict["problem"] == main["problem"] | {"epsilon": 0.01, "service": [0.35, 0.85]}
+    assert strict["problem"] == main["problem"] | {"parity": 0.01, "service": [0.35, 0.85]}
 
 
 def test_an_unknown_task_is_named_with_the_nearest() -> None:

@@ -4,8 +4,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from fairgate import advice, environments, learners, plots
-from fairgate.advice import from_frame
+from fairgate import environments, learners, people, plots
+from fairgate.advice import Advice, Aims, advise
 from fairgate.constraints import (
     Budget,
     DemographicParity,
@@ -17,6 +17,7 @@ from fairgate.constraints import (
 )
 from fairgate.counts import Counts
 from fairgate.errors import InputError
+from fairgate.estimates import Estimate
 from fairgate.learners import (
     OFS,
     BanditGradient,
@@ -29,9 +30,10 @@ from fairgate.learners import (
     recommended,
 )
 from fairgate.oracle import Oracle, Point, Sweep, oracle, sampled_sweep
+from fairgate.people import from_file, from_frame
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
-from fairgate.run import Estimate, Run
+from fairgate.run import Run
 from fairgate.setting import Setting
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, load_task
@@ -43,6 +45,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "OFS",
+    "Advice",
+    "Aims",
     "Arrival",
     "Assessment",
     "BanditGradient",
@@ -72,13 +76,15 @@ __all__ = [
     "Sweep",
     "Task",
     "Utility",
-    "advice",
+    "advise",
     "environments",
+    "from_file",
     "from_frame",
     "learners",
     "load_learner",
     "load_task",
     "oracle",
+    "people",
     "plots",
     "recommended",
     "sampled_sweep",

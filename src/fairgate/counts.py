@@ -53,7 +53,7 @@ class Counts:
         cls,
         scores: ArrayLike,
         groups: ArrayLike,
-        decisions: ArrayLike,
+        decisions: ArrayLike | None = None,
         labels: ArrayLike | None = None,
         *,
         grid: ArrayLike,
@@ -63,8 +63,10 @@ class Counts:
 
         Parameters
         ----------
-        scores, groups, decisions
-            One entry per person, (N,): score, number of the group, and whether the person was accepted.
+        scores, groups
+            Score and number of the group of each person, (N,).
+        decisions
+            Whether each person was accepted, (N,); all were if not given, as those whose labels arrive later.
         labels
             0 or 1 per person; all are counted as 0 if not given, which is right where labels come later.
         grid
@@ -79,14 +81,14 @@ class Counts:
         (array([[0, 2]]), (1, 2, 3, 2, 2))
         """
         values, edges = np.asarray(scores, dtype=np.float64), np.asarray(grid, dtype=np.float64)
-        columns = {"groups": (groups, group_count), "labels": (np.zeros(len(values)) if labels is None else labels, 2)}
-        codes = {name: as_codes(name, each, len(values), most) for name, (each, most) in columns.items()}
-        accepted = as_codes("decisions", decisions, len(values), 2)
+        label = np.zeros(len(values), dtype=np.int64) if labels is None else as_codes("labels", labels, len(values), 2)
+        accepted = 1 if decisions is None else as_codes("decisions", decisions, len(values), 2)
+        member = as_codes("groups", groups, len(values), group_count)
         if np.isnan(values).any():
             raise InputError(f"scores must be numbers, got nan at position {int(np.isnan(values).argmax())}")
         shape = (group_count, len(edges) + 1, 2, 2)
-        places = (codes["groups"], np.searchsorted(edges, values, side="right"), codes["labels"], accepted)
-        flat = np.ravel_multi_index(places, shape)
+        place = np.searchsorted(edges, values, side="right")
+        flat = np.ravel_multi_index((member, place, label, np.broadcast_to(accepted, label.shape)), shape)
         binned = np.bincount(flat, minlength=int(np.prod(shape))).reshape(1, *shape)
         counts = cls(over_bins(binned))
         counts.binned = binned

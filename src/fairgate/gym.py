@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.confidence import Box as Bounds
-from fairgate.constraints import Constraint, EqualisedOdds, EqualOpportunity
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.loop import Loop
@@ -352,20 +350,9 @@ def _observed(task: Task) -> tuple[Array, Array]:
     reward = (-math.inf, math.inf)
     if isinstance(utility, Utility):
         reward = (-float(np.max(utility.false_positive_cost)), 1.0)
-    residuals = [pair for each in task.problem.constraints for pair in _range(each, groups)]
+    residuals = [pair for each in task.problem.constraints for pair in each.span(groups)]
     low, high = zip(*[(0.0, 1.0)] * groups, reward, *residuals, (0.0, 1.0), strict=True)
     return np.array(low), np.array(high)
-
-
-def _range(constraint: Constraint, groups: int) -> list[tuple[float, float]]:
-    """Return the ends that each residual of a constraint lies between, whatever the acceptance rates are."""
-    if isinstance(constraint, (EqualOpportunity, EqualisedOdds)):
-        return [(-1.0, 1.0)] * len(constraint.names)
-    if not hasattr(constraint, "lowest") or not hasattr(constraint, "highest"):
-        return [(-math.inf, math.inf)] * len(constraint.names)
-    anything = Bounds(np.zeros((1, groups)), np.ones((1, groups)), np.zeros(1), np.ones(1))
-    ends = zip(constraint.lowest(anything), constraint.highest(anything), strict=True)
-    return [(float(np.min(low)), float(np.max(high))) for low, high in ends]
 
 
 def _first(info: dict[str, Any]) -> dict[str, Any]:

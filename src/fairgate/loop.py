@@ -112,10 +112,8 @@ class DelayedLabels:
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
         delay = self.rng.geometric(self.arrival, len(place)) - 1
-        order = np.argsort(delay, kind="stable")
-        rounds, first = np.unique(delay[order], return_index=True)
-        for late, members in zip(rounds.tolist(), np.split(place[order], first[1:]), strict=True):
-            self.due[now + late].append((now, members))
+        for late in np.unique(delay).tolist():
+            self.due[now + late].append((now, place[delay == late]))
         arrived = dict(self.due.pop(now, ()))
         found = []
         for origin in sorted({now, *arrived}):

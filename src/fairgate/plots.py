@@ -307,8 +307,8 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
     >>> import fairgate as fg
     >>> from fairgate.advice.example import example_table
     >>> people = fg.from_frame(example_table(), score="risk_score", label="repaid", group="sex")
-    >>> aims = fg.advice.Aims(cost=2.0, parity=0.1, service=(0.3, 0.8), seeds=1, rounds=5)
-    >>> axes = plot_thresholds(fg.advice.advise(people, aims), "acceptance")
+    >>> aims = fg.Aims(cost=2.0, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 0.8)], seeds=1, rounds=5)
+    >>> axes = plot_thresholds(fg.advise(people, aims), "acceptance")
     >>> [line.get_label() for line in axes.lines]
     ['accepted, f', 'accepted, m', 'recommended']
     """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.constraints import Constraint
+from fairgate.constraints import Constraint, PlainConstraint, as_constraint
 from fairgate.counts import Counts, across_groups, over_bins, per_person
 from fairgate.errors import InputError
 from fairgate.policy import Policy
@@ -220,7 +220,7 @@ class Utility(Settings):
         return per_person(good - np.asarray(self.false_positive_cost) * bad, counts.total)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Problem(Settings):
     """A utility to maximise and constraints to keep.
 
@@ -229,7 +229,8 @@ class Problem(Settings):
     utility
         :class:`Utility`, or any object with ``reward(counts)``.
     constraints
-        From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``.
+        From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``, which
+        :func:`~fairgate.constraints.as_constraint` adapts.
 
     Examples
     --------
@@ -243,7 +244,12 @@ class Problem(Settings):
     """
 
     utility: Reward
-    constraints: Sequence[Constraint] = field(default_factory=tuple)
+    constraints: Sequence[Constraint]
+
+    def __init__(self, utility: Reward, constraints: Sequence[PlainConstraint] = ()) -> None:
+        object.__setattr__(self, "utility", utility)
+        object.__setattr__(self, "constraints", [as_constraint(each) for each in constraints])
+        self.__post_init__()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -285,7 +291,7 @@ class Problem(Settings):
         binned = cells.ndim == 5
         found = Counts(over_bins(cells) if binned else cells)
         reward, residuals = self.assess(found)
-        hidden = [getattr(each, "labels", False) for each in self.constraints for _ in each.names]
+        hidden = [each.needs == "all-labels" for each in self.constraints for _ in each.names]
         if level != "full-labels" and any(hidden):
             residuals = np.where(np.array(hidden)[:, None], np.nan, residuals)
         credited = None

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
+from fairgate.estimates import Estimate
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
@@ -26,16 +27,6 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 
 FORMAT = 2
 """Version of the file a run is saved as; a reader refuses any other."""
-
-
-class Estimate(NamedTuple):
-    """Mean over replicates and their standard deviation (n − 1; NaN for a single replicate)."""
-
-    mean: float
-    sd: float
-
-    def __str__(self) -> str:
-        return f"{self.mean:.4f}" if np.isnan(self.sd) else f"{self.mean:.4f} ± {self.sd:.4f}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,11 +153,7 @@ class Run:
         >>> sorted(run.summary())[:4]
         ['acceptance', 'feasible', 'gap', 'population_gap']
         """
-        many = self.replicates > 1
-        return {
-            name: Estimate(float(values.mean()), float(values.std(ddof=1)) if many else float("nan"))
-            for name, values in self.per_replicate(tail).items()
-        }
+        return {name: Estimate.of(values) for name, values in self.per_replicate(tail).items()}
 
     def frame(self, by: str = "round", backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return the run as a tidy table, one row an observation.

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import math
 import numbers
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, TypeVar, get_type_hints
@@ -160,7 +161,22 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return repr(value)
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))  # the same in every process
+
+
+def described(thing: object) -> dict[str, Any]:
+    """Return settings as plain data; of something that is no `Settings`, its class and attributes.
+
+    >>> class Mine:
+    ...     def __init__(self, step):
+    ...         self.step, self.rule = step, object()
+    >>> described(Mine(0.1))
+    {'kind': 'Mine', 'rule': '<object object>', 'step': 0.1}
+    """
+    if isinstance(thing, Settings):
+        return thing.describe()
+    kept = getattr(thing, "__dict__", {})
+    return {"kind": type(thing).__name__, **{name: _plain(kept[name]) for name in sorted(kept)}}
 
 
 def common_replicates(lengths: dict[str, int | None]) -> int | None:

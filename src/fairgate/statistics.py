@@ -1,7 +1,7 @@
 """Statistics over runs × tasks: interquartile means, stratified bootstrap, probability of improvement, tests.
 
-A matrix of scores has one row a run (a seed) and one column a task. Runs of two learners in the same row met the same
-nature, so comparisons resample and test them as pairs. Lower scores are better.
+A matrix of scores has one row per run (a seed) and one column per task. Runs of two learners in the same row met the
+same nature, so comparisons resample and test them as pairs. Lower scores are better.
 
 References
 ----------
@@ -13,12 +13,12 @@ Scandinavian Journal of Statistics 6, 65-70.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairgate.errors import InputError
+from fairgate.estimates import Estimate
 from fairgate.settings import Array, as_floats, whole_number
 
 RESAMPLES = 2000
@@ -26,17 +26,6 @@ RESAMPLES = 2000
 
 CHUNK = 2_000_000
 """Numbers resampled at a time, so that memory stays small."""
-
-
-class Interval(NamedTuple):
-    """An estimate and the ends of its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
 
 
 Statistic = Callable[..., Array]
@@ -74,7 +63,7 @@ def stratified_bootstrap(
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
     level: float = 0.95,
-) -> Interval:
+) -> Estimate:
     """Estimate a statistic of runs × tasks with a percentile interval from runs resampled within each task.
 
     Parameters
@@ -109,12 +98,12 @@ def stratified_bootstrap(
 
 def difference(
     x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator, resamples: int = RESAMPLES, level: float = 0.95
-) -> Interval:
+) -> Estimate:
     """Estimate by how much the interquartile mean of `x` lies above that of `y`, with a paired bootstrap interval.
 
     >>> y = np.random.default_rng(0).normal(size=(40, 2))
     >>> print(difference(y - 0.5, y, rng=np.random.default_rng(1)))
-    -0.5000 (-0.5000 to -0.5000)
+    -0.5000 [-0.5000, -0.5000]
     """
     return stratified_bootstrap(
         lambda a, b: overall_iqm(a) - overall_iqm(b), x, y, rng=rng, resamples=resamples, level=level
@@ -123,7 +112,7 @@ def difference(
 
 def probability_of_improvement(
     x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator, resamples: int = RESAMPLES, level: float = 0.95
-) -> Interval:
+) -> Estimate:
     r"""Estimate how likely a run of `x` beats one of `y` (is lower), on a task taken at random, with an interval.
 
     .. math:: \frac1M \sum_{m=1}^M \Big( P(X_m < Y_m) + \tfrac12 P(X_m = Y_m) \Big)
@@ -212,8 +201,8 @@ def _matrices(*matrices: ArrayLike) -> list[NDArray[np.float64]]:
     return found
 
 
-def _interval(value: ArrayLike, sampled: Array, level: float) -> Interval:
+def _interval(value: ArrayLike, sampled: Array, level: float) -> Estimate:
     if not 0.0 < level < 1.0:
         raise InputError(f"level must be in (0, 1), got {level!r}")
     low, high = np.quantile(sampled, [0.5 - level / 2, 0.5 + level / 2])
-    return Interval(float(np.asarray(value)), float(low), float(high))
+    return Estimate(float(np.asarray(value)), float(low), float(high))

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairgate.constraints import Constraint, DemographicParity, ServiceRate
+from fairgate.constraints import make_constraint
 from fairgate.data import load_dataset, scores
 from fairgate.environments import ENVIRONMENTS, Environment
 from fairgate.errors import unknown_name
@@ -130,11 +130,16 @@ def load_task(name: str) -> Task:
         dataset = load_dataset(preset["dataset"])
         settings |= {"scores": scores(dataset), "labels": dataset.labels, "groups": dataset.groups}
     environment = ENVIRONMENTS[preset["kind"]](**settings)
-    return Task(environment, _problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name)
+    return Task(
+        environment, make_problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name
+    )
 
 
-def _problem(false_positive_cost: float, epsilon: float, service: list[float] | None = None) -> Problem:
-    constraints: list[Constraint] = [DemographicParity(epsilon)]
-    if service:
-        constraints.append(ServiceRate(*service))
-    return Problem(Utility(false_positive_cost), constraints)
+def make_problem(false_positive_cost: float, **constraints: Any) -> Problem:
+    """Make the problem that a preset writes: a cost, and any constraints by name with their settings.
+
+    >>> make_problem(1.0, **{"budget": 0.4, "disparate-impact": 0.8}).names
+    ('budget', 'disparate-impact')
+    """
+    made = [make_constraint(name, settings) for name, settings in constraints.items()]
+    return Problem(Utility(false_positive_cost), made)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import norm
 
+import fairgate as fg
 from fairgate.advice import Aims
 
 Array = NDArray[np.float64]
@@ -46,10 +47,8 @@ class World:
             reward += 0.5 * (below[-1] - np.interp(at, grid, below))
             rates.append(norm.sf(at, mean, sd))
         gap, overall = np.abs(rates[0] - rates[1]), (rates[0] + rates[1]) / 2.0
-        assert self.aims.parity is not None
-        assert self.aims.service is not None
-        low, high = self.aims.service
-        return reward, gap, np.stack((gap - self.aims.parity, low - overall, overall - high))
+        epsilon, low, high = asked(self.aims)
+        return reward, gap, np.stack((gap - epsilon, low - overall, overall - high))
 
     def best(self) -> tuple[float, float]:
         """Return the exact best feasible threshold and its reward."""
@@ -59,8 +58,21 @@ class World:
         return float(grid[allowed.argmax()]), float(allowed.max())
 
 
-SERVICE = World((0.2, 0.0), (1.0, 1.0), 0.4, Aims(cost=1.0, parity=0.15, service=(0.45, 0.8)))
+def asked(aims: Aims) -> tuple[float, float, float]:
+    """Return the largest gap, and the lowest and highest share accepted, that parity and service ask for."""
+    settings: dict[str, Any] = {"epsilon": 1.0, "low": 0.0, "high": 1.0}
+    for constraint in aims.constraints:
+        assert isinstance(constraint, (fg.DemographicParity, fg.ServiceRate))
+        settings |= vars(constraint)
+    return settings["epsilon"], settings["low"], settings["high"]
+
+
+SERVICE = World(
+    (0.2, 0.0), (1.0, 1.0), 0.4, Aims(cost=1.0, constraints=[fg.DemographicParity(0.15), fg.ServiceRate(0.45, 0.8)])
+)
 """The service window keeps the best threshold, 0.226, below the unconstrained one, 0.4."""
 
-PARITY = World((0.0, 0.0), (1.0, 0.35), 0.3, Aims(cost=1.0, parity=0.15, service=(0.2, 0.8)))
+PARITY = World(
+    (0.0, 0.0), (1.0, 0.35), 0.3, Aims(cost=1.0, constraints=[fg.DemographicParity(0.15), fg.ServiceRate(0.2, 0.8)])
+)
 """Parity keeps the best threshold, 0.223, below the unconstrained one, 0.3."""

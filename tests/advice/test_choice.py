@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fairgate.advice import Aims, from_frame
-from fairgate.advice.choice import NONE, SURE, UNSURE, choose
-from fairgate.advice.steady import Feedback
+import fairgate as fg
+from fairgate.advice import Aims
+from fairgate.advice.choice import INFEASIBLE, SAFE, UNCERTAIN, choose
+from fairgate.advice.steady import Response
 from fairgate.advice.today import look
+from fairgate.people import from_frame
 from tests.advice.people import PARITY, SERVICE, World
 
-TODAY = Feedback(0.0, 0.0)
+TODAY = Response(0.0, 0.0)
 COLUMNS: dict[str, Any] = {"score": "score", "label": "label", "group": "group"}
 
 
@@ -31,9 +33,9 @@ def test_5000_people_are_enough_for_a_feasible_threshold_within_a_hundredth_of_t
     rng = np.random.default_rng(7)
     good, covered = 0, np.zeros(2)
     for draw in range(draws):
-        people = from_frame(world.draw(5000, rng), **COLUMNS).coarsened(512)
+        people = from_frame(world.draw(5000, rng), **COLUMNS).coarsened()
         found = choose(people, world.aims.problem, TODAY, seed=draw)
-        assert found.status == SURE
+        assert found.status == SAFE
         reward, gap, residuals = world.figures(people.cuts[found.cut])
         today = look(people, world.aims)
         covered += (
@@ -50,7 +52,7 @@ def test_without_a_margin_the_edge_is_missed_about_every_second_time() -> None:
     rng = np.random.default_rng(7)
     kept = 0
     for _ in range(60):
-        people = from_frame(SERVICE.draw(5000, rng), **COLUMNS).coarsened(512)
+        people = from_frame(SERVICE.draw(5000, rng), **COLUMNS).coarsened()
         today = look(people, SERVICE.aims)
         place = np.where(today.feasible, today.reward, -np.inf).argmax()
         kept += bool(SERVICE.figures(people.cuts[place])[2].max() <= 0.0)
@@ -58,17 +60,19 @@ def test_without_a_margin_the_edge_is_missed_about_every_second_time() -> None:
 
 
 def test_the_margin_costs_nothing_where_no_constraint_is_near() -> None:
-    world = World((0.0, 0.0), (1.0, 0.9), 0.2, Aims(cost=1.0, parity=0.3, service=(0.1, 0.9)))
-    people = from_frame(world.draw(5000, np.random.default_rng(1)), **COLUMNS).coarsened(512)
+    world = World(
+        (0.0, 0.0), (1.0, 0.9), 0.2, Aims(cost=1.0, constraints=[fg.DemographicParity(0.3), fg.ServiceRate(0.1, 0.9)])
+    )
+    people = from_frame(world.draw(5000, np.random.default_rng(1)), **COLUMNS).coarsened()
     found = choose(people, world.aims.problem, TODAY)
-    assert (found.status, found.price, found.holds) == (SURE, 0.0, 1.0)
+    assert (found.status, found.price, found.holds) == (SAFE, 0.0, 1.0)
 
 
 def test_a_table_too_small_to_be_sure_is_said_to_be() -> None:
-    aims = Aims(parity=0.04, service=(0.3, 0.7))
+    aims = Aims(constraints=[fg.DemographicParity(0.04), fg.ServiceRate(0.3, 0.7)])
     people = from_frame(SERVICE.draw(300, np.random.default_rng(3)), **COLUMNS)
     found = choose(people, aims.problem, TODAY)
-    assert found.status == UNSURE
+    assert found.status == UNCERTAIN
     assert found.residuals[:, found.cut].max() <= 0.0
     assert found.holds < 0.95
 
@@ -78,13 +82,15 @@ def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
 
     Errors from resampling the gap itself, which cannot fall below 0, are too small: with them it is 9%.
     """
-    world = World((0.3, 0.0), (1.0, 1.0), 0.2, Aims(cost=1.0, parity=0.1, service=(0.3, 0.7)))
+    world = World(
+        (0.3, 0.0), (1.0, 1.0), 0.2, Aims(cost=1.0, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 0.7)])
+    )
     rng = np.random.default_rng(11)
     wrong = 0
     for draw in range(150):
         people = from_frame(world.draw(700, rng), **COLUMNS)
         found = choose(people, world.aims.problem, TODAY, seed=draw)
-        if found.status == SURE:
+        if found.status == SAFE:
             today = look(people, world.aims)
             assert today.gap_high[found.cut] <= 0.1 + 0.005  # another interval of about the same level
             wrong += bool(world.figures(people.cuts[found.cut])[2].max() > 0.0)
@@ -92,10 +98,12 @@ def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
 
 
 def test_where_no_threshold_will_do_the_least_violating_is_named() -> None:
-    world = World((-0.5, 0.5), (1.0, 1.0), 0.0, Aims(parity=0.03, service=(0.3, 0.7)))
-    people = from_frame(world.draw(3000, np.random.default_rng(4)), **COLUMNS).coarsened(512)
+    world = World(
+        (-0.5, 0.5), (1.0, 1.0), 0.0, Aims(constraints=[fg.DemographicParity(0.03), fg.ServiceRate(0.3, 0.7)])
+    )
+    people = from_frame(world.draw(3000, np.random.default_rng(4)), **COLUMNS).coarsened()
     found = choose(people, world.aims.problem, TODAY)
-    assert (found.status, found.possible) == (NONE, 0.0)
+    assert (found.status, found.possible) == (INFEASIBLE, 0.0)
     violations = np.maximum(found.residuals, 0.0).sum(axis=0)
     assert violations[found.cut] == violations.min()
 

@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fairgate as fg
-from fairgate.advice import Aims, advise, from_file
+from fairgate.advice import Aims, advise
 from fairgate.advice.example import example_table
+from fairgate.people import from_file
 
 SMALL = ("--seeds", "2", "--rounds", "20", "--feedback", "0,0.5")
 NAMES = ("--score", "risk_score", "--label", "repaid", "--group", "sex")
@@ -55,7 +56,13 @@ def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     report = json.loads(result.stdout)
     assert report == json.loads((tmp_path / "advice/report.json").read_text(encoding="utf-8"))
     people = from_file(tmp_path / "people.parquet", score="risk_score", label="repaid", group="sex")
-    aims = Aims(cost=2, parity=0.1, service=(0.3, 0.8), seeds=2, rounds=20, feedback=(0.0, 0.5))
+    aims = Aims(
+        cost=2,
+        constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 0.8)],
+        seeds=2,
+        rounds=20,
+        feedback=(0.0, 0.5),
+    )
     found = advise(people, aims)
     assert report["recommendation"]["text"] == found.recommendation.text
     assert report["recommendation"]["reward"]["low"] == found.recommendation.reward.low
@@ -75,7 +82,8 @@ def test_options_win_over_the_policy_file(tmp_path: Path) -> None:
     given = ("--parity", "0.2", "--out", "here", "--query", "select * from 'applicants.csv' limit 300")
     result = fairgate("advise", "--config", "policy.toml", *given, *SMALL, "--json", cwd=tmp_path)
     report = json.loads(result.stdout)
-    assert (report["aims"]["parity"], report["aims"]["cost"], report["table"]["rows"]) == (0.2, 2.0, 300)
+    assert report["aims"]["constraints"] == ["parity=0.2", "service=0.3:0.8"]
+    assert (report["aims"]["cost"], report["table"]["rows"]) == (2.0, 300)
     assert (tmp_path / "here/report.json").is_file()
 
 
@@ -92,8 +100,10 @@ TABLES = {
     "broken.arrow": "no arrow",
     "table.xlsx": "no table",
     "bad.toml": "[aims\n",
-    "key.toml": "[aims]\npartiy = 0.1\n",
-    "kind.toml": '[aims]\nparity = "small"\n',
+    "key.toml": "[aims]\ncots = 0.1\n",
+    "constraint.toml": "[constraints]\npartiy = 0.1\n",
+    "kind.toml": '[constraints]\nparity = "small"\n',
+    "place.toml": '[constraints]\n"nowhere:Mine" = 0.1\n',
 }
 
 
@@ -115,9 +125,12 @@ TABLES = {
         (("one.csv", *NAMES, "--parity", "0.1"), "the group column 'sex' has only one, 'f'"),
         (("unlabelled.csv", *NAMES), "the label column 'repaid' is missing for every row"),
         (("text.csv", *NAMES), "'risk_score' has no number in any of 2 rows, got 'low', 'high'"),
-        (("people.csv", *NAMES, "--parity", "2"), "parity must be in [0, 1], got 2"),
-        (("people.csv", *NAMES, "--service", "0.8"), "service must be a lowest and a highest share, as in 0.3:0.8"),
-        (("people.csv", *NAMES, "--service", "0.8:0.3"), "service must have its lowest share below its highest"),
+        (("people.csv", *NAMES, "--parity", "2"), "parity=2: epsilon must be in [0, 1], got 2"),
+        (("people.csv", *NAMES, "--service", "0.8"), "service must be written as service=low:high, got service=0.8"),
+        (
+            ("people.csv", *NAMES, "--service", "0.8:0.3"),
+            "service=0.8:0.3: the window is empty, low must be below",
+        ),
         (("people.csv", *NAMES, "--feedback", "0,1"), "feedback must be strengths in [0, 1), got 1"),
         (("people.csv", *NAMES, "--cost", "nan"), "cost must be at least 0, got nan"),
         (("people.csv", *NAMES, "--rounds", "1"), "rounds must be a whole number of at least 5, got 1"),
@@ -125,8 +138,16 @@ TABLES = {
         (("people.csv", "--query", "select 1", *NAMES), "'people.csv' cannot be used together with a query"),
         (("--config", "no.toml"), "--config no.toml cannot be read"),
         (("--config", "bad.toml"), "--config bad.toml must be TOML"),
-        (("--config", "key.toml"), "unknown partiy in [aims]: did you mean 'parity'?"),
-        (("--config", "kind.toml"), "--config kind.toml: parity must be a number, got 'small'"),
+        (("--config", "key.toml"), "unknown cots in [aims]: did you mean 'cost'?"),
+        (
+            ("--config", "constraint.toml"),
+            "constraint.toml: unknown constraint 'partiy': did you mean 'parity'?",
+        ),
+        (("--config", "kind.toml"), "--config kind.toml: parity=small: epsilon must be in [0, 1], got 'small'"),
+        (("--config", "place.toml"), "--config place.toml: 'nowhere:Mine': there is no module 'nowhere'"),
+        (("people.csv", *NAMES, "--constraint", "partiy=0.1"), "unknown constraint 'partiy': did you mean 'parity'?"),
+        (("people.csv", *NAMES, "--constraint", "tpr"), "unknown constraint 'tpr'"),
+        (("people.csv", *NAMES, "--reader", "nowhere:read"), "'nowhere:read': there is no module 'nowhere'"),
         (("people.csv", *NAMES, "--out", "people.csv"), "--out people.csv must be a folder one can write to"),
         (("people.csv", *NAMES, *SMALL, "--out", "occupied"), "cannot write occupied/report.json"),
     ],

@@ -11,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from fairgate.advice import Advice, Aims, advise, from_frame
+import fairgate as fg
+from fairgate.advice import Advice, Aims, advise
 from fairgate.advice.example import example_table
-from fairgate.advice.output import write
-from fairgate.advice.page import render
+from fairgate.advice.report.output import write
+from fairgate.advice.report.page import render
+from fairgate.people import from_frame
 from tests.browser import Browser, Page, chromium
 
 NASTY = ("<script>alert(1)</script>", "__proto__", "a \"quoted\" 'name' & more", "", "ü" * 30, "b", "c")
@@ -37,8 +39,8 @@ def advices() -> dict[str, Advice]:
     nasty = from_frame(nasty_table(), score="risk", label="good", group="group <b>", descending=True)
     quick = partial(Aims, seeds=2, rounds=20, feedback=(0.0, 0.5))
     return {
-        "plain": advise(plain, quick(cost=2.0, parity=0.05, service=(0.3, 0.8))),
-        "nasty": advise(nasty, quick(cost=0.5, parity=0.0, service=(0.4, 0.6))),
+        "plain": advise(plain, quick(cost=2.0, constraints=[fg.DemographicParity(0.05), fg.ServiceRate(0.3, 0.8)])),
+        "nasty": advise(nasty, quick(cost=0.5, constraints=[fg.DemographicParity(0.0), fg.ServiceRate(0.4, 0.6)])),
         "free": advise(plain, Aims(cost=2.0, seeds=1, rounds=5, feedback=(0.3,))),
     }
 

@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairgate as fg
-from fairgate.advice import Aims, Applicants, Columns, from_frame
+from fairgate.advice import Aims
 from fairgate.advice.advise import balance_of
-from fairgate.advice.steady import Feedback, environment, settle, stands_until
+from fairgate.advice.steady import Response, environment, settle, stands_until
 from fairgate.advice.today import look
 from fairgate.counts import Counts
 from fairgate.oracle import exact_sweep
+from fairgate.people import Applicants, Columns, from_frame
 from fairgate.tasks import Task
 from tests.advice.people import SERVICE
 
-AIMS = Aims(cost=1.5, parity=0.1, service=(0.2, 0.8))
+AIMS = Aims(cost=1.5, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.2, 0.8)])
 
 
 @st.composite
@@ -35,7 +36,7 @@ def applicants(draw: st.DrawFn) -> Applicants:
 
 @given(applicants())
 def test_without_feedback_the_long_run_is_the_table_itself(people: Applicants) -> None:
-    found, today = settle(people, AIMS.problem, Feedback(0.0, 0.3)), look(people, AIMS)
+    found, today = settle(people, AIMS.problem, Response(0.0, 0.3)), look(people, AIMS)
     np.testing.assert_allclose(found.sweep.reward, today.reward, atol=1e-12)
     np.testing.assert_allclose(found.sweep.gap, today.gap, atol=1e-12)
     np.testing.assert_allclose(found.sweep.residuals, today.residuals, atol=1e-12)
@@ -43,7 +44,7 @@ def test_without_feedback_the_long_run_is_the_table_itself(people: Applicants) -
 
 @given(applicants(), st.floats(0.0, 0.98), st.floats(0.0, 1.0))
 def test_steady_states_are_those_of_the_environment(people: Applicants, strength: float, balance: float) -> None:
-    feedback = Feedback(strength, balance)
+    feedback = Response(strength, balance)
     found = settle(people, AIMS.problem, feedback)
     task = Task(environment(people, feedback), AIMS.problem, 2.0 * np.arange(len(people.cuts)))
     expected = exact_sweep(task, task.thresholds)
@@ -59,12 +60,12 @@ def test_a_group_accepted_at_the_present_rate_stays_as_it_is(people: Applicants,
     alone = Applicants(("a",), people.cuts, people.tops, people.counts[:1], people.columns, people.rows)
     rates = look(alone, Aims()).acceptance
     for cut, balance in enumerate(rates):
-        pools = environment(alone, Feedback(strength, float(balance)))
+        pools = environment(alone, Response(strength, float(balance)))
         assert pools.steady_state(np.full((1, 1), 2.0 * cut))[0, 0] == pytest.approx(0.5, abs=1e-9)
 
 
 def test_the_paper_s_pools_are_strength_08_about_one_half() -> None:
-    feedback = Feedback(0.8, 0.5)
+    feedback = Response(0.8, 0.5)
     assert feedback.floor == pytest.approx(0.1)
     assert feedback.floor + feedback.strength == pytest.approx(0.9)
     dataset = fg.load_task("compas")
@@ -83,7 +84,7 @@ def test_the_paper_s_pools_are_strength_08_about_one_half() -> None:
 
 def test_the_best_threshold_is_the_best_of_all_and_a_long_loop_arrives_there() -> None:
     people = from_frame(SERVICE.draw(500, np.random.default_rng(0)), score="score", label="label", group="group")
-    feedback = Feedback(0.6, 0.5)
+    feedback = Response(0.6, 0.5)
     found = settle(people, SERVICE.aims.problem, feedback)
     fine = (found.sweep.residuals <= 1e-12).all(axis=0)
     assert found.best.reward == found.sweep.reward[fine].max()
@@ -102,9 +103,12 @@ def test_feedback_moves_the_gap_and_says_until_when_a_threshold_stands() -> None
     assert until is not None
     assert 0.0 < until < 0.9
     for strength, holds in ((until, True), (until + 0.011, False)):
-        residuals = settle(people, SERVICE.aims.problem, Feedback(strength, 0.5)).sweep.residuals[:, cut]
+        residuals = settle(people, SERVICE.aims.problem, Response(strength, 0.5)).sweep.residuals[:, cut]
         assert bool((residuals <= 1e-12).all()) is holds
-    assert stands_until(people, Aims(parity=0.0, service=(0.3, 0.7)).problem, cut, 0.5) is None
+    assert (
+        stands_until(people, Aims(constraints=[fg.DemographicParity(0.0), fg.ServiceRate(0.3, 0.7)]).problem, cut, 0.5)
+        is None
+    )
     assert stands_until(people, Aims().problem, cut, 0.5) == 1.0
 
 

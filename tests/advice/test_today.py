@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
-from fairgate.advice import Aims, from_frame
+import fairgate as fg
+from fairgate.advice import Aims
 from fairgate.advice.intervals import gap_interval, wilson
 from fairgate.advice.today import look
+from fairgate.people import from_frame
 from tests.advice.people import SERVICE
 
 COLUMNS: dict[str, Any] = {"score": "score", "label": "label", "group": "group"}
@@ -24,7 +26,9 @@ def least(trials: int, level: float = 0.95, alarm: float = 1e-5) -> float:
 
 def test_figures_equal_counting_people() -> None:
     table = SERVICE.draw(400, np.random.default_rng(0))
-    found = look(from_frame(table, **COLUMNS), Aims(cost=2.0, parity=0.1, service=(0.2, 0.8)))
+    found = look(
+        from_frame(table, **COLUMNS), Aims(cost=2.0, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.2, 0.8)])
+    )
     score, label, group = (table[name].to_numpy() for name in COLUMNS)
     for place in (0, 7, 200, 399):
         accepted = score >= found.thresholds[place]

@@ -18,11 +18,12 @@ from rich.console import Console
 import fairgate as fg
 from fairgate.bench import Bench, Size, run_bench
 from fairgate.bench.benchmark import pair_up
-from fairgate.bench.entrants import load_own, split_names
+from fairgate.bench.entrants import split_names
 from fairgate.bench.leaderboard import rank
 from fairgate.bench.matrix import Matrix, Outcome
 from fairgate.bench.terminal import folded, show
 from fairgate.learners import LEARNERS, Learner, State
+from fairgate.places import own_learner
 from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tasks import presets
@@ -271,9 +272,9 @@ def test_by_default_all_learners_meet_all_tasks() -> None:
             {"forgetful": Forgetful()},
             "learner 'forgetful' breaks the contract: Forgetful(): plays differ from the same",
         ),
-        (["json"], "--learner 'json' must be a place such as package.module:Class"),
+        (["json"], "learner 'json' must be a place such as package.module:Name"),
         (["no_such_thing:Mine"], "there is no module 'no_such_thing' here or installed"),
-        (["json:JSONDecode"], "unknown class in --learner json:JSONDecode 'JSONDecode': Known: JSONDecodeError, "),
+        (["json:JSONDecode"], "unknown name in learner json:JSONDecode 'JSONDecode': Known: JSONDecode"),
         (["json:JSONDecoder"], "must have the methods start, propose, observe, it has no start"),
         (["fairgate:OFS:c=-1"], "OFS: c must be a finite number"),
         (["fairgate:OFS:d=1"], "cannot be made with {'d': 1}"),
@@ -292,7 +293,7 @@ def test_a_learner_that_cannot_take_part_is_refused_at_once(own: Any, sentence: 
     [
         ({"learners": ["osf"]}, "unknown learner 'osf': did you mean 'ofs'?"),
         ({"learners": ["fixed"]}, "learner 'fixed' needs threshold"),
-        ({"tasks": ["germany"]}, "unknown environment 'germany': did you mean 'german'?"),
+        ({"tasks": ["germany"]}, "unknown task 'germany': did you mean 'german'?"),
         ({"levels": ["E"]}, "unknown level 'E'"),
         ({"learners": ["random"], "levels": ["full-labels"]}, "no learner is left of random"),
     ],
@@ -305,7 +306,7 @@ def test_names_that_are_none_are_said(names: dict[str, list[str]], sentence: str
 
 
 def test_settings_of_an_own_learner_are_read() -> None:
-    assert load_own("fairgate:OFS:c=0.1,exploration=0") == fg.OFS(c=0.1, exploration=0)
+    assert own_learner("fairgate:OFS:c=0.1,exploration=0") == fg.OFS(c=0.1, exploration=0)
 
 
 def test_names_are_parted_by_commas_but_settings_are_not() -> None:

@@ -39,7 +39,7 @@ def fairgate(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def test_learners_of_the_current_folder_join_and_one_that_fails_is_said(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
-    size = ("--rounds", "60", "--seeds", "4", "--workers", "2", "--environments", "mve-s")
+    size = ("--rounds", "60", "--seeds", "4", "--workers", "2", "--tasks", "mve-s")
     own = ("--learner", "mine:Mine:place=0.2", "--learner", "mine:Failing")
     result = fairgate("--learners", "ofs,random", *own, *size, cwd=tmp_path)
     assert result.returncode == 1
@@ -61,7 +61,7 @@ def test_help_tells_an_example(tmp_path: Path) -> None:
 
 def test_a_folder_one_cannot_write_to_is_one_sentence_and_exit_code_2(tmp_path: Path) -> None:
     (tmp_path / "occupied").write_text("a file")
-    result = fairgate("--learners", "ofs", "--environments", "mve-s", "--out", "occupied", cwd=tmp_path)
+    result = fairgate("--learners", "ofs", "--tasks", "mve-s", "--out", "occupied", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("fairgate: --out occupied must be a folder one can write to")
     assert result.stderr.count("\n") == 1
@@ -69,7 +69,7 @@ def test_a_folder_one_cannot_write_to_is_one_sentence_and_exit_code_2(tmp_path: 
 
 def test_an_interrupted_benchmark_goes_on_where_it_stopped(tmp_path: Path) -> None:
     size = ("--rounds", "800", "--seeds", "3", "--workers", "1", "--json")
-    names = ("--learners", "ofs,random,primal-dual", "--environments", "german", "--environments", "compas")
+    names = ("--learners", "ofs,random,primal-dual", "--tasks", "german", "--tasks", "compas")
     command = [sys.executable, "-m", "fairgate", "bench", *size, *names, "--out", str(tmp_path)]
 
     def heed_interrupts() -> None:  # a background job of a shell is started with them ignored

@@ -152,7 +152,7 @@ def test_a_trace_named_infeasible_is_a_certificate() -> None:
 def test_a_coin_that_meets_every_constraint_is_a_success_where_no_threshold_does() -> None:
     task = fg.load_task("compas-strict")
     run = fg.simulate(task, fg.SafeForecast(), 120, SEEDS)
-    found = measure(run, truth_of(task, 120), lottery=True)
+    found = measure(run, truth_of(task, 120))
     assert found["feasible"].tolist() == found["success"].tolist() == [1.0] * SEEDS
     assert found["final_residual"].min() > 0.01  # of the threshold it would recommend if it had to
 
@@ -161,7 +161,7 @@ def test_lotteries_are_judged_by_the_population() -> None:
     task = fg.load_task("mve-s")
     truth = truth_of(task, ROUNDS)
     run = fg.simulate(task, fg.load_learner("best-lottery", "mve-s"), ROUNDS, SEEDS)
-    found = measure(run, truth, lottery=True)
+    found = measure(run, truth)
     tail = slice(ROUNDS - tail_of(ROUNDS), None)
     np.testing.assert_allclose(found["regret"], (truth.last.reward - run.population.reward).sum(axis=1))
     np.testing.assert_allclose(found["final_regret"], truth.last.reward - run.population.reward[:, tail].mean(axis=1))

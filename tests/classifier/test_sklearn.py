@@ -513,16 +513,16 @@ def test_a_missing_group_is_refused(people: People, missing: Any, kind: Any) -> 
             r"y must have 2 classes, got 1 class of positive weight: \[1\]",
         ),
         (PREFIT, {"y": [0, 7, 0, 0]}, r"y must be labels the estimator knows, \[0, 1\], got \[7\]"),
-        (PREFIT, {"y": [0, 1]}, r"y must have one value a row of X, which has 4 rows, got 2 values"),
+        (PREFIT, {"y": [0, 1]}, r"y must have one value per row of X, which has 4 rows, got 2 values"),
         (
             PREFIT,
             {"sensitive_features": ["a", "b", "a"]},
-            r"sensitive_features must have one value a row of X, which has 4 rows, got 3 values",
+            r"sensitive_features must have one value per row of X, which has 4 rows, got 3 values",
         ),
         (
             PREFIT,
             {"sample_weight": [1.0, 1.0]},
-            r"sample_weight must have one value a row of X, which has 4 rows, got 2 values",
+            r"sample_weight must have one value per row of X, which has 4 rows, got 2 values",
         ),
         (PREFIT, {"sample_weight": [1, 1, -1, 1]}, r"sample_weight must be at least 0 and not zero .* got -1 to 1"),
         (
@@ -559,7 +559,7 @@ def test_a_missing_group_is_refused(people: People, missing: Any, kind: Any) -> 
         (
             FairThresholdClassifier(constraints=[fg.Budget([0.5, 0.6])]),
             {},
-            r"constraints must each have one number a setting, got .*",
+            r"constraints must each have one number per setting, got .*",
         ),
     ],
 )

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 import fairgate as fg
 from fairgate.confidence import Box, box
-from fairgate.constraints import CONSTRAINTS, Constraint, DecisionConstraint
+from fairgate.constraints import CONSTRAINTS, Constraint, make_constraint, parse_constraint
+from fairgate.constraints.pieces import rates_of
 from fairgate.problem import Problem
 from tests.constraints.people import boxes
 
-DECISIONS: dict[str, DecisionConstraint] = {
+DECISIONS: dict[str, Constraint] = {
     "parity": fg.DemographicParity(0.1),
     "service": fg.ServiceRate(0.3, 0.7),
     "disparate-impact": fg.DisparateImpact(0.8),
@@ -54,8 +55,8 @@ def test_a_constraint_says_whether_it_needs_labels_of_the_rejected(name: str) ->
     swapped[..., 0] = swapped[..., ::-1, 0]
     constraint = EVERY[name]
     changes = not np.array_equal(constraint.residuals(fg.Counts(table)), constraint.residuals(fg.Counts(swapped)))
-    assert changes == constraint.labels  # type: ignore[attr-defined]
-    assert hasattr(constraint, "lowest") == hasattr(constraint, "highest") == (name in DECISIONS)
+    assert changes == (constraint.needs == "all-labels")
+    assert constraint.bounded == (constraint.needs == "decisions") == (name in DECISIONS)
 
 
 @every
@@ -161,3 +162,93 @@ def test_bounds_from_many_people_enclose_the_residuals_and_close_in(name: str) -
         assert (high >= residuals).all()
         widths.append((high - low).max())
     assert widths[0] > 5 * widths[1] > 25 * widths[2]
+
+
+@every
+def test_the_text_form_goes_both_ways(name: str) -> None:
+    constraint = EVERY[name]
+    assert constraint.text.startswith(f"{name}=")
+    assert parse_constraint(constraint.text) == constraint
+    settings = [getattr(constraint, field) for field in SETTINGS[name]]
+    assert make_constraint(name, settings) == constraint  # a list of a policy file
+    assert make_constraint(name, {field: getattr(constraint, field) for field in SETTINGS[name]}) == constraint
+    assert "Parameters" in str(type(constraint).__doc__)
+    assert type(constraint).help.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("partiy=0.1", "unknown constraint 'partiy': did you mean 'parity'?"),
+        ("parity", "parity must be written as parity=epsilon, got parity"),
+        ("parity=0.1:0.2", "parity must be written as parity=epsilon, got parity=0.1:0.2"),
+        ("parity=2", r"parity=2: epsilon must be in \[0, 1\], got 2.0"),
+        ("parity=small", r"parity=small: epsilon must be in \[0, 1\], got 'small'"),
+        ("service=0.8", "service must be written as service=low:high, got service=0.8"),
+        ("service=0.8:0.3", "service=0.8:0.3: the window is empty, low must be below high"),
+        ("nowhere:Mine=1", "'nowhere:Mine': there is no module 'nowhere' here or installed"),
+        ("math:Mine=1", "unknown name in module 'math' 'Mine'"),
+        ("math:pi", "math:pi must be written as"),
+    ],
+)
+def test_text_that_is_no_constraint_is_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(fg.InputError, match=sentence):
+        parse_constraint(text)
+
+
+@every
+@given(table=cells)
+def test_the_pieces_are_the_residuals(name: str, table: Cells) -> None:
+    """The largest of the straight lines is the residual, but for groups with nobody in them."""
+    table += 1
+    counts = fg.Counts(table)
+    pieces = EVERY[name].pieces(3)
+    assert pieces is not None
+    found = [(rates_of(counts)[0] @ rows.T).max(axis=-1) - limit for rows, limit in pieces]
+    np.testing.assert_allclose(found, EVERY[name].residuals(counts), atol=1e-12)
+
+
+@every
+@given(table=cells)
+def test_residuals_lie_in_their_span(name: str, table: Cells) -> None:
+    table += 1
+    residuals = EVERY[name].residuals(fg.Counts(table))
+    for residual, (low, high) in zip(residuals, EVERY[name].span(3), strict=True):
+        assert np.isfinite((low, high)).all()
+        assert ((low - 1e-12 <= residual) & (residual <= high + 1e-12)).all()
+
+
+@every
+def test_one_probability_for_everybody_meets_it_exactly_in_its_window(name: str) -> None:
+    low, high = (float(np.asarray(end)) for end in EVERY[name].uniform_window())
+    for chance in (0.0, low - 0.01, low, 0.5 * (low + high), high, high + 0.01, 1.0):
+        if 0.0 <= chance <= 1.0:
+            table = np.array([0.3, 0.7])[:, None, None] * np.array([[1.0 - chance, chance]] * 2)
+            met = bool((np.array(EVERY[name].residuals(fg.Counts(table[None]))) <= 1e-12).all())
+            assert met == (low <= chance <= high)
+
+
+@every
+@given(table=cells)
+def test_relaxed_until_met(name: str, table: Cells) -> None:
+    """What breaks a residual meets the relaxed one, which is hardly looser than it must be and says so."""
+    counts = fg.Counts(table[0] + 1)
+    constraint = EVERY[name]
+    for place, residual in enumerate(constraint.residuals(counts)):
+        if residual > 1e-9:
+            relaxed = constraint.relaxed(place, counts)
+            assert relaxed is not None
+            after = float(relaxed.residuals(counts)[place])
+            assert -0.002 <= after <= 1e-12
+            assert relaxed.allows(place) != constraint.allows(place)
+
+
+@every
+def test_a_constraint_says_what_it_is_about(name: str) -> None:
+    constraint = EVERY[name]
+    assert len(constraint.words) == len(constraint.names)
+    for about, broken in constraint.words:
+        assert about.startswith("The ")
+        assert broken.count("{}") == 1
+    assert constraint.requirement.endswith(".")
+    assert {limit.figure for limit in constraint.limits()} <= {"acceptance", "rates", "gap"}

@@ -86,6 +86,7 @@ def test_labels_that_are_all_the_same_are_refused(dataset: Dataset) -> None:
         scores(replace(dataset, labels=np.ones_like(dataset.labels)))
 
 
+@pytest.mark.slow
 def test_importing_the_data_package_does_not_import_scikit_learn() -> None:
     code = "import sys, fairgate.data; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,6 +12,7 @@ import fairgate as fg
 from fairgate.experiments import jobs as module
 from fairgate.experiments.jobs import Job, Store
 from fairgate.experiments.plan import Plan, stress_settings, stressed_task
+from fairgate.store import Work
 
 
 @pytest.fixture
@@ -28,13 +29,13 @@ def store(tmp_path: Path) -> Store:
 def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the jobs that were really run."""
     names: list[str] = []
-    real = module.perform
+    real = Work.done
 
-    def spy(job: Job, folder: Path, tail: int) -> tuple[Job, str]:
-        names.append(job.name)
-        return real(job, folder, tail)
+    def spy(work: Work) -> tuple[Work, str]:
+        names.append(work.name)
+        return real(work)
 
-    monkeypatch.setattr(module, "perform", spy)
+    monkeypatch.setattr(Work, "done", spy)
     return names
 
 
@@ -62,12 +63,12 @@ def test_other_settings_or_other_code_are_run_again(
 ) -> None:
     store.complete([job], 1, print)
     store.complete([replace(job, learner=fg.OFS(c=0.1))], 1, print)
-    monkeypatch.setattr(module, "code_digest", lambda: "other code")
+    monkeypatch.setattr(module, "code_digest", lambda *makers: "other code")
     store.complete([replace(job, learner=fg.OFS(c=0.1))], 1, print)
     assert len(performed) == 3
 
 
-def test_another_tail_makes_summaries_anew_but_not_raw_runs(job: Job, store: Store, performed: list[str]) -> None:
+def test_another_tail_makes_summaries_again_but_not_raw_runs(job: Job, store: Store, performed: list[str]) -> None:
     jobs = [job, replace(job, name="summary", raw=False)]
     store.complete(jobs, 1, print)
     longer = Store(store.folder, tail=40)
@@ -76,14 +77,14 @@ def test_another_tail_makes_summaries_anew_but_not_raw_runs(job: Job, store: Sto
     np.testing.assert_allclose(longer.figures(jobs[1])["reward"], longer.figures(job)["reward"])
 
 
-def test_a_file_cut_short_is_made_anew_and_said(job: Job, store: Store, performed: list[str]) -> None:
+def test_a_file_cut_short_is_made_again_and_said(job: Job, store: Store, performed: list[str]) -> None:
     said: list[str] = []
     store.complete([job], 1, said.append)
     path = job.file(store.folder)
     path.write_bytes(path.read_bytes()[:500])
     store.complete([job], 1, said.append)
     assert performed == ["small-ofs"] * 2
-    assert any("small-ofs.parquet is not what was written there: it is made anew" in line for line in said)
+    assert any("small-ofs.parquet is not what was written there: it is made again" in line for line in said)
     assert store.run(job).rounds == 50
 
 
@@ -126,5 +127,5 @@ def test_the_plan_names_every_job_once() -> None:
     plan = Plan(rounds=200, seeds=2, many=3)
     found = [job for part in PARTS.values() for job in part.jobs(plan)]
     names = {job.name for job in found}
-    assert len(names) == len({(job.name, job.digest()) for job in found})
+    assert len(names) == len({(job.name, job.digest(plan.tail)) for job in found})
     assert len(names) == 15 + 15 + 9 + 2

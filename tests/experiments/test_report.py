@@ -14,8 +14,9 @@ import pytest
 from matplotlib import image
 from matplotlib.figure import Figure
 
+from fairgate.estimates import Estimate
 from fairgate.experiments.report import render
-from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Drawing, Finding, Number, Results, Row
+from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Drawing, Finding, Results, Row
 from fairgate.experiments.results import Table as ResultTable
 from tests.browser import Browser, Page, chromium
 
@@ -35,11 +36,13 @@ def main_table() -> ResultTable:
     for i, task in enumerate(("mve-s", "german", "compas")):
         for j, method in enumerate(("unconstrained", "primal-dual", "ofs")):
             cells = {
-                "reward": Cell(Number(0.12 * (i + j) - 0.05, 0.0373), Number(0.1 * (i + j), 0.03)),
-                "gap": Cell(Number(0.0953 / (j + 1), 0.023), Number(0.09 / (j + 1), 0.02)),
-                "violation": Cell(Number(1121.37 / (j + 1), 12.37, seeds=10), Number(921.37 / (j + 1), 9.1), 2),
-                "population_gap": Cell(Number(0.0102, 0.002)),
-                "population_violation": Cell(Number(812.4, 2.25), digits=2),
+                "reward": Cell(Estimate(0.12 * (i + j) - 0.05, sd=0.0373), Estimate(0.1 * (i + j), sd=0.03)),
+                "gap": Cell(Estimate(0.0953 / (j + 1), sd=0.023), Estimate(0.09 / (j + 1), sd=0.02)),
+                "violation": Cell(
+                    Estimate(1121.37 / (j + 1), sd=12.37, seeds=10), Estimate(921.37 / (j + 1), sd=9.1), 2
+                ),
+                "population_gap": Cell(Estimate(0.0102, sd=0.002)),
+                "population_violation": Cell(Estimate(812.4, sd=2.25), digits=2),
             }
             rows.append(Row((task, method), cells))
     note = "Tail means over the last 200 of 3000 rounds, mean ± sd over 10 seeds; violations summed over all rounds."
@@ -49,11 +52,11 @@ def main_table() -> ResultTable:
 def tuning_tables() -> list[ResultTable]:
     rule = "infeasible-min-violation"
     chosen = [
-        Row(("german",), {"step": Cell(Number(0.03), Number(0.03), 2), "rule": Cell("feasible-max-reward", rule)}),
-        Row(("compas",), {"step": Cell(Number(0.1), None, 2), "rule": Cell(rule, rule)}),
+        Row(("german",), {"step": Cell(Estimate(0.03), Estimate(0.03), 2), "rule": Cell("feasible-max-reward", rule)}),
+        Row(("compas",), {"step": Cell(Estimate(0.1), None, 2), "rule": Cell(rule, rule)}),
     ]
     grid = [
-        Row((task, f"{step:g}", f"{dual:g}"), {"reward": Cell(Number(step - dual, 0.01)), "feasible": Cell("no")})
+        Row((task, f"{step:g}", f"{dual:g}"), {"reward": Cell(Estimate(step - dual, sd=0.01)), "feasible": Cell("no")})
         for task in ("german", "compas")
         for step in (0.01, 0.03, 0.1, 0.3)
         for dual in (0.05, 0.1, 0.2, 0.4)
@@ -75,7 +78,7 @@ def tuning_tables() -> list[ResultTable]:
 def long_table(key: str) -> ResultTable:
     rows = [
         Row((f"the first arm is played in every round but those of exploration, {name}",), {"share": Cell(number)})
-        for name, number in (("COMPAS", Number(0.969, low=0.961, high=0.977)), ("German", Number(0.97)))
+        for name, number in (("COMPAS", Estimate(0.969, low=0.961, high=0.977)), ("German", Estimate(0.97)))
     ]
     return ResultTable(key, "Plays of the first arm", "Share of rounds.", ("what",), {"share": "Share"}, rows)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from fairgate.experiments.results import Cell, Number, Row, Table
+from fairgate.estimates import Estimate
+from fairgate.experiments.results import Cell, Row, Table
 
 
 @pytest.fixture
@@ -18,28 +19,28 @@ def table() -> Table:
     rows = [
         Row(
             ("compas", "ofs"),
-            {"reward": Cell(Number(0.5, 0.1, 0.4, 0.6, 10), Number(0.7, 0.2)), "rule": Cell("a_b", "c")},
+            {"reward": Cell(Estimate(0.5, 0.4, 0.6, 0.1, 10), Estimate(0.7, sd=0.2)), "rule": Cell("a_b", "c")},
         ),
-        Row(("german", "ofs"), {"reward": Cell(Number(0.25), None, 2)}),
+        Row(("german", "ofs"), {"reward": Cell(Estimate(0.25), None, 2)}),
     ]
     return Table("table9", "Table IX", "A note.", ("task", "method"), {"reward": "Reward", "rule": "Rule"}, rows)
 
 
 def test_a_number_has_the_t_interval_of_its_mean() -> None:
     values = np.array([1.0, 2.0, 4.0, 7.0])
-    number = Number.of(values)
+    number = Estimate.of(values)
     low, high = t.interval(0.95, 3, loc=3.5, scale=values.std(ddof=1) / 2)
     assert (number.mean, number.seeds) == (3.5, 4)
     assert number.sd == pytest.approx(values.std(ddof=1))
     assert number.low == pytest.approx(low)
     assert number.high == pytest.approx(high)
-    assert Number.of(np.array([2.0])) == Number(2.0, seeds=1)
+    assert Estimate.of(np.array([2.0])) == Estimate(2.0, seeds=1)
 
 
 def test_numbers_are_written_with_what_they_have() -> None:
-    assert Number(0.5, 0.1, 0.4, 0.6).text(2) == "0.50 ± 0.10"
-    assert Number(0.5, None, 0.4, 0.6).text(1) == "0.5 [0.4, 0.6]"
-    assert Number(0.5).text(3) == "0.500"
+    assert Estimate(0.5, 0.4, 0.6, 0.1).text(2) == "0.50 ± 0.10"
+    assert Estimate(0.5, 0.4, 0.6).text(1) == "0.5 [0.4, 0.6]"
+    assert Estimate(0.5).text(3) == "0.500"
 
 
 def test_the_same_figures_stand_in_every_form(table: Table) -> None:

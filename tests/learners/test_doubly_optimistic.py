@@ -231,7 +231,7 @@ def test_without_constraints_the_best_reward_is_found(gaussian: fg.environments.
 def test_it_runs_where_nothing_is_promised(name: str) -> None:
     """Late labels, groups missing from batches, worlds that change: no bound is undefined."""
     run = fg.simulate(fg.load_task(name), DoublyOptimistic(), rounds=700, seeds=3)
-    assert np.isfinite(run.settled()).all()
+    assert np.isfinite(run.settled().single).all()
 
 
 def test_settings_of_problem_and_learner_may_differ_by_replicate(small_task: fg.Task) -> None:

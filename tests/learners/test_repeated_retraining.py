@@ -87,16 +87,14 @@ def test_it_plays_what_a_plain_reading_of_its_rule_plays() -> None:
     plain, state, world = PlainPlugIn(task), learner.start(task.setting, 1, rng), task.environment.start(1)
     for t in range(200):
         policy = learner.propose(state)
-        if t < 20:
-            assert np.isinf(policy.thresholds).all()
-        else:
+        assert policy.is_lottery.all() == (t < 20)
+        if t >= 20:
             assert policy.single[0, 0] == plain.choose(t), f"round {t}"
         world, cells = step(task.environment, world, policy, 256, rng, task.thresholds)
         feedback = task.problem.reveal(cells, "selective-labels")
         learner.observe(state, policy, feedback)
-        assert feedback.observation.scores is not None
-        assert feedback.observation.labels is not None
-        plain.learn(feedback.observation.scores[0], feedback.observation.labels[0])
+        scores, labels = feedback.observation.binned
+        plain.learn(scores[0], labels[0])
 
 
 def test_it_follows_a_drift_better_than_a_forecast_of_the_long_run() -> None:

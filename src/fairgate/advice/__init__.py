@@ -1,9 +1,6 @@
-"""Advice: which threshold to use for one's own applicants, and how sure that is."""
+"""Advice: which threshold to use for one's own applicants, and with what margin."""
 
 from fairgate.advice.advise import Advice, advise
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.frames import from_frame
-from fairgate.advice.intake import from_file
 
-__all__ = ["Advice", "Aims", "Applicants", "Columns", "advise", "from_file", "from_frame"]
+__all__ = ["Advice", "Aims", "advise"]

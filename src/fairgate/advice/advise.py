@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import Finding, inspect
-from fairgate.advice.frames import to_frame
-from fairgate.advice.loop import Outcome, run_loops, steps
+from fairgate.advice.loop import Outcome, entrants, make_task, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
-from fairgate.advice.steady import Feedback, Steady, settle
+from fairgate.advice.steady import Response, Steady, settle
 from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
+from fairgate.people.applicants import Applicants
+from fairgate.people.frames import to_frame
 from fairgate.progress import progress
 
 
@@ -79,7 +79,7 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     Parameters
     ----------
     applicants
-        From :func:`fairgate.from_frame` or :func:`fairgate.advice.from_file`.
+        From :func:`fairgate.from_frame` or :func:`fairgate.from_file`.
     aims
         What is wanted and required.
     quiet
@@ -87,12 +87,13 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
 
     Examples
     --------
-    >>> from fairgate.advice import from_frame
+    >>> import fairgate as fg
     >>> from fairgate.advice.example import example_table
-    >>> people = from_frame(example_table(), score="risk_score", label="repaid", group="sex")
-    >>> advice = advise(people, Aims(cost=2.0, parity=0.10, service=(0.3, 0.8), seeds=2, rounds=100))
+    >>> people = fg.from_frame(example_table(), score="risk_score", label="repaid", group="sex")
+    >>> constraints = [fg.DemographicParity(0.10), fg.ServiceRate(0.3, 0.8)]
+    >>> advice = fg.advise(people, fg.Aims(cost=2.0, constraints=constraints, seeds=2, rounds=100))
     >>> advice.recommendation.status, advice.recommendation.rule
-    ('sure', 'risk_score ≥ 0.547')
+    ('safe', 'risk_score ≥ 0.547')
     """
     if not isinstance(applicants, Applicants):
         raise InputError(f"applicants must come from from_frame or from_file, got {type(applicants).__name__}")
@@ -103,16 +104,19 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     today = look(applicants, aims)
     candidates = applicants.coarsened()
     coarse = look(candidates, aims)
-    plain = choose(candidates, aims.problem, Feedback(0.0, 0.0), aims.seed)
-    balance = balance_of(candidates, aims, plain.unguarded)
-    strengths = [Feedback(strength, balance) for strength in aims.feedback]
-    steady = [settle(candidates, aims.problem, each) for each in strengths]
-    choice = plain if aims.feedback[0] == 0.0 else choose(candidates, aims.problem, strengths[0], aims.seed)
-    recommendation = recommend(candidates, aims, coarse, choice, steady, strengths[0])
+    plain = choose(candidates, aims.problem, Response(0.0, 0.0), aims.seed)
+    today_best = plain.unguarded
+    balance = balance_of(candidates, aims, today_best)
+    responses = [Response(strength, balance) for strength in aims.feedback]
+    steady = [settle(candidates, aims.problem, each) for each in responses]
+    choice = plain if aims.feedback[0] == 0.0 else choose(candidates, aims.problem, responses[0], aims.seed)
+    recommendation = recommend(candidates, aims, coarse, choice, steady, responses[0])
+    tasks = {each.response.strength: make_task(candidates, aims, each, choice, today_best) for each in steady}
+    entering = {strength: entrants(task, choice, today_best) for strength, task in tasks.items()}
     loops = {}
-    with progress(len(steady) * steps(aims, choice), quiet=quiet) as begin:
-        for each in steady:
-            loops[each.feedback.strength] = run_loops(candidates, aims, each, choice, plain.unguarded, begin)
+    with progress(sum(map(len, entering.values())) * aims.seeds * aims.rounds, quiet=quiet) as begin:
+        for strength, task in tasks.items():
+            loops[strength] = run_loops(task, entering[strength], aims, strength, begin)
     return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation)
 
 

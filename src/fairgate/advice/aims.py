@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from fairgate.constraints import Constraint, DemographicParity, ServiceRate
+from fairgate.constraints import PlainConstraint
 from fairgate.errors import InputError
 from fairgate.problem import Problem, Utility
 from fairgate.settings import whole_number
@@ -26,10 +26,8 @@ class Aims:
     ----------
     cost
         Cost of accepting somebody whose label is 0, a good acceptance being worth 1.
-    parity
-        Largest gap allowed between the groups' acceptance rates; no such constraint if not given.
-    service
-        Lowest and highest share of everybody that may be accepted; no such constraint if not given.
+    constraints
+        From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``.
     feedback
         Strengths of feedback to look at, each in [0, 1). The recommendation is made for the first.
     current
@@ -40,13 +38,13 @@ class Aims:
 
     Examples
     --------
-    >>> Aims(cost=2.0, parity=0.05, service=(0.3, 0.8)).problem.names
+    >>> from fairgate.constraints import DemographicParity, ServiceRate
+    >>> Aims(cost=2.0, constraints=[DemographicParity(0.05), ServiceRate(0.3, 0.8)]).problem.names
     ('parity', 'service-low', 'service-high')
     """
 
     cost: float = 1.0
-    parity: float | None = None
-    service: tuple[float, float] | None = None
+    constraints: Sequence[PlainConstraint] = ()
     feedback: tuple[float, ...] = STRENGTHS
     current: float | None = None
     seeds: int = 20
@@ -56,15 +54,13 @@ class Aims:
     def __post_init__(self) -> None:
         keep = object.__setattr__
         keep(self, "cost", _number("cost", self.cost, 0.0, math.inf))
-        if self.parity is not None:
-            keep(self, "parity", _number("parity", self.parity, 0.0, 1.0))
-        if self.service is not None:
-            if not isinstance(self.service, Sequence) or isinstance(self.service, str) or len(self.service) != 2:
-                raise InputError(f"service must be a lowest and a highest share, as in 0.3:0.8, got {self.service!r}")
-            low, high = (_number("service", end, 0.0, 1.0) for end in self.service)
-            if low >= high:
-                raise InputError(f"service must have its lowest share below its highest, got {low:g}:{high:g}")
-            keep(self, "service", (low, high))
+        if not isinstance(self.constraints, Sequence) or isinstance(self.constraints, str):
+            raise InputError(f"constraints must be a list such as [DemographicParity(0.05)], got {self.constraints!r}")
+        if self.problem.replicates is not None:
+            raise InputError(f"constraints must have one number per setting, got {self.constraints!r}")
+        names = self.problem.names
+        if len(set(names)) < len(names):
+            raise InputError(f"constraints must have residuals of different names, got {', '.join(names)}")
         if not isinstance(self.feedback, Sequence) or isinstance(self.feedback, str) or not self.feedback:
             raise InputError(f"feedback must be one or more strengths in [0, 1), got {self.feedback!r}")
         strengths = tuple(_number("feedback", each, 0.0, 1.0) for each in self.feedback)
@@ -79,16 +75,12 @@ class Aims:
     @cached_property
     def problem(self) -> Problem:
         """The utility and the constraints."""
-        constraints: list[Constraint] = []
-        if self.parity is not None:
-            constraints.append(DemographicParity(self.parity))
-        if self.service is not None:
-            constraints.append(ServiceRate(*self.service))
-        return Problem(Utility(self.cost), constraints)
+        return Problem(Utility(self.cost), self.constraints)
 
     def describe(self) -> dict[str, Any]:
-        """Return the aims as plain data."""
-        return asdict(self)
+        """Return the aims as plain data, constraints as they are written in a policy file."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"constraints": [each.text for each in self.problem.constraints]}
 
 
 def strength_name(strength: float) -> str:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.intake import from_file
+from fairgate.constraints import Constraint, make_constraint
 from fairgate.errors import InputError
+from fairgate.importing import import_place
+from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.intake import from_file
 
 TABLES: dict[str, dict[str, tuple[type, ...]]] = {
     "data": {
@@ -23,12 +25,13 @@ TABLES: dict[str, dict[str, tuple[type, ...]]] = {
         "group": (str,),
         "positive": (str, int, float, bool),
         "descending": (bool,),
+        "reader": (str,),
     },
-    "aims": {"cost": (int, float), "parity": (int, float), "service": (list,)},
+    "aims": {"cost": (int, float)},
     "loop": {"feedback": (list,), "current": (int, float), "seeds": (int,), "rounds": (int,), "seed": (int,)},
     "output": {"out": (str,)},
 }
-"""Every setting of a policy file by its table, and what it may be."""
+"""Every setting of a policy file by its table, and what it may be; [constraints] has any constraint by its name."""
 
 KINDS = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false", list: "a list in [ ]"}
 
@@ -41,7 +44,7 @@ class Config:
     ----------
     file, query
         Where the table is.
-    columns, positive, descending
+    columns, positive, descending, reader
         How to read it.
     aims
         What is wanted.
@@ -54,23 +57,32 @@ class Config:
     columns: Columns
     positive: object
     descending: bool
+    reader: str | None
     aims: Aims
     out: Path
 
     def take_in(self) -> Applicants:
         """Read the table."""
-        how: dict[str, Any] = {"query": self.query, "positive": self.positive, "descending": self.descending}
-        return from_file(self.file, **self.columns._asdict(), **how)
+        return from_file(
+            self.file,
+            **self.columns._asdict(),
+            query=self.query,
+            positive=self.positive,
+            descending=self.descending,
+            reader=None if self.reader is None else import_place(self.reader),
+        )
 
 
-def put_together(policy: Path | None, given: Mapping[str, Any]) -> Config:
+def put_together(
+    policy: Path | None, given: Mapping[str, Any], constraints: Mapping[str, object] | None = None
+) -> Config:
     """Read a policy file, if there is one, and let what was `given` on the command line win.
 
-    >>> config = put_together(None, {"file": "a.csv", "score": "s", "label": "y", "group": "g", "parity": 0.1})
-    >>> config.columns, config.aims.parity, config.out
-    (Columns(score='s', label='y', group='g'), 0.1, PosixPath('advice'))
+    >>> config = put_together(None, {"file": "a.csv", "score": "s", "label": "y", "group": "g"}, {"parity": "0.1"})
+    >>> config.columns, config.aims.constraints, config.out
+    (Columns(score='s', label='y', group='g'), (DemographicParity(epsilon=0.1),), PosixPath('advice'))
     """
-    settings = {} if policy is None else read_policy(policy)
+    settings, required = ({}, {}) if policy is None else read_policy(policy)
     chosen = {name: value for name, value in given.items() if value is not None}
     for one, other in (("file", "query"), ("query", "file")):  # one given replaces the other written in the file
         if one in chosen and other not in chosen and not str(settings.get(other, "")).endswith((".duckdb", ".ddb")):
@@ -82,22 +94,23 @@ def put_together(policy: Path | None, given: Mapping[str, Any]) -> Config:
             f"{lacking[0]} must be the name of a column: say --{lacking[0]} NAME, or write it in a file for --config"
         )
     aims = {name: settings[name] for name in Aims.__dataclass_fields__ if name in settings}
-    for name in ("service", "feedback"):
-        if isinstance(aims.get(name), list):
-            aims[name] = tuple(aims[name])
+    if isinstance(aims.get("feedback"), list):
+        aims["feedback"] = tuple(aims["feedback"])
+    required |= {name: make_constraint(name, value) for name, value in (constraints or {}).items()}
     return Config(
         file=Path(settings["file"]) if "file" in settings else None,
         query=settings.get("query"),
         columns=Columns(*(settings[name] for name in Columns._fields)),
         positive=settings.get("positive"),
         descending=bool(settings.get("descending", False)),
-        aims=Aims(**aims),
+        reader=settings.get("reader"),
+        aims=Aims(**aims, constraints=tuple(required.values())),
         out=Path(settings.get("out", "advice")),
     )
 
 
-def read_policy(path: Path) -> dict[str, Any]:
-    """Read a policy file; its paths are taken from its own folder."""
+def read_policy(path: Path) -> tuple[dict[str, Any], dict[str, Constraint]]:
+    """Read the settings and constraints of a policy file; its paths are taken from its own folder."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -105,9 +118,14 @@ def read_policy(path: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"--config {path} must be TOML: {error}") from None
     settings: dict[str, Any] = {}
+    required: dict[str, Constraint] = {}
     for table, entries in tables.items():
+        if table == "constraints" and isinstance(entries, dict):
+            required = {name: _constraint(path, name, value) for name, value in entries.items()}
+            continue
         if table not in TABLES or not isinstance(entries, dict):
-            raise _unknown(path, f"table [{table}]" if isinstance(entries, dict) else table, table, TABLES)
+            known = [*TABLES, "constraints"]
+            raise _unknown(path, f"table [{table}]" if isinstance(entries, dict) else table, table, known)
         for name, value in entries.items():
             if name not in TABLES[table]:
                 raise _unknown(path, f"{name} in [{table}]", name, TABLES[table])
@@ -118,26 +136,20 @@ def read_policy(path: Path) -> dict[str, Any]:
     for name in ("file", "out"):
         if name in settings:
             settings[name] = str(path.parent / settings[name])
-    return settings
+    return settings, required
+
+
+def _constraint(path: Path, name: str, value: object) -> Constraint:
+    try:
+        return make_constraint(name, value)
+    except InputError as error:
+        raise InputError(f"--config {path}: {error}") from None
 
 
 def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return InputError(f"--config {path} has an unknown {what}: {hint}Known: {', '.join(known)}")
-
-
-def parse_window(text: str | None) -> tuple[float, float] | None:
-    """Read a window such as 0.3:0.8."""
-    if text is None:
-        return None
-    low, colon, high = text.partition(":")
-    try:
-        if not colon:
-            raise ValueError
-        return float(low), float(high)
-    except ValueError:
-        raise InputError(f"service must be a lowest and a highest share, as in 0.3:0.8, got {text!r}") from None
 
 
 def parse_strengths(text: str | None) -> tuple[float, ...] | None:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import CANDIDATES, Applicants
-from fairgate.advice.labels import UNKNOWN, LabelModel
-from fairgate.advice.values import listed, natural
 from fairgate.errors import InputError
+from fairgate.people.applicants import CANDIDATES, Applicants
+from fairgate.people.labels import UNKNOWN
+from fairgate.people.values import listed, natural
 
 TINY = 50
 """People of a group below which its figures say little."""
@@ -31,7 +31,7 @@ def inspect(applicants: Applicants, aims: Aims) -> list[Finding]:
     """Look for what is wrong or worth knowing; refuse a table that no threshold can be chosen from.
 
     >>> import pyarrow as pa
-    >>> from fairgate.advice import from_frame
+    >>> from fairgate.people import from_frame
     >>> table = pa.table({"score": [1, 2, 3, 4], "label": [1, 1, 0, 0], "group": ["a", "b", "a", "b"]})
     >>> found = inspect(from_frame(table, score="score", label="label", group="group"), Aims())
     >>> [finding.key for finding in found]
@@ -56,17 +56,18 @@ def refuse(applicants: Applicants, aims: Aims) -> None:
         raise InputError(
             f"the score column {columns.score!r} is {score:g} for everybody: no threshold can tell people apart"
         )
-    if len(applicants.groups) == 1 and aims.parity is not None:
+    comparing = [each for each in aims.problem.constraints if each.compares_groups]
+    if len(applicants.groups) == 1 and comparing:
         raise InputError(
-            f"parity compares groups, but the group column {columns.group!r} has only one, {applicants.groups[0]!r}: "
-            "choose another column or leave parity out"
+            f"{comparing[0].text} compares groups, but the group column {columns.group!r} has only one, "
+            f"{applicants.groups[0]!r}: choose another column or leave that constraint out"
         )
     if applicants.missing == applicants.people:
         raise InputError(
             f"the label column {columns.label!r} is missing for every row with a score: "
             "some people's label must be known"
         )
-    if not (LabelModel.of(applicants).unknown(applicants) <= UNKNOWN).any():
+    if not applicants.known.any():
         known = applicants.people - applicants.missing
         raise InputError(
             f"the label column {columns.label!r} is known for too few people, {known} of {applicants.people}, to say "
@@ -160,7 +161,7 @@ def _labels(applicants: Applicants) -> list[Finding]:
             "not recommended; a small lottery that accepts a few of them would tell."
         )
         found.append(Finding("labels-unknown", "warning", text))
-    elif (dark := float(LabelModel.of(applicants).unknown(applicants)[0])) > UNKNOWN:
+    elif (dark := float(applicants.unknown[0])) > UNKNOWN:
         text = (
             f"For {_share(dark, 1.0)} of the people hardly anybody of similar score and the same group has a label: "
             "thresholds that accept many of them are not recommended."

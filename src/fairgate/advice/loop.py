@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants
-from fairgate.advice.choice import NONE, Choice
+from fairgate.advice.choice import INFEASIBLE, Choice
 from fairgate.advice.steady import Steady, environment
+from fairgate.estimates import Estimate
 from fairgate.learners import OFS, AnyLearner, Fixed, recommended
+from fairgate.people.applicants import Applicants
 from fairgate.progress import Start
-from fairgate.run import TAIL, Estimate
+from fairgate.run import TAIL
 from fairgate.simulation import simulate
 from fairgate.tasks import Task
 
@@ -23,11 +24,12 @@ ARMS = 41
 
 
 class Entrant(NamedTuple):
-    """One way of choosing thresholds in the loop: its name and what it sees."""
+    """One way of choosing thresholds in the loop: its name, the learner, and its level; a kept threshold has none."""
 
     key: str
     title: str
     learner: AnyLearner
+    level: str = ""
 
 
 class Outcome(NamedTuple):
@@ -36,76 +38,61 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     cut
-        Number of the median threshold played in the last rounds; None if most of them were drawn by lot.
-    by_lot
-        Share of the last rounds in which people were accepted by lot and no threshold was used.
+        Number of the median threshold played in the last rounds; None if a lottery was played in most of them.
+    lottery
+        Share of the last rounds in which a lottery was played and no threshold was used.
     summary
         Mean ± sd of reward, gap, violation and more, as :meth:`fairgate.Run.summary` has them.
     """
 
     entrant: Entrant
     cut: int | None
-    by_lot: float
+    lottery: float
     summary: Mapping[str, Estimate]
 
 
 def grid(applicants: Applicants, *besides: int) -> NDArray[np.int64]:
     """Return the numbers of the thresholds a learner chooses from: evenly spread over the people, and these besides."""
-    even = np.searchsorted(applicants.cuts, applicants.coarsened(ARMS).cuts)
-    return np.union1d(even, np.array(besides, dtype=np.int64))
+    return np.union1d(applicants.starts(ARMS), np.array(besides, dtype=np.int64))
 
 
 def entrants(task: Task, choice: Choice, today: int) -> list[Entrant]:
-    """Return who takes part: one or two thresholds kept fixed, OFS, and the recommended learners."""
-    seeing, unseeing = recommended(task, level="selective-labels"), recommended(task, level="bandit")
-    learners = [
-        Entrant("ofs", "OFS (the paper's)", OFS()),
-        Entrant("level-a", f"{type(unseeing).__name__} (A)", unseeing),
-        Entrant("level-c", f"{type(seeing).__name__} (C)", seeing),
-    ]
-    if choice.status == NONE:
-        return [Entrant("kept-advised", "nearest, kept", Fixed(2.0 * choice.cut)), *learners]
-    return [
-        Entrant("kept-today", "best of today, kept", Fixed(2.0 * today)),
-        Entrant("kept-advised", "recommended, kept", Fixed(2.0 * choice.cut)),
-        *learners,
-    ]
+    """Return who takes part: one or two thresholds kept fixed, OFS, and the recommended learners.
+
+    Where a constraint needs labels of the rejected, only the learner that estimates them does.
+    """
+    found = [Entrant("kept-advised", "recommended, kept", Fixed(2.0 * choice.cut))]
+    if choice.status == INFEASIBLE:
+        found = [found[0]._replace(title="nearest, kept")]
+    else:
+        found.insert(0, Entrant("kept-today", "best of today, kept", Fixed(2.0 * today)))
+    if not any(each.needs == "all-labels" for each in task.problem.constraints):
+        unseeing = recommended(task, level="bandit")
+        found.append(Entrant("ofs", "OFS (the paper's)", OFS(), "bandit"))
+        found.append(Entrant("bandit", type(unseeing).__name__, unseeing, "bandit"))
+    seeing = recommended(task, level="selective-labels")
+    return [*found, Entrant("selective-labels", type(seeing).__name__, seeing, "selective-labels")]
 
 
-def steps(aims: Aims, choice: Choice) -> int:
-    """Return the loop-rounds that :func:`run_loops` plays, for a progress bar."""
-    return (4 if choice.status == NONE else 5) * aims.seeds * aims.rounds
-
-
-def run_loops(
-    applicants: Applicants,
-    aims: Aims,
-    steady: Steady,
-    choice: Choice,
-    today: int,
-    begin: Start,
-) -> list[Outcome]:
-    """Let everybody choose thresholds for these people in the closed loop, under one strength of feedback.
+def make_task(applicants: Applicants, aims: Aims, steady: Steady, choice: Choice, today: int) -> Task:
+    """Return the closed loop of these people under one strength of feedback.
 
     The learners choose among 41 thresholds at even shares of people, today's best, the recommended one, and the best
     under this feedback, so that a feasible one is among them if there is any.
-
-    Parameters
-    ----------
-    choice, today
-        What is recommended, and the number of today's best threshold.
-    begin
-        Called with the name of each part; returns what is called with the loop-rounds done.
     """
     arms = grid(applicants, today, choice.cut, steady.cut)
-    task = Task(environment(applicants, steady.feedback), aims.problem, 2.0 * arms, "table")
+    return Task(environment(applicants, steady.response), aims.problem, 2.0 * arms, "table")
+
+
+def run_loops(task: Task, entering: list[Entrant], aims: Aims, strength: float, begin: Start) -> list[Outcome]:
+    """Let everybody choose thresholds in the loop; `begin` is called with the name of each part for its progress."""
     found = []
-    for entrant in entrants(task, choice, today):
-        tell = begin(f"feedback {steady.feedback.strength:g}: {entrant.title}")
+    for entrant in entering:
+        tell = begin(f"feedback {strength:g}: {entrant.title}")
         run = simulate(task, entrant.learner, aims.rounds, aims.seeds, seed=aims.seed, progress=tell)
         tail = min(TAIL, max(aims.rounds // 5, 1))
         played = run.thresholds[:, -tail:, 0]
-        chosen = np.isfinite(played)  # else the learner drew lots
+        chosen = np.isfinite(played)  # else a lottery was played
         cut = int(np.round(np.median(played[chosen]) / 2.0)) if chosen.mean() >= 0.5 else None
         found.append(Outcome(entrant, cut, float(1.0 - chosen.mean()), run.summary(tail)))
     return found
@@ -117,9 +104,10 @@ def describe(outcome: Outcome, applicants: Applicants) -> dict[str, Any]:
     return {
         "key": outcome.entrant.key,
         "title": outcome.entrant.title,
+        "level": outcome.entrant.level,
         "threshold": None if cut is None else float(applicants.shown(applicants.cuts[cut])),
         "written": settled(outcome, applicants),
-        "by_lot": outcome.by_lot,
+        "lottery": outcome.lottery,
         **{
             name: {"mean": value.mean, "sd": None if np.isnan(value.sd) else value.sd}
             for name, value in outcome.summary.items()
@@ -129,4 +117,4 @@ def describe(outcome: Outcome, applicants: Applicants) -> dict[str, Any]:
 
 def settled(outcome: Outcome, applicants: Applicants) -> str:
     """Write the threshold that was played in the end."""
-    return "by lot" if outcome.cut is None else applicants.words(outcome.cut)
+    return "lottery" if outcome.cut is None else applicants.words(outcome.cut)

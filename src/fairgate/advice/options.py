@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, tail
-from fairgate.advice.labels import UNKNOWN, LabelModel
-from fairgate.problem import ROUNDING
+from fairgate.constraints import Constraint
+from fairgate.constraints.pieces import rates_of
+from fairgate.counts import Counts
+from fairgate.people.applicants import Applicants
+from fairgate.people.labels import tail
+from fairgate.people.search import search
+from fairgate.problem import Assessment, Problem, best_feasible, is_feasible
 from fairgate.settings import Array
 
-LOWEST, PRICES = 400, 20
-"""Lowest rates and prices of acceptance tried in the search for thresholds by group."""
+DRAWN, WEIGHTS = 48, 20
+"""Thresholds and weights tried for a lottery of two, where a constraint is not made of straight lines."""
+
+LEVELS = 400
+"""Steps of the acceptance rate in the search for thresholds by group."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class Option:
     kind
         "lottery" or "per-group".
     reward, rates
-        Reward a person, None if the constraints cannot be met this way, and acceptance rate by group.
+        Reward per person, None if the constraints cannot be met this way, and acceptance rate by group.
     weights
         Of a lottery: how often each threshold is drawn; the threshold None accepts nobody.
     thresholds
@@ -44,46 +53,67 @@ class Option:
     text: str
 
 
-def other_ways(applicants: Applicants, aims: Aims) -> list[Option]:
-    """Return the best lottery between shared thresholds, and thresholds by group, on the people as they are.
+class Candidates(NamedTuple):
+    """Thresholds that accept hardly anybody in the dark, and last of all one that accepts nobody.
 
-    Thresholds that would accept people of whose labels nothing is known are left out.
+    Attributes
+    ----------
+    places
+        Numbers of these thresholds, (K - 1,).
+    accepted
+        People by label whom each of them accepts, (G, K, 2).
+    people
+        All people by label, (G, 2).
     """
-    model = LabelModel.of(applicants)
-    people = model.fill(applicants.counts)
-    size = people.sum(axis=(1, 2))
-    known = np.flatnonzero(model.unknown(applicants) <= UNKNOWN)
-    accepted = np.concatenate((tail(people)[:, known], np.zeros((len(size), 1, 2))), axis=1)  # the last accepts nobody
-    rates = accepted.sum(axis=2) / size[:, None]
-    worth = (accepted[..., 1] - aims.cost * accepted[..., 0]) / size.sum()
-    shares = size / size.sum()
-    return [
-        _lottery(applicants, known, rates, worth, shares, aims),
-        _per_group(applicants, known, rates, worth, shares, aims),
-    ]
+
+    places: NDArray[np.int64]
+    accepted: Array
+    people: Array
+
+    @classmethod
+    def of(cls, applicants: Applicants) -> Candidates:
+        """Take the thresholds whose reward the labels tell."""
+        places = np.flatnonzero(applicants.known)
+        accepted = tail(applicants.filled)
+        nobody = np.zeros_like(accepted[:, :1])
+        return cls(places, np.concatenate((accepted[:, places], nobody), axis=1), applicants.filled.sum(axis=1))
+
+    def counts(self, accepted: Array) -> Counts:
+        """Return the counts (…, G, 2, 2) where these people (…, G, 2) are accepted."""
+        return Counts(np.stack((np.maximum(self.people - accepted, 0.0), accepted), axis=-1))
+
+    @property
+    def each(self) -> Counts:
+        """The counts of every threshold, (K, G, 2, 2)."""
+        return self.counts(np.moveaxis(self.accepted, 1, 0))
 
 
-def _lottery(
-    applicants: Applicants, known: NDArray[np.int64], rates: Array, worth: Array, shares: Array, aims: Aims
-) -> Option:
-    weights = best_lottery(rates, worth, shares, aims)
+def other_ways(applicants: Applicants, aims: Aims) -> list[Option]:
+    """Return the best lottery between shared thresholds, and thresholds by group, on the people as they are."""
+    candidates = Candidates.of(applicants)
+    return [_lottery(applicants, candidates, aims.problem), _per_group(applicants, candidates, aims.problem)]
+
+
+def _lottery(applicants: Applicants, candidates: Candidates, problem: Problem) -> Option:
+    weights = best_lottery(candidates, problem)
     if weights is None:
-        text = "No lottery between shared thresholds meets every constraint either."
+        text = "No lottery between shared thresholds was found that meets every constraint either."
         return Option("lottery", None, {}, [], {}, text)
     weights = np.where(weights < 1e-9, 0.0, weights)
     weights /= weights.sum()
-    drawn = np.flatnonzero(weights)
-    reward = float(worth.sum(axis=0) @ weights)
-    rules = [f"{applicants.sign} {applicants.words(int(known[k]))}" if k < len(known) else "nobody" for k in drawn]
+    drawn, places = np.flatnonzero(weights), candidates.places
+    counts = candidates.counts(np.einsum("gky,k->gy", candidates.accepted, weights))
+    reward = float(problem.utility.reward(counts))
+    rules = [f"{applicants.sign} {applicants.words(int(places[k]))}" if k < len(places) else "nobody" for k in drawn]
     parts = percentages(weights[drawn])
     listed = ", ".join(f"{rule} with {part}" for rule, part in zip(rules, parts, strict=True))
     text = (
         "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint: "
-        f"drawn anew for every person, accept {listed} probability (exact weights are in report.json). It would earn "
-        f"{reward:.4f} a person."
+        f"drawn for each person, accept {listed} probability (exact weights are in report.json). It would earn "
+        f"{reward:.4f} per person."
     )
-    shown = [float(applicants.shown(applicants.cuts[known[k]])) if k < len(known) else None for k in drawn]
-    mixed = dict(zip(applicants.groups, (rates @ weights).tolist(), strict=True))
+    shown = [float(applicants.shown(applicants.cuts[places[k]])) if k < len(places) else None for k in drawn]
+    mixed = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
     return Option("lottery", reward, mixed, list(zip(shown, weights[drawn].tolist(), strict=True)), {}, text)
 
 
@@ -99,80 +129,97 @@ def percentages(weights: Array) -> list[str]:
     return [f"{part / 100:.2f}%" for part in whole.tolist()]
 
 
-def _per_group(
-    applicants: Applicants, known: NDArray[np.int64], rates: Array, worth: Array, shares: Array, aims: Aims
-) -> Option:
+def _per_group(applicants: Applicants, candidates: Candidates, problem: Problem) -> Option:
     text = (
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
     )
-    found = best_per_group(rates, worth, shares, aims)
+    found = best_per_group(candidates, problem)
     if found is None:
         return Option("per-group", None, {}, [], {}, text + "Here none were found that meet every constraint either.")
-    groups, cuts = range(len(found)), known[found].tolist()
-    reward = float(worth[groups, found].sum())
+    counts = candidates.counts(candidates.accepted[np.arange(len(found)), found])
+    cuts = dict(zip(applicants.groups, candidates.places[found].tolist(), strict=True))
     listed = ", ".join(
-        f"{applicants.sign} {applicants.words(cut)} for {applicants.called(name)}"
-        for name, cut in zip(applicants.groups, cuts, strict=True)
+        f"{applicants.sign} {applicants.words(cut)} for {applicants.called(name)}" for name, cut in cuts.items()
     )
-    thresholds = {
-        name: float(applicants.shown(applicants.cuts[cut])) for name, cut in zip(applicants.groups, cuts, strict=True)
-    }
-    kept = dict(zip(applicants.groups, rates[groups, found].tolist(), strict=True))
-    text += f"They could meet every constraint, {listed}, and would earn {reward:.4f} a person."
+    reward = float(problem.utility.reward(counts))
+    thresholds = {name: float(applicants.shown(applicants.cuts[cut])) for name, cut in cuts.items()}
+    kept = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
+    text += f"They could meet every constraint, {listed}, and would earn {reward:.4f} per person."
     return Option("per-group", reward, kept, [], thresholds, text)
 
 
-def best_per_group(rates: Array, worth: Array, shares: Array, aims: Aims) -> NDArray[np.int64] | None:
-    """Return the number of each group's threshold, (G,), that together earn much under every constraint, or None.
+def best_per_group(candidates: Candidates, problem: Problem) -> NDArray[np.int64] | None:
+    """Return the place of each group's threshold, (G,), that together earn much under every constraint, or None.
 
-    All rates lie between some lowest rate a and a + ε. Given a, and a price on acceptance that brings the overall rate
-    into its window, every group chooses for itself; many a and a grid of prices are tried.
+    A group of which nobody is accepted has no threshold.
     """
-    rates, worth = rates[:, :-1], worth[:, :-1]  # a group of which nobody is accepted has no threshold
-    if not rates.size:
+    accepted = candidates.accepted[:, :-1]
+    if not accepted.size:
         return None
-    low, high = aims.service or (0.0, 1.0)
-    width = 1.0 if aims.parity is None else aims.parity
-    prices = np.concatenate(([0.0], *(sign * np.geomspace(0.001, 1.0 + aims.cost, PRICES) for sign in (1.0, -1.0))))
-    paid = worth + prices[:, None, None] * shares[:, None] * rates  # (P, G, K)
-    groups = np.arange(len(rates))
-    best, found = -np.inf, None
-    lowest_rates = np.unique(rates)
-    for lowest in lowest_rates[np.linspace(0, len(lowest_rates) - 1, min(len(lowest_rates), LOWEST)).astype(np.int64)]:
-        allowed = (rates >= lowest - ROUNDING) & (rates <= lowest + width + ROUNDING)
-        if not allowed.any(axis=1).all():
-            continue
-        picks = np.where(allowed, paid, -np.inf).argmax(axis=2)  # (P, G)
-        chosen = rates[groups, picks]
-        overall = chosen @ shares
-        fine = (overall >= low - ROUNDING) & (overall <= high + ROUNDING)
-        earned = np.where(fine, worth[groups, picks].sum(axis=1), -np.inf)
-        if earned.max() > best:
-            best, found = float(earned.max()), picks[earned.argmax()]
-    return found
+    rates = accepted.sum(axis=2) / candidates.people.sum(axis=1)[:, None]  # falling
+    steps = np.linspace(1.0, 0.0, LEVELS)
+    even = [np.clip(np.searchsorted(-own, -steps), 0, len(own) - 1) for own in rates]
+
+    def assess(chosen: Array) -> Assessment:
+        return problem.assess(candidates.counts(chosen))
+
+    found = search(list(accepted), even, assess)
+    return found.choice if found.rank[0] else None
 
 
-def best_lottery(rates: Array, worth: Array, shares: Array, aims: Aims) -> Array | None:
+def best_lottery(candidates: Candidates, problem: Problem) -> Array | None:
     """Return the weights of shared thresholds, (K,), with the highest reward under every constraint, or None.
 
-    A linear program: reward and rates are linear in the weights.
+    Where every residual is the largest of straight lines, a linear program: reward and rates are linear in the weights.
+    Otherwise lotteries between any two of some thresholds are tried.
     """
     from scipy.optimize import linprog
 
-    rows, limits = [], []
-    if aims.parity is not None:
-        for one, other in permutations(rates, 2):
-            rows.append(one - other)
-            limits.append(aims.parity)
-    if aims.service is not None:
-        rows += [-(shares @ rates), shares @ rates]
-        limits += [-aims.service[0], aims.service[1]]
+    every = candidates.each
+    lines = _lines(problem.constraints, every)
+    if lines is None:
+        return _best_pair(candidates, problem)
+    rows, limits = lines
     solved = linprog(
-        -worth.sum(axis=0),
-        A_ub=np.array(rows) if rows else None,
-        b_ub=limits if rows else None,
-        A_eq=np.ones((1, rates.shape[1])),
+        -problem.utility.reward(every),
+        A_ub=rows if len(rows) else None,
+        b_ub=limits if len(rows) else None,
+        A_eq=np.ones((1, len(every.total))),
         b_eq=[1.0],
     )
     return np.asarray(solved.x) if solved.status == 0 else None
+
+
+def _lines(constraints: Sequence[Constraint], every: Counts) -> tuple[Array, Array] | None:
+    """Return the rows (M, K) and limits (M,) of a linear program, or None if some constraint has none."""
+    rates, sizes = (each.T for each in rates_of(every))
+    empty = sizes[:, 0] <= 0
+    rates = np.where(empty[:, None], 0.0, rates)
+    rows, limits = [np.zeros((0, rates.shape[1]))], [np.zeros(0)]
+    for constraint in constraints:
+        pieces = constraint.pieces(every.group_count)
+        if pieces is None:
+            return None
+        for lines, limit in pieces:
+            used = lines[~(lines[:, empty] != 0.0).any(axis=1)]
+            rows.append(used @ rates)
+            limits.append(np.full(len(used), limit))
+    return np.concatenate(rows), np.concatenate(limits)
+
+
+def _best_pair(candidates: Candidates, problem: Problem) -> Array | None:
+    count = candidates.accepted.shape[1]
+    tried = np.unique(np.linspace(0, count - 1, min(count, DRAWN)).round().astype(np.int64))
+    pairs = np.array(list(combinations(tried.tolist(), 2))).reshape(-1, 2)
+    share = np.linspace(0.0, 1.0, WEIGHTS + 1)[:, None, None, None]
+    one, other = (np.moveaxis(candidates.accepted[:, places], 1, 0) for places in pairs.T)
+    found = problem.assess(candidates.counts(share * one + (1.0 - share) * other))  # (W, pairs)
+    flat = found.residuals.reshape(len(found.residuals), -1)
+    best = int(best_feasible(found.reward.ravel(), flat))
+    if not is_feasible(flat[:, best]):
+        return None
+    step, pair = np.unravel_index(best, found.reward.shape)
+    weights = np.zeros(count)
+    weights[pairs[pair]] = share[step].item(), 1.0 - share[step].item()
+    return weights

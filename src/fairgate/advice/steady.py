@@ -17,19 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairgate.advice.applicants import Applicants, tail
-from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.counts import Counts
 from fairgate.environments import ScorePools
 from fairgate.oracle import Point, Sweep
-from fairgate.problem import Problem
+from fairgate.people.applicants import Applicants
+from fairgate.people.labels import tail
+from fairgate.problem import ROUNDING, Problem, best_feasible
 from fairgate.settings import Array
 
 SPLIT = 0.5
 """Quantile of a group's scores that parts its pools."""
 
 
-class Feedback(NamedTuple):
+class Response(NamedTuple):
     """How acceptance moves people: strength f, and the acceptance rate a₀ at which they stay as they are."""
 
     strength: float
@@ -52,26 +52,24 @@ class Steady(NamedTuple):
         Number of the best feasible threshold whose reward the labels tell, and its figures.
     """
 
-    feedback: Feedback
+    response: Response
     sweep: Sweep
     rates: Array
     cut: int
     best: Point
 
 
-def environment(
-    applicants: Applicants, feedback: Feedback | list[Feedback], model: LabelModel | None = None
-) -> ScorePools:
+def environment(applicants: Applicants, response: Response | list[Response]) -> ScorePools:
     """Make the environment whose people are the applicants; a score is twice the number of its bin.
 
     The bin with a group's median belongs half to either pool: what is above the median scores one more, which no even
-    threshold tells apart, so that equal weights are exactly the table. With several feedbacks, one a replicate.
+    threshold tells apart, so that equal weights are exactly the table. With several responses, one per replicate.
     """
-    people = (model or LabelModel.of(applicants)).fill(applicants.counts)
+    people = applicants.filled
     low = low_share(people)[..., None] * people
     halves = np.stack((low, people - low), axis=2)  # group, bin, half, label
     group, place, half, label = np.nonzero(halves)
-    each = feedback if isinstance(feedback, list) else [feedback]
+    each = response if isinstance(response, list) else [response]
     floor = [one.floor for one in each]
     ceiling = [one.floor + one.strength for one in each]
     return ScorePools(
@@ -79,8 +77,8 @@ def environment(
         labels=label,
         groups=group,
         split=SPLIT,
-        floor=floor if isinstance(feedback, list) else floor[0],
-        ceiling=ceiling if isinstance(feedback, list) else ceiling[0],
+        floor=floor if isinstance(response, list) else floor[0],
+        ceiling=ceiling if isinstance(response, list) else ceiling[0],
         weights=halves[group, place, half, label],
     )
 
@@ -93,20 +91,18 @@ def low_share(people: Array) -> Array:
     return np.asarray(np.clip(np.divide(left, each, out=np.zeros_like(each), where=each > 0.0), 0.0, 1.0))
 
 
-def settle(applicants: Applicants, problem: Problem, feedback: Feedback) -> Steady:
+def settle(applicants: Applicants, problem: Problem, response: Response) -> Steady:
     """Solve every threshold's steady state exactly and find the best feasible one whose reward the labels tell."""
-    model = LabelModel.of(applicants)
-    counts = Counts(steady_cells(model.fill(applicants.counts), feedback))
+    counts = Counts(steady_cells(applicants.filled, response))
     found = problem.assess(counts)
     shown = np.asarray(applicants.shown(applicants.cuts))
     sweep = Sweep(shown, found.reward, counts.gap, counts.overall, found.residuals)
-    known = model.unknown(applicants) <= UNKNOWN
-    told = np.flatnonzero(known | ~known.any())
-    cut = int(told[Sweep(*(getattr(sweep, name)[..., told] for name in Sweep.__dataclass_fields__)).best_index])
-    return Steady(feedback, sweep, counts.rates.T, cut, sweep.point(cut))
+    known = applicants.known if applicants.known.any() else None
+    cut = int(best_feasible(sweep.reward, sweep.residuals, known))
+    return Steady(response, sweep, counts.rates.T, cut, sweep.point(cut))
 
 
-def steady_cells(people: Array, feedback: Feedback) -> Array:
+def steady_cells(people: Array, response: Response) -> Array:
     """Return P(group, label, decision) in each cut's steady state, (…, B, G, 2, 2), for people (…, G, B, 2).
 
     That of :func:`environment`, solved for many tables at once.
@@ -116,7 +112,7 @@ def steady_cells(people: Array, feedback: Feedback) -> Array:
     half = np.maximum(SPLIT * size, 1e-300)[..., None, None]
     pools = [tail(part, axis=-2) / half for part in (low, people - low)]
     none, full = (pool.sum(axis=-1) for pool in pools)
-    weight = (feedback.floor + feedback.strength * none) / (1.0 - feedback.strength * (full - none))
+    weight = (response.floor + response.strength * none) / (1.0 - response.strength * (full - none))
     weight = np.clip(weight, 0.0, 1.0)[..., None]
     accepted = weight * pools[1] + (1.0 - weight) * pools[0]
     everybody = weight * pools[1][..., :1, :] + (1.0 - weight) * pools[0][..., :1, :]
@@ -131,11 +127,11 @@ def stands_until(applicants: Applicants, problem: Problem, cut: int, balance: fl
     Looked up in steps of 0.01 below 1; 1 means that it always does.
     """
     strengths = np.arange(0.0, 1.0, 0.01)
-    each = [Feedback(float(strength), balance) for strength in strengths]
+    each = [Response(float(strength), balance) for strength in strengths]
     pools = environment(applicants, each)
     thresholds = np.full((len(each), pools.group_count), 2.0 * cut)
     residuals = problem.assess(pools.probabilities(pools.steady_state(thresholds), thresholds)).residuals
-    broken = np.flatnonzero(residuals.max(axis=0, initial=-np.inf) > 1e-12)
+    broken = np.flatnonzero(residuals.max(axis=0, initial=-np.inf) > ROUNDING)
     if not broken.size:
         return 1.0
     return None if broken[0] == 0 else float(strengths[broken[0] - 1])

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.applicants import Applicants, tail
 from fairgate.advice.intervals import gap_interval, quantile_of, wilson
-from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.counts import Counts
+from fairgate.people.applicants import Applicants
+from fairgate.people.labels import tail
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 
@@ -64,21 +64,21 @@ def look(applicants: Applicants, aims: Aims) -> Today:
     """Work out every threshold's figures for the people of the table.
 
     >>> import pyarrow as pa
-    >>> from fairgate.advice import from_frame
+    >>> import fairgate as fg
     >>> table = pa.table({"score": [1, 2, 3, 4], "label": [0, 1, 0, 1], "group": ["a", "b", "a", "b"]})
-    >>> found = look(from_frame(table, score="score", label="label", group="group"), Aims(cost=1.0, parity=0.1))
+    >>> people = fg.from_frame(table, score="score", label="label", group="group")
+    >>> found = look(people, Aims(cost=1.0, constraints=[fg.DemographicParity(0.1)]))
     >>> found.rates
     array([[1. , 0.5, 0.5, 0. ],
            [1. , 1. , 0.5, 0.5]])
     >>> found.reward, found.feasible
     (array([0.  , 0.25, 0.  , 0.25]), array([ True, False,  True, False]))
     """
-    model = LabelModel.of(applicants)
     accepted = applicants.above.sum(axis=2)
     sizes = np.broadcast_to(applicants.sizes[:, None], accepted.shape)
-    reward, error = reward_of(applicants, aims.cost, model)
+    reward, error = reward_of(applicants, aims.cost)
     reach = quantile_of() * error
-    cells = cells_of(model.fill(applicants.counts))
+    cells = cells_of(applicants.filled)
     found = aims.problem.assess(cells)
     counts = Counts(cells)
     low, high = wilson(accepted, sizes)
@@ -103,7 +103,7 @@ def look(applicants: Applicants, aims: Aims) -> Today:
         reward_high=np.minimum(reward + reach, overall_high),  # nobody accepted is worth more than 1
         worst=worst,
         best=worst + (1.0 + aims.cost) * missing / applicants.people,
-        known=model.unknown(applicants) <= UNKNOWN,
+        known=applicants.known,
         residuals=found.residuals,
         feasible=is_feasible(found.residuals),
     )
@@ -115,7 +115,7 @@ def cells_of(people: Array) -> Array:
     return np.moveaxis(np.stack((accepted[:, :1] - accepted, accepted), axis=-1), 1, 0)
 
 
-def reward_of(applicants: Applicants, cost: float, model: LabelModel) -> tuple[Array, Array]:
+def reward_of(applicants: Applicants, cost: float) -> tuple[Array, Array]:
     r"""Return the reward per person at each cut and its standard error, (B,).
 
     With m missing labels among those accepted of a band whose L known labels have the mean q, a known label counts for
@@ -127,6 +127,7 @@ def reward_of(applicants: Applicants, cost: float, model: LabelModel) -> tuple[A
     has the mean r, and its variance over n people gives the standard error. One good and one bad person more are
     supposed to have been accepted, so that nobody accepted is not taken for certainty.
     """
+    model = applicants.label_model
     rates = model.rates(applicants.counts)
     total = np.zeros(len(applicants.cuts))
     squares = np.zeros(len(applicants.cuts))

@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench.entrants import built_in, check_own, level_of, load_own
+from fairgate.bench.entrants import built_in, checked_own, gather_tasks
 from fairgate.bench.leaderboard import ALPHA, REFERENCE, TARGET, Leaderboard, rank
-from fairgate.bench.matrix import Matrix, Pair, Size, fill
+from fairgate.bench.matrix import Matrix, Pair, Size, fill, outcome
 from fairgate.bench.measures import TARGETS, tail_of
 from fairgate.errors import InputError, unknown_name
-from fairgate.experiments.jobs import Say, code_digest
-from fairgate.experiments.output import plain, prepare_folder, write_text
-from fairgate.learners import LEARNERS, AnyLearner
+from fairgate.estimates import Estimate
+from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
+from fairgate.places import own_learner
 from fairgate.statistics import RESAMPLES, iqm
-from fairgate.tasks import Task, load_task, presets
+from fairgate.store import Say, code_digest, plain, prepare_folder, write_table, write_text
+from fairgate.tasks import Task, presets
 
 FORMAT = 1
 """Version of ``bench.json``."""
@@ -44,7 +45,7 @@ class Bench:
 def run_bench(
     out: str | Path,
     learners: Sequence[str] | None = None,
-    tasks: Sequence[str] | None = None,
+    tasks: Sequence[str | Task] | None = None,
     size: Size | None = None,
     *,
     own: Mapping[str, AnyLearner] | Sequence[str] = (),
@@ -58,8 +59,10 @@ def run_bench(
     ----------
     out
         Folder to write to. What is already done there is kept, so an interrupted benchmark goes on where it stopped.
-    learners, tasks
-        Names, as ``fairgate list`` tells them; all if not given. An empty list of learners leaves only `own`.
+    learners
+        Names, as ``fairgate list`` tells them; all if not given. An empty list leaves only `own`.
+    tasks
+        Names, `Task` objects, or places such as ``"package.module:factory"``; all built-in ones if not given.
     size
         Rounds, seeds, seed and batch size of each pair.
     own
@@ -99,31 +102,23 @@ def run_bench(
 
 def pair_up(
     learners: Sequence[str] | None,
-    tasks: Sequence[str] | None,
+    tasks: Sequence[str | Task] | None,
     size: Size,
     own: Mapping[str, AnyLearner] | Sequence[str] = (),
     levels: Sequence[str] = (),
 ) -> list[Pair]:
     """Return every learner with every task, or say which name is none."""
-    for name in tasks or ():
-        if name not in presets():
-            raise unknown_name("environment", name, presets())
     for level in levels:
         if level not in TARGET:
             raise unknown_name("level", level, TARGET)
-    for name in learners or ():
-        if name.partition(":")[0] not in LEARNERS:
-            raise unknown_name("learner", name, LEARNERS)
-    loaded: dict[str, Task] = {name: load_task(name) for name in (tasks or presets())}
-    made = built_in(learners, list(loaded))
-    mine = own if isinstance(own, Mapping) else {place: load_own(place) for place in own}
+    loaded = gather_tasks(tasks)
+    made = built_in(learners, loaded)
+    mine = own if isinstance(own, Mapping) else {place: own_learner(place) for place in own}
     for name, learner in mine.items():
-        check_own(name, learner, next(iter(loaded.values())))
-        made |= {(name, task): learner for task in loaded}
+        checked = checked_own(name, learner, next(iter(loaded.values())))
+        made |= {(name, task): checked for task in loaded}
     wanted = {
-        key: learner
-        for key, learner in made.items()
-        if not levels or level_of(learner) in levels or key[0] == REFERENCE
+        key: learner for key, learner in made.items() if not levels or learner.level in levels or key[0] == REFERENCE
     }
     if not wanted:
         raise InputError(f"no learner is left of {', '.join(sorted({name for name, _ in made})) or 'none'}: name some")
@@ -146,7 +141,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
                 "levels": TARGET,
                 "resamples": RESAMPLES,
                 "alpha": ALPHA,
-                "code": code_digest(),
+                "code": code_digest(outcome, rank),
                 "versions": {
                     "python": platform.python_version(),
                     **{name: metadata.version(name) for name in LIBRARIES},
@@ -184,7 +179,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
 
 
 def _row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in fields.items()}
+    return {name: value.known() if isinstance(value, Estimate) else value for name, value in fields.items()}
 
 
 def _spread(values: NDArray[Any]) -> dict[str, float]:
@@ -209,21 +204,12 @@ def write(bench: Bench, folder: Path) -> None:
 
 
 def _write_table(path: Path, matrix: Matrix, curves: bool) -> None:
-    """Write one row a learner, task and seed; or, for curves, a learner, task and round."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    parts = []
-    for (learner, task), outcome in matrix.outcomes.items():
-        columns = dict(outcome.curve if curves else outcome.figures)
+    """Write one row per learner, task and seed; or, for curves, per learner, task and round."""
+    parts: list[dict[str, NDArray[Any]]] = []
+    for (learner, task), found in matrix.outcomes.items():
+        columns = dict(found.curve if curves else found.figures)
         count = len(next(iter(columns.values())))
-        if not curves:
-            columns = {"seed": np.arange(count, dtype=np.int32), **columns}
-        parts.append(
-            pa.table(
-                {"learner": [learner] * count, "level": [outcome.level] * count, "task": [task] * count, **columns}
-            )
-        )
-    unfinished = path.with_name(path.name + ".part")
-    pq.write_table(pa.concat_tables(parts), unfinished)
-    unfinished.replace(path)
+        names = {"learner": learner, "level": found.level, "task": task}
+        seeds = {} if curves else {"seed": np.arange(count, dtype=np.int32)}
+        parts.append({name: np.full(count, text) for name, text in names.items()} | seeds | columns)
+    write_table(path, {name: np.concatenate([part[name] for part in parts]) for name in parts[0]})

@@ -27,7 +27,7 @@ GREY = "0.75"
 
 
 def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
-    """Draw every learner by its regret and violation a round, means over the tasks that have a feasible threshold."""
+    """Draw every learner by its regret and violation per round, means over the tasks that have a feasible threshold."""
     figure, (axes,) = panels(1, 1, 7.2, 5.4)
     feasible = _feasible(matrix)
     for learner, look in _looks(board).items():
@@ -37,8 +37,8 @@ def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
             y = float(np.mean([matrix.outcomes[learner, task].figures["violation"].mean() for task in tasks])) / rounds
             axes.plot(x, y, label=learner, **_point(look, size=8))
     _finish_plane(axes)
-    axes.set_xlabel("regret a round (long-run reward per person)", fontsize=FONT + 1)
-    axes.set_ylabel("violation a round", fontsize=FONT + 1)
+    axes.set_xlabel("regret per round (long-run reward per person)", fontsize=FONT + 1)
+    axes.set_ylabel("violation per round", fontsize=FONT + 1)
     add_legend(figure, [axes], columns=4)
     return figure
 
@@ -59,7 +59,7 @@ def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
             ax.plot(x, y, label=learner, **_point(look, size=5))
         ax.set_title(task, fontsize=FONT + 1)
         _finish_plane(ax)
-    _label(figure, axes, "regret a round", "violation a round")
+    _label(figure, axes, "regret per round", "violation per round")
     add_legend(figure, axes, columns=4)
     return figure
 
@@ -95,7 +95,7 @@ def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Fig
         ax.set_xlim(1, curve["round"][-1])
         _plain_ticks(ax)
         ax.set_title(task, fontsize=FONT + 1)
-    words = {"shortfall": "shortfall a round, so far", "violation": "violation, summed"}
+    words = {"shortfall": "shortfall per round, so far", "violation": "violation, summed"}
     _label(figure, axes, "round", words[quantity])
     add_legend(figure, axes, columns=4)
     return figure

@@ -1,4 +1,4 @@
-"""The leaderboard: one table a level, ranked by a stated rule, each learner compared with the paper's OFS.
+"""The leaderboard: one table per feedback level, ranked by a stated rule, each learner compared with the paper's OFS.
 
 The rule: the share of seeds that meet the level's target, averaged over tasks, highest first; equal shares are ranked
 by the interquartile mean of the shortfall, lowest first. A learner without an outcome on some task comes after all that
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairgate.bench.entrants import LEVELS
 from fairgate.bench.matrix import Matrix, Outcome
+from fairgate.estimates import Estimate
+from fairgate.problem import LEVELS
 from fairgate.statistics import (
-    Interval,
     difference,
     holm,
     improvement,
@@ -47,7 +47,7 @@ class Row:
     success
         Share of seeds that meet the target of its level, mean over tasks.
     shortfall
-        Interquartile mean over seeds and tasks of the shortfall a round.
+        Interquartile mean over seeds and tasks of the shortfall per round.
     better
         Probability that a run of it has a smaller shortfall than one of OFS on the same task.
     difference
@@ -66,9 +66,9 @@ class Row:
     level: str
     tasks: int
     success: float
-    shortfall: Interval
-    better: Interval | None
-    difference: Interval | None
+    shortfall: Estimate
+    better: Estimate | None
+    difference: Estimate | None
     p: float | None
     violation: float
     feasible_tail: float | None
@@ -173,7 +173,7 @@ def _corrected(matrix: Matrix, learners: Sequence[str]) -> dict[str, float]:
     for learner in compared:
         tasks = tasks_of(matrix, learner, REFERENCE)
         ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (learner, REFERENCE))
-        lost = np.sign(ours - theirs).mean(axis=1, keepdims=True)  # tasks lost minus won, a seed
+        lost = np.sign(ours - theirs).mean(axis=1, keepdims=True)  # tasks lost minus won, per seed
         p_values.append(float(paired_test(lost, np.zeros_like(lost))[0]))
     return dict(zip(compared, holm(p_values).tolist(), strict=True))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,20 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.bench import measures, truth
-from fairgate.bench.entrants import code_of, described, level_of
-from fairgate.experiments.jobs import Say, Work, code_digest, complete, file_hash
-from fairgate.learners import AnyLearner
+from fairgate.learners import Learner
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
+from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, write_table, write_text
 from fairgate.tasks import Task
 
 COSTS = {"bandit": 1.0, "scores": 8.0, "selective-labels": 8.0, "full-labels": 8.0}
-"""How much longer than in level `bandit` a round takes, roughly: histograms of scores are drawn above it."""
+"""How much longer than at level `bandit` a round takes, roughly: histograms of scores are drawn at the others."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is simulated of each pair: rounds a loop, loops (seeds), root of random numbers, people a round."""
+    """How much is simulated of each pair: rounds per loop, loops (seeds), root of random numbers, people per round."""
 
     rounds: int = 3000
     seeds: int = 100
@@ -46,14 +44,14 @@ class Pair:
     """A learner on a task."""
 
     name: str
-    learner: AnyLearner
+    learner: Learner[Any]
     task: Task
     size: Size
 
     @property
     def level(self) -> str:
         """What the learner may see."""
-        return level_of(self.learner)
+        return self.learner.level
 
     @property
     def cost(self) -> float:
@@ -64,25 +62,17 @@ class Pair:
     @property
     def key(self) -> str:
         """Name of its file; characters a file name cannot have are replaced."""
-        plain = f"{self.task.name}--{self.name}"
-        safe = re.sub(r"[^\w.=+-]+", "-", plain)
-        return safe if safe == plain else f"{safe}-{hashlib.sha256(plain.encode()).hexdigest()[:8]}"
+        return file_name(f"{self.task.name}--{self.name}")
 
     def digest(self) -> str:
         """Fingerprint of the settings and of the code they run and are judged by."""
         settings = {
             "task": self.task.describe(),
-            "learner": described(self.learner),
+            "learner": self.learner.describe(),
             "size": asdict(self.size),
-            "code": [code_digest(), code_of(self.learner), *map(file_hash, JUDGES)],
+            "code": code_digest(outcome, write_table, self.task, self.learner),
         }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-HERE = Path(__file__).parent
-
-JUDGES = (HERE / "measures.py", HERE / "truth.py", HERE.parent / "statistics.py")
-"""Code that an outcome depends on besides the simulation."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,36 +141,28 @@ def fill(pairs: Iterable[Pair], folder: Path, workers: int, say: Say) -> Matrix:
     return Matrix(outcomes, failures)
 
 
-def perform(pair: Pair, folder: Path) -> str:
-    """Run and judge a pair, keep the outcome in `folder` and return the file's hash; of one that fails, the error."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def perform(pair: Pair, folder: Path) -> None:
+    """Run and judge a pair and keep the outcome in `folder`; of one that fails, keep the error instead."""
     path, failed = folder / f"{pair.key}.parquet", folder / f"{pair.key}.error"
     try:
-        figures, header = outcome(pair)
+        figures, header = outcome(pair.task, pair.learner, pair.size)
     except Exception as error:
-        failed.write_text(_told(error), encoding="utf-8")
+        write_text(failed, _told(error))
         path.unlink(missing_ok=True)
-        return ""
-    table = pa.table(figures).replace_schema_metadata({"fairgate": json.dumps(header)})
-    unfinished = path.with_name(path.name + ".part")
-    pq.write_table(table, unfinished)
-    unfinished.replace(path)
+        return
+    write_table(path, figures, header)
     failed.unlink(missing_ok=True)
-    return file_hash(path)
 
 
-def outcome(pair: Pair) -> tuple[dict[str, Array], dict[str, Any]]:
+def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Array], dict[str, Any]]:
     """Run and judge a pair: its measures, and its curve, level, settings and truth as plain data."""
-    size = pair.size
-    run = simulate(pair.task, pair.learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
-    known = truth.truth_of(pair.task, size.rounds)
+    run = simulate(task, learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
+    known = truth.truth_of(task, size.rounds)
     judged = measures.judge(run, known)
     curve = measures.curve(run, judged)
     header = {
-        "level": pair.level,
-        "settings": described(pair.learner),
+        "level": learner.level,
+        "settings": learner.describe(),
         "curve": {name: values.tolist() for name, values in curve.items()},
         "truth": {
             "feasible": known.last.feasible,
@@ -194,15 +176,12 @@ def outcome(pair: Pair) -> tuple[dict[str, Array], dict[str, Any]]:
 
 def read(pair: Pair, folder: Path) -> Outcome:
     """Read what is kept of a pair."""
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(folder / f"{pair.key}.parquet")
-    header = json.loads(table.schema.metadata[b"fairgate"])
+    figures, header = read_table(folder / f"{pair.key}.parquet")
     return Outcome(
         learner=pair.name,
         task=pair.task.name,
         level=header["level"],
-        figures={name: table[name].to_numpy() for name in table.column_names},
+        figures=figures,
         curve={name: np.asarray(values) for name, values in header["curve"].items()},
         truth=header["truth"],
         settings=header["settings"],

@@ -79,7 +79,7 @@ def _largest(residuals: Array) -> Array:
 
 
 def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, Array]:
-    """Judge each replicate of a run, (R,) a measure.
+    """Judge each replicate of a run, (R,) per measure.
 
     Parameters
     ----------

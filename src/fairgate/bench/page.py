@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 140
-"""Dots an inch of the figures."""
+"""Dots per inch of the figures."""
 
 DARKEST = 0.6
 """Opacity of the strongest shade of a heat map, light enough for the text on it."""
@@ -78,11 +78,13 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
     rounds = document["settings"]["rounds"]
     if not any(task["feasible"] for task in document["tasks"].values()):
         return []
-    zone = "Down and left is better; the target zone of level `bandit` is shaded. Scales are logarithmic beyond it."
+    zone = (
+        "Down and left is better; the target zone of feedback level bandit is shaded. Scales are logarithmic beyond it."
+    )
     whole = Drawing(
         "plane",
         "All tasks together",
-        f"Each learner's mean regret and mean population violation a round, over all tasks that have a feasible "
+        f"Each learner's mean regret and mean population violation per round, over all tasks that have a feasible "
         f"threshold. {zone} A learner left of zero earns more than any feasible "
         "threshold of the grid, mostly by violating constraints.",
         _picture("plane", drawings.plane(matrix, board, rounds)),
@@ -104,7 +106,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
         words = {
             "shortfall": (
                 "shortfall",
-                f"What was missed a round, in the long run of what was played, averaged over all rounds so far: the "
+                f"What was missed per round, in the long run of what was played, averaged over all rounds so far: the "
                 f"right end is the figure of the leaderboard. {band}{grey} Both axes are logarithmic, the vertical one "
                 "above the shaded strip, which is the tolerance of the level's target.",
             ),
@@ -116,7 +118,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
         for quantity, (name, caption) in words.items():
             key = f"curves-{level}-{quantity}"
             drawn = _picture(key, drawings.curves(matrix, board, level, quantity))
-            found.append(Drawing(key, f"Level {level}: {name}", caption, drawn))
+            found.append(Drawing(key, f"Feedback level {level}: {name}", caption, drawn))
     return found
 
 
@@ -158,9 +160,9 @@ def _shortfall(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded
 def _best(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, dict[str, Any]]]:
     """Best learner of each level on each task, with its figures there."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for task, by_tier in board.best.items():
+    for task, by_level in board.best.items():
         found[task] = {}
-        for level, learner in by_tier.items():
+        for level, learner in by_level.items():
             figures = matrix.outcomes[learner, task].figures
             found[task][level] = {
                 "learner": learner,

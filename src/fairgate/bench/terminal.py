@@ -11,29 +11,30 @@ from rich.table import Table
 
 from fairgate.bench.leaderboard import TARGET, Leaderboard, Row
 from fairgate.bench.matrix import Matrix
-from fairgate.statistics import Interval, iqm
+from fairgate.estimates import Estimate
+from fairgate.statistics import iqm
 
 NAME = 16
 """Characters of a learner's name on one line."""
 
 SEES = {
     "bandit": "sees the counts under what it plays",
-    "scores": "also sees scores",
-    "selective-labels": "also sees labels of the accepted by score",
-    "full-labels": "also sees labels of the rejected",
+    "scores": "sees the scores of all",
+    "selective-labels": "sees scores and the labels of the accepted",
+    "full-labels": "sees scores and all labels",
 }
 """What a learner of each level may see."""
 
 
 def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
-    """Print one table a level, and the best learner of each level on each task."""
+    """Print one table per feedback level, and the best learner of each level on each task."""
     total = len(matrix.tasks)
     for level, rows in board.levels.items():
-        console.print(_tier(level, rows, total))
+        console.print(_ranked(level, rows, total))
     console.print(_by_task(matrix, board))
     console.print(
         "Target: share of seeds whose settled threshold is within the level's tolerance of the best feasible one. "
-        "Shortfall: reward or constraint missed a round, whichever is larger, in the long run of what was played; "
+        "Shortfall: reward or constraint missed per round, whichever is larger, in the long run of what was played; "
         "interquartile mean with 95% interval. Beats OFS: probability that a run has a smaller shortfall, and p of "
         "the test for it, Holm-corrected. Viol.: summed over a run. Feas.: share of tail rounds; Time: first round "
         "from which 95% are feasible. Worst: largest shortfall of any seed.",
@@ -41,8 +42,10 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
     )
 
 
-def _tier(level: str, rows: Sequence[Row], total: int) -> Table:
-    table = Table(title=f"Level {level}: {SEES[level]}", box=box.SIMPLE_HEAD, padding=0, title_justify="left")
+def _ranked(level: str, rows: Sequence[Row], total: int) -> Table:
+    table = Table(
+        title=f"Feedback level `{level}`: {SEES[level]}", box=box.SIMPLE_HEAD, padding=0, title_justify="left"
+    )
     table.add_column("\nlearner", overflow="fold", min_width=NAME)
     for heading in ("\ntarget", "\nshortfall", "beats\nOFS", "\np", "\nviol.", "\nfeas.", "\ntime", "\nworst"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -63,11 +66,11 @@ def _tier(level: str, rows: Sequence[Row], total: int) -> Table:
 
 
 def _by_task(matrix: Matrix, board: Leaderboard) -> Table:
-    table = Table(title="Best of each level: target and shortfall", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title="Best of each feedback level: target and shortfall", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.title_justify = "left"
     table.add_column("task", overflow="fold")
     for level in board.levels:
-        table.add_column(f"level {level}", overflow="fold")
+        table.add_column(level, overflow="fold")
     for task, best in board.best.items():
         cells = []
         for level in board.levels:
@@ -95,7 +98,7 @@ def folded(name: str) -> str:
     return "\n".join(lines)
 
 
-def _estimate(found: Interval, digits: int) -> str:
+def _estimate(found: Estimate, digits: int) -> str:
     low, high = (f"{end:.{digits}f}".removeprefix("0") for end in (found.low, found.high))
     return f"{found.value:.{digits}f}\n{low}–{high}"
 

@@ -16,7 +16,7 @@ from fairgate.settings import Array
 from fairgate.tasks import Task
 
 EVERY = 25
-"""Rounds between two looks at an environment that changes of its own accord."""
+"""Rounds between two looks at an environment that changes by itself."""
 
 LATTICE = 20_000
 """Steps between the ends of the grid; a played threshold between two of the grid is moved to the nearest step."""
@@ -32,7 +32,7 @@ class Moment:
 
     @property
     def task(self) -> Task:
-        """The task frozen in the round; made anew each time, as its tables are large."""
+        """The task frozen in the round; made again each time, as its tables are large."""
         return self.whole.at(self.first)
 
     @functools.cached_property
@@ -157,7 +157,7 @@ def _nearest(places: Array, values: Array) -> NDArray[np.int64]:
 
 
 def _combined(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn rows of codes into one number a row, the same for the same rows."""
+    """Turn rows of codes into one number per row, the same for the same rows."""
     combined = np.zeros(len(codes), dtype=np.int64)
     for column in codes.T:
         different, where = np.unique(column, return_inverse=True)

@@ -44,9 +44,7 @@ def top(
 app.command(epilog="Example: fairgate run compas ofs primal-dual --rounds 3000 --seeds 10")(run)
 app.command(name="list", epilog="Example: fairgate list --json")(list_names)
 app.command(epilog="Example: fairgate reproduce table1 figure3 --seeds 100")(reproduce)
-app.command(epilog="Example: fairgate bench --learners ofs,random --environments mve-s,german --learner mine:Mine")(
-    bench
-)
+app.command(epilog="Example: fairgate bench --learners ofs,random --tasks mve-s,german --learner mine:Mine")(bench)
 app.command(
     epilog="Example: fairgate advise applicants.csv --score risk_score --label repaid --group sex --cost 2 "
     "--parity 0.05 --service 0.3:0.8"

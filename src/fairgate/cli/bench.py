@@ -11,14 +11,13 @@ from rich.console import Console
 
 from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds
 from fairgate.errors import InputError
+from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
 
 
 def bench(
     learners: Annotated[list[str] | None, typer.Option(help="Learners, such as ofs,random; all if not given.")] = None,
-    environments: Annotated[
-        list[str] | None, typer.Option(help="Tasks, such as mve-s,german; all if not given.")
-    ] = None,
+    tasks: Annotated[list[str] | None, typer.Option(help="Tasks, such as mve-s,german; all if none is given.")] = None,
     seeds: Seeds = 100,
     rounds: Rounds = 3000,
     batch: Batch = 256,
@@ -26,7 +25,12 @@ def bench(
     learner: Annotated[
         list[str] | None, typer.Option(help="Your own learner, package.module:Class or package.module:Class:key=value.")
     ] = None,
-    level: Annotated[list[str] | None, typer.Option(help="Only learners of this level, and ofs.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Your own task, package.module:factory, alone or beside --tasks.")
+    ] = None,
+    level: Annotated[
+        list[str] | None, typer.Option(help="Only learners of this feedback level, such as bandit, and ofs.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
     as_json: AsJson = False,
@@ -41,15 +45,15 @@ def bench(
 
     workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
     if level and not split_names(level):
-        raise InputError(f"--level must be one or more of A, B, C, D, got {', '.join(map(repr, level))}")
+        raise InputError(f"--level must be one or more of {', '.join(LEVELS)}, got {', '.join(map(repr, level))}")
     errors = Console(stderr=True)
     found = run_bench(
         out,
         split_names(learners) if learners else None,
-        split_names(environments) if environments else None,
+        [*split_names(tasks or []), *(task or [])] or None,
         Size(rounds=rounds, seeds=seeds, seed=seed, batch=batch),
         own=learner or [],
-        levels=[each.upper() for each in split_names(level or [])],
+        levels=split_names(level or []),
         workers=workers,
         say=lambda text: errors.print(text, highlight=False, soft_wrap=True),
     )

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from fairgate.cli.options import AsJson
 from fairgate.learners import LEARNERS
-from fairgate.tasks import presets
+from fairgate.tasks import load_task, presets
 
 
 def _plain_words(text: str) -> str:
@@ -21,13 +21,22 @@ def _plain_words(text: str) -> str:
 
 def list_names(as_json: AsJson = False) -> None:
     """List the tasks and learners by name."""
-    tasks = {name: preset["title"] for name, preset in presets().items()}
+    tasks = {
+        name: {"title": preset["title"], "contraction": load_task(name).environment.contraction()}
+        for name, preset in presets().items()
+    }
     learners = {name: _plain_words((kind.__doc__ or "").splitlines()[0]) for name, kind in LEARNERS.items()}
     if as_json:
         typer.echo(json.dumps({"tasks": tasks, "learners": learners}, indent=2))
         return
-    for title, rows in (("Tasks", tasks), ("Learners", learners)):
-        table = Table("name", "what it is", title=title, title_justify="left")
-        for name, text in rows.items():
-            table.add_row(name, text)
-        Console().print(table)
+    worlds = Table("name", "what it is", title="Tasks", title_justify="left")
+    worlds.add_column("contraction", justify="right", no_wrap=True)
+    for name, task in tasks.items():
+        worlds.add_row(name, task["title"], f"{task['contraction']:.3f}")
+    rules = Table("name", "what it is", title="Learners", title_justify="left")
+    for name, text in learners.items():
+        rules.add_row(name, text)
+    console = Console()
+    console.print(worlds)
+    console.print("Contraction: the largest share of the distance between two states that a round can leave.")
+    console.print(rules)

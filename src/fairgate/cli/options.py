@@ -9,10 +9,10 @@ import typer
 from fairgate.errors import InputError
 from fairgate.settings import whole_number
 
-Rounds = Annotated[int, typer.Option(help="Rounds a loop.")]
-Seeds = Annotated[int, typer.Option(help="Independent loops a learner.")]
+Rounds = Annotated[int, typer.Option(help="Rounds per loop.")]
+Seeds = Annotated[int, typer.Option(help="Independent loops per learner.")]
 Seed = Annotated[int, typer.Option(help="Root of all random numbers.")]
-Batch = Annotated[int, typer.Option(help="People a round.")]
+Batch = Annotated[int, typer.Option(help="People per round.")]
 Tail = Annotated[int, typer.Option(help="Rounds at the end over which means are taken.")]
 Workers = Annotated[int, typer.Option(help="Processes; results do not depend on it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

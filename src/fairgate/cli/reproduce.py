@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +14,9 @@ from rich.table import Table
 
 from fairgate.cli.options import Rounds, Seed, Seeds, Tail, check_size
 from fairgate.errors import InputError
+from fairgate.estimates import Estimate
 from fairgate.experiments.plan import METHODS, ROOT_SEED, TASKS, Plan
-from fairgate.experiments.results import VERDICTS, Number
+from fairgate.experiments.results import VERDICTS
 from fairgate.run import TAIL
 
 
@@ -65,8 +67,9 @@ def _table1(numbers: dict[str, Any]) -> Table:
     for task in TASKS:
         for method in METHODS:
             for source in ("ours", "paper"):
+                found = {figure: numbers[f"table1.{task}.{method}.{figure}"][source] for figure in figures}
                 cells = [
-                    Number(**numbers[f"table1.{task}.{method}.{figure}"][source]).text(digits)
+                    Estimate(found[figure]["mean"], sd=found[figure].get("sd", math.nan)).text(digits)
                     for figure, (_, digits) in figures.items()
                 ]
                 head = (task, method) if source == "ours" else ("", "  paper")

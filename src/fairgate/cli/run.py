@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,14 +14,19 @@ from rich.table import Table
 
 import fairgate as fg
 from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds, Tail, Workers, check_size
-from fairgate.experiments.output import prepare_folder, write_text
+from fairgate.estimates import Estimate
+from fairgate.places import find_learner, find_task
 from fairgate.progress import progress
-from fairgate.run import TAIL, Estimate
+from fairgate.run import TAIL
+from fairgate.store import file_name, prepare_folder, write_text
 
 
 def run(
-    task: Annotated[str, typer.Argument(help="A task: see `fairgate list`.")],
-    learner: Annotated[list[str], typer.Argument(help="Learners, such as ofs or ofs:c=0.1,exploration=0.")],
+    task: Annotated[str, typer.Argument(help="A task: see `fairgate list`; or your own, package.module:factory.")],
+    learner: Annotated[
+        list[str],
+        typer.Argument(help="Learners, such as ofs or ofs:c=0.1,exploration=0; or your own, package.module:Class."),
+    ],
     rounds: Rounds = 3000,
     seeds: Seeds = 10,
     seed: Seed = 0,
@@ -31,19 +37,19 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder for each run as Parquet, and summary.json.")] = None,
 ) -> None:
     """Run learners on a task in the closed loop and compare them with the oracle."""
-    chosen = fg.load_task(task)
-    learners = {name: fg.load_learner(name, task=task) for name in learner}
+    chosen = find_task(task)
+    learners = {name: find_learner(name, chosen) for name in learner}
     check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=tail, workers=workers)
     if out is not None:
         prepare_folder(out)
     summaries: dict[str, dict[str, Estimate]] = {}
     with progress(rounds * seeds * len(learners), quiet=as_json) as start:
         for name, each in learners.items():
-            report = start(f"{task}: {name}")
+            report = start(f"{chosen.name}: {name}")
             result = fg.simulate(chosen, each, rounds, seeds, seed=seed, batch=batch, workers=workers, progress=report)
             summaries[name] = result.summary(tail)
             if out is not None:
-                result.save(out / f"{task}-{name.replace(':', '-')}.parquet")
+                result.save(out / f"{file_name(f'{chosen.name}-{name}'.replace(':', '-'))}.parquet")
     last = chosen.at(rounds - 1)  # what drifts is judged as it stands in the end
     truth = fg.oracle(last)
     settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": tail}
@@ -61,14 +67,12 @@ def run(
         typer.echo(json.dumps(document, indent=2))
     else:
         when = "" if last.environment is chosen.environment else ", in the world as it stands in the last round"
-        _print_run(task, settings, summaries, truth.best, when)
+        _print_run(chosen.name, settings, summaries, truth.best, when)
 
 
 def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:
     """Summary as JSON; a standard deviation that does not exist is null."""
-    return {
-        name: {"mean": value.mean, "sd": None if value.sd != value.sd else value.sd} for name, value in summary.items()
-    }
+    return {name: {"mean": value.mean, "sd": value.known().get("sd")} for name, value in summary.items()}
 
 
 def _print_run(
@@ -101,5 +105,5 @@ def _print_run(
 
 
 def _stacked(value: Estimate, digits: int) -> str:
-    spread = "" if value.sd != value.sd else f"\n± {value.sd:.{digits}f}"
+    spread = "" if math.isnan(value.sd) else f"\n± {value.sd:.{digits}f}"
     return f"{value.mean:.{digits}f}{spread}"

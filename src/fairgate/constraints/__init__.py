@@ -1,8 +1,6 @@
-"""Constraints: what is required of decisions. One file a constraint."""
+"""Constraints: what is required of decisions. One file per constraint."""
 
-from collections.abc import Callable
-
-from fairgate.constraints.base import Constraint, DecisionConstraint
+from fairgate.constraints.base import Constraint, Limit, Needs, PlainConstraint, Words, as_constraint
 from fairgate.constraints.budget import Budget
 from fairgate.constraints.demographic_parity import DemographicParity
 from fairgate.constraints.disparate_impact import DisparateImpact
@@ -10,27 +8,23 @@ from fairgate.constraints.equal_opportunity import EqualOpportunity
 from fairgate.constraints.equalised_odds import EqualisedOdds
 from fairgate.constraints.group_service import GroupService
 from fairgate.constraints.service_rate import ServiceRate
-
-CONSTRAINTS: dict[str, Callable[..., Constraint]] = {
-    "parity": DemographicParity,
-    "service": ServiceRate,
-    "equal-opportunity": EqualOpportunity,
-    "equalised-odds": EqualisedOdds,
-    "disparate-impact": DisparateImpact,
-    "budget": Budget,
-    "group-service": GroupService,
-}
-"""Every built-in constraint by its name in a preset, to be called with its settings."""
+from fairgate.constraints.text import CONSTRAINTS, make_constraint, parse_constraint
 
 __all__ = [
     "CONSTRAINTS",
     "Budget",
     "Constraint",
-    "DecisionConstraint",
     "DemographicParity",
     "DisparateImpact",
     "EqualOpportunity",
     "EqualisedOdds",
     "GroupService",
+    "Limit",
+    "Needs",
+    "PlainConstraint",
     "ServiceRate",
+    "Words",
+    "as_constraint",
+    "make_constraint",
+    "parse_constraint",
 ]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
 from fairgate.confidence import Box, largest_difference
-from fairgate.constraints.base import compare_groups
+from fairgate.constraints.base import Constraint, Needs, Words, compare_groups, rounded
+from fairgate.constraints.pieces import Pieces, differences
 from fairgate.counts import Counts, across_groups
-from fairgate.settings import Array, PositiveShare, Settings
+from fairgate.settings import Array, PositiveShare
 
 
 @dataclass(frozen=True)
-class DisparateImpact(Settings):
+class DisparateImpact(Constraint):
     r"""No group's acceptance rate is below a fraction of another's: the four-fifths rule [1]_ [2]_.
 
     .. math:: g = ratio \cdot \max_g acc_g - \min_g acc_g \le 0
@@ -41,14 +42,17 @@ class DisparateImpact(Settings):
     array([0.12])
     """
 
-    labels: ClassVar[bool] = False
+    name: ClassVar[str] = "disparate-impact"
+    help: ClassVar[str] = "Smallest ratio of the groups' acceptance rates, such as 0.8."
+    needs: ClassVar[Needs] = "decisions"
+    bounded: ClassVar[bool] = True
+    compares_groups: ClassVar[bool] = True
+    names: ClassVar[Sequence[str]] = ("disparate-impact",)
+    words: ClassVar[Sequence[Words]] = (
+        Words("The ratio of the groups' acceptance rates", "the lowest acceptance rate of a group is {} too low"),
+    )
 
     ratio: PositiveShare = 0.8
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Name of the residual."""
-        return ("disparate-impact",)
 
     def residuals(self, counts: Counts) -> Sequence[Array]:
         """Return `ratio` times the largest rate minus the smallest."""
@@ -68,3 +72,21 @@ class DisparateImpact(Settings):
         compare_groups(self, box.rates_low.shape[-1])
         ratio = np.asarray(self.ratio)[..., None]
         return (largest_difference(ratio * box.rates_high, box.rates_low),)
+
+    def pieces(self, groups: int) -> Sequence[Pieces]:
+        """Return `ratio` times one group's rate minus another's, for all pairs."""
+        return (Pieces(differences(groups, ratio=float(np.asarray(self.ratio))), 0.0),)
+
+    @property
+    def requirement(self) -> str:
+        """What is required, in a sentence."""
+        return f"Every group’s acceptance rate must be at least {self.ratio:.4g} of any other’s."
+
+    def relaxed(self, place: int, counts: Counts) -> Self | None:
+        """Return the ratio that there is; there is none above 0 if a group is shut out."""
+        ratio = rounded(np.nanmin(counts.rates) / np.nanmax(counts.rates), 3, up=False)
+        return replace(self, ratio=ratio) if ratio > 0.0 else None
+
+    def allows(self, place: int) -> str:
+        """Say which ratio."""
+        return f"a ratio of {self.ratio:.3f}"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
-from fairgate.constraints.base import compare_groups, gap_of, share_of
+from fairgate.constraints.base import Constraint, Needs, Words, compare_groups, gap_of, rounded, share_of
+from fairgate.constraints.pieces import Pieces, differences
 from fairgate.counts import Counts
-from fairgate.settings import Array, Settings, Share
+from fairgate.settings import Array, Share
 
 
 @dataclass(frozen=True)
-class EqualOpportunity(Settings):
+class EqualOpportunity(Constraint):
     r"""People with a positive label are accepted at nearly the same rate in every group [1]_.
 
     .. math:: g = \max_g tpr_g - \min_g tpr_g - \varepsilon \le 0, \qquad tpr_g = P(d = 1 \mid y = 1, g)
@@ -49,17 +50,42 @@ class EqualOpportunity(Settings):
     array([0.1])
     """
 
-    labels: ClassVar[bool] = True
+    name: ClassVar[str] = "equal-opportunity"
+    help: ClassVar[str] = "Largest gap between the groups' acceptance rates among people of label 1."
+    needs: ClassVar[Needs] = "all-labels"
+    compares_groups: ClassVar[bool] = True
+    names: ClassVar[Sequence[str]] = ("equal-opportunity",)
+    words: ClassVar[Sequence[Words]] = (
+        Words("The gap among people of label 1", "the gap between groups among people of label 1 is {} too large"),
+    )
 
     epsilon: Share
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Name of the residual."""
-        return ("equal-opportunity",)
 
     def residuals(self, counts: Counts) -> Sequence[Array]:
         """Return the gap of true positive rates minus `epsilon`."""
         compare_groups(self, counts.group_count)
         positives = counts.cells[..., 1, :]
         return (gap_of(share_of(positives[..., 1], positives.sum(axis=-1))) - np.asarray(self.epsilon),)
+
+    def span(self, groups: int) -> list[tuple[float, float]]:
+        """Return ends that no gap minus `epsilon` goes beyond."""
+        return [(-1.0, 1.0)]
+
+    def pieces(self, groups: int) -> Sequence[Pieces]:
+        """Return the signed differences of all pairs of groups, among people of label 1."""
+        epsilon = float(np.asarray(self.epsilon))
+        return (Pieces(differences(groups, label=1), epsilon),)
+
+    @property
+    def requirement(self) -> str:
+        """What is required, in a sentence."""
+        return f"The groups’ acceptance rates among people of label 1 may differ by {self.epsilon:.4g} at most."
+
+    def relaxed(self, place: int, counts: Counts) -> Self:
+        """Return the same up to the gap that there is."""
+        gap = np.asarray(self.epsilon) + self.residuals(counts)[place]
+        return replace(self, epsilon=rounded(gap, 4, up=True))
+
+    def allows(self, place: int) -> str:
+        """Say which gap."""
+        return f"a gap of {self.epsilon:.4f} among people of label 1"

@@ -47,7 +47,7 @@ class View:
         return f"{seeds}, {'population' if self.exact else 'batch'} figures"
 
     def values(self, task: str, method: str, figure: str) -> Array:
-        """One value a seed of ``reward``, ``gap`` or ``violation``."""
+        """One value per seed of ``reward``, ``gap`` or ``violation``."""
         job = self.context.plan.job(task, method, self.many)
         return self.context.figures(job)[f"population_{figure}" if self.exact else figure]
 
@@ -150,7 +150,7 @@ def bootstrap_excludes_zero(view: View) -> Judged:
         for figure in ("reward", "gap", "violation"):
             column = f"population_{figure}" if view.exact else figure
             found = interval(differences(view.context, task, column, view.many))
-            above.append(found.low is not None and found.low > 0.0)
+            above.append(found.low > 0.0)
             if not above[-1]:
                 written.append(f"{TITLES[task]} {figure} {found.text(2 if figure == 'violation' else 4)}")
     rest = f"; not above 0: {', '.join(written)}" if written else ""
@@ -253,6 +253,15 @@ def refines_within(view: View) -> Judged:
     )
 
 
+def contracting(view: View) -> Judged:
+    """One round keeps two states less far apart than they were, under any threshold."""
+    factors = {task: load_task(task).environment.contraction() for task in (*TASKS, *STRICT)}
+    full = [factor < 1.0 for factor in factors.values()]
+    return graded(full, full), "largest share of their distance that a round leaves two states: " + "; ".join(
+        f"{TITLES[task]}: {factor:.3f}" for task, factor in factors.items()
+    )
+
+
 JUDGES: dict[str, tuple[Judge, str]] = {
     "highest-reward": (highest_reward, "many exact"),
     "small-gaps": (small_gaps, "many exact"),
@@ -266,6 +275,7 @@ JUDGES: dict[str, tuple[Judge, str]] = {
     "strict-german": (strict_least("german-strict", "primal-dual", "ofs"), "many exact"),
     "strict-compas": (strict_least("compas-strict", "ofs", "primal-dual"), "many exact"),
     "strict-infeasible": (strict_infeasible, ""),
+    "contraction": (contracting, ""),
     "sublinear": (sublinear, "exact"),
     "screening": (screens_by_feasibility, ""),
     "refines": (refines_within, ""),

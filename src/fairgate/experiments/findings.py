@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.constraints import ServiceRate
 from fairgate.counts import Counts
+from fairgate.estimates import Estimate
 from fairgate.experiments.jobs import Job
-from fairgate.experiments.plan import STRICT, TASKS, TITLES, Context, Plan, epsilon, main_jobs, words
-from fairgate.experiments.results import Cell, Drawing, Finding, Number, Row, Table
+from fairgate.experiments.plan import STRICT, TASKS, TITLES, Context, Plan, epsilon, expect, main_jobs, words
+from fairgate.experiments.results import Cell, Drawing, Finding, Row, Table
 from fairgate.learners import OFS, load_learner
 from fairgate.oracle import exact_sweep
 from fairgate.plots import COLOURS, FONT, add_legend, panels
@@ -64,8 +66,7 @@ def empty_set(context: Context) -> Drawn:
     rows = []
     for ax, task in zip(axes, TASKS, strict=True):
         run = context.run(task, "ofs")
-        learner = load_learner("ofs", task)
-        assert isinstance(learner, OFS)
+        learner = expect(OFS, load_learner("ofs", task))
         t = np.arange(1, run.rounds + 1)
         played, arms = run.thresholds[:, :, 0], len(load_task(task).thresholds)
         most = np.median(played, axis=1, keepdims=True)
@@ -87,11 +88,11 @@ def empty_set(context: Context) -> Drawn:
             Row(
                 (task,),
                 {
-                    "empty": Cell(Number(100.0 * float((size == 0).mean())), digits=1),
+                    "empty": Cell(Estimate(100.0 * float((size == 0).mean())), digits=1),
                     "first": Cell(str(filled[0] + 1) if filled.size else "never"),
                     "largest": Cell(str(int(size.max()))),
-                    "radius": Cell(Number(float(radius[:, -1].mean()))),
-                    "epsilon": Cell(Number(epsilon(task)), digits=2),
+                    "radius": Cell(Estimate(float(radius[:, -1].mean()))),
+                    "epsilon": Cell(Estimate(epsilon(task)), digits=2),
                 },
             )
         )
@@ -126,10 +127,10 @@ def lock_in(context: Context) -> Drawn:
             Row(
                 (task,),
                 {
-                    "share": Cell(Number.of(100.0 * shares.max(axis=1)), digits=1),
-                    "lowest": Cell(Number(100.0 * float((many == 0).mean())), digits=0),
-                    "worst": Cell(Number(float(reward.min()))),
-                    "oracle": Cell(Number(context.oracles[task].best.reward)),
+                    "share": Cell(Estimate.of(100.0 * shares.max(axis=1)), digits=1),
+                    "lowest": Cell(Estimate(100.0 * float((many == 0).mean())), digits=0),
+                    "worst": Cell(Estimate(float(reward.min()))),
+                    "oracle": Cell(Estimate(context.oracles[task].best.reward)),
                 },
             )
         )
@@ -156,16 +157,18 @@ def same_plays(context: Context) -> Drawn:
         rounds = np.arange(1, one.rounds + 1)[first]
         for run, label, colour, width in ((one, "main", COLOURS[4], 3.5), (other, "strict", COLOURS[1], 0.9)):
             ax.plot(rounds, Counts(run.probabilities[0, first]).overall, color=colour, linewidth=width, label=label)
-        high = float(np.asarray(load_task(strict).problem.constraints[1].high))  # type: ignore[attr-defined]
+        high = float(np.asarray(expect(ServiceRate, load_task(strict).problem.constraints[1]).high))
         ax.axhline(high, color="black", linestyle=":", label="cap of the strict window")
         ax.set(xlabel="round", title=TITLES[main], ylim=(0, 1.02))
         rows.append(
             Row(
                 (main,),
                 {
-                    "same": Cell(Number(100.0 * float(same.mean())), digits=1),
-                    "main": Cell(Number.of(context.figures(context.plan.main(main, "ofs"))["violation"]), digits=2),
-                    "strict": Cell(Number.of(context.figures(context.plan.main(strict, "ofs"))["violation"]), digits=2),
+                    "same": Cell(Estimate(100.0 * float(same.mean())), digits=1),
+                    "main": Cell(Estimate.of(context.figures(context.plan.main(main, "ofs"))["violation"]), digits=2),
+                    "strict": Cell(
+                        Estimate.of(context.figures(context.plan.main(strict, "ofs"))["violation"]), digits=2
+                    ),
                 },
             )
         )
@@ -202,9 +205,9 @@ def noise_floor(context: Context) -> Drawn:
             Row(
                 (task,),
                 {
-                    "batch": Cell(Number(float(run.batch_gap[:, tail][settled].mean()))),
-                    "exact": Cell(Number(float(run.population_gap[:, tail][settled].mean()))),
-                    "floor": Cell(Number(float(floor(acceptance, shares, people).mean()))),
+                    "batch": Cell(Estimate(float(run.batch_gap[:, tail][settled].mean()))),
+                    "exact": Cell(Estimate(float(run.population_gap[:, tail][settled].mean()))),
+                    "floor": Cell(Estimate(float(floor(acceptance, shares, people).mean()))),
                 },
             )
         )
@@ -238,11 +241,11 @@ def stall(context: Context) -> Drawn:
             Row(
                 (task,),
                 {
-                    "near": Cell(Number(float(np.median(steps[small])))),
-                    "far": Cell(Number(float(np.median(steps[~small])))),
-                    "share": Cell(Number(100.0 * float(small.mean())), digits=0),
-                    "reward": Cell(Number.of(run.per_replicate(context.plan.tail)["reward"])),
-                    "acceptance": Cell(Number.of(run.per_replicate(context.plan.tail)["acceptance"])),
+                    "near": Cell(Estimate(float(np.median(steps[small])))),
+                    "far": Cell(Estimate(float(np.median(steps[~small])))),
+                    "share": Cell(Estimate(100.0 * float(small.mean())), digits=0),
+                    "reward": Cell(Estimate.of(run.per_replicate(context.plan.tail)["reward"])),
+                    "acceptance": Cell(Estimate.of(run.per_replicate(context.plan.tail)["acceptance"])),
                 },
             )
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.tasks import Task, load_task
+
+T = TypeVar("T")
 
 TASKS = ("mve-s", "german", "compas")
 SEMI_SYNTHETIC = ("german", "compas")
@@ -50,7 +52,7 @@ DUAL_STEPS = (0.05, 0.10, 0.20, 0.40)
 """μ of the tuning grid; the paper prints only the selected 0.10 and 0.40."""
 
 STRESS = {"cost": (0.5, 1.5, 2.0), "tolerance": (0.5, 1.5, 2.0), "feedback": (0.0, 0.5, 1.1)}
-"""Factors on the false-positive cost, on ε and on the feedback, one at a time: the paper's 9 settings a task."""
+"""Factors on the false-positive cost, on ε and on the feedback, one at a time: the paper's 9 settings per task."""
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -67,6 +69,13 @@ def paper() -> dict[str, Any]:
 def words() -> dict[str, Any]:
     """The paper's claims and what is to be said of the rule."""
     return _read("words.toml")
+
+
+def expect(kind: type[T], thing: object) -> T:
+    """Return what the paper's tasks have in this place, or say that they have something else."""
+    if not isinstance(thing, kind):
+        raise TypeError(f"the paper's tasks have a {kind.__name__} here, got {thing!r}")
+    return thing
 
 
 @dataclass(frozen=True)
@@ -94,8 +103,7 @@ class Plan:
 
     def tuning(self, task: str) -> Job:
         """PrimalDual on the whole tuning grid, (η, μ) outer and seeds inner."""
-        base = load_learner("primal-dual", task)
-        assert isinstance(base, PrimalDual)
+        base = expect(PrimalDual, load_learner("primal-dual", task))
         steps, dual_steps = np.array([(step, dual) for step in STEPS for dual in DUAL_STEPS]).T
         learner = replace(
             base, step=np.repeat(steps, self.seeds).tolist(), dual_step=np.repeat(dual_steps, self.seeds).tolist()
@@ -124,19 +132,18 @@ def stressed_task(task: Task, seeds: int) -> Task:
         factors[name][index] = factor
     cost, tolerance, feedback = (np.repeat(factors[name], seeds) for name in ("cost", "tolerance", "feedback"))
     parity, *others = task.problem.constraints
-    assert isinstance(task.problem.utility, Utility)
-    assert isinstance(parity, DemographicParity)
-    utility = Utility((cost * np.asarray(task.problem.utility.false_positive_cost)).tolist())
-    constraints = [DemographicParity((tolerance * np.asarray(parity.epsilon)).tolist()), *others]
-    environment = task.environment
-    if isinstance(environment, GaussianScores):
-        environment = replace(environment, gain=(feedback * np.asarray(environment.gain)).tolist())
-    else:
-        assert isinstance(environment, ScorePools)
-        middle = 0.5 * (np.asarray(environment.floor) + np.asarray(environment.ceiling))
-        half = 0.5 * feedback * (np.asarray(environment.ceiling) - np.asarray(environment.floor))
-        environment = replace(environment, floor=(middle - half).tolist(), ceiling=(middle + half).tolist())
-    return replace(task, environment=environment, problem=Problem(utility, constraints))
+    usual = expect(Utility, task.problem.utility)
+    utility = Utility((cost * np.asarray(usual.false_positive_cost)).tolist())
+    allowed = tolerance * np.asarray(expect(DemographicParity, parity).epsilon)
+    problem = Problem(utility, [DemographicParity(allowed.tolist()), *others])
+    if isinstance(task.environment, GaussianScores):
+        gain = feedback * np.asarray(task.environment.gain)
+        return replace(task, environment=replace(task.environment, gain=gain.tolist()), problem=problem)
+    pools = expect(ScorePools, task.environment)
+    middle = 0.5 * (np.asarray(pools.floor) + np.asarray(pools.ceiling))
+    half = 0.5 * feedback * (np.asarray(pools.ceiling) - np.asarray(pools.floor))
+    pools = replace(pools, floor=(middle - half).tolist(), ceiling=(middle + half).tolist())
+    return replace(task, environment=pools, problem=problem)
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,7 @@ class Context:
     _runs: dict[str, Run] = field(default_factory=dict, init=False)
 
     def figures(self, job: Job) -> Mapping[str, Array]:
-        """One line a replicate of a job, read once."""
+        """One line per replicate of a job, read once."""
         if job.name not in self._figures:
             self._figures[job.name] = self.store.figures(job)
         return self._figures[job.name]
@@ -174,9 +181,7 @@ class Context:
 
 def epsilon(task: str) -> float:
     """The parity tolerance of a task."""
-    parity = load_task(task).problem.constraints[0]
-    assert isinstance(parity, DemographicParity)
-    return float(np.asarray(parity.epsilon))
+    return float(np.asarray(expect(DemographicParity, load_task(task).problem.constraints[0]).epsilon))
 
 
 def main_jobs(plan: Plan, tasks: Sequence[str], methods: Sequence[str] = METHODS) -> list[Job]:

@@ -9,8 +9,9 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
+from fairgate.estimates import Estimate
 from fairgate.experiments.plan import TITLES
-from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Number, Results, Row, Table
+from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Results, Row, Table
 from fairgate.pages import Picture, anchor, flat, templates
 
 BADGES = {HOLDS: "holds", DIRECTION: "direction", FAILS: "fails"}
@@ -73,7 +74,7 @@ def groups(table: Table) -> list[tuple[str, list[Row]]]:
 def numeric(column: str, table: Table) -> bool:
     """Whether a column holds figures rather than words."""
     cells = [row.cells[column] for row in table.rows if column in row.cells]
-    return any(isinstance(value, Number) for cell in cells for value in (cell.ours, cell.paper))
+    return any(isinstance(value, Estimate) for cell in cells for value in (cell.ours, cell.paper))
 
 
 def detail(table: Table) -> bool:
@@ -85,7 +86,7 @@ def written(cell: Cell, source: str) -> str:
     """Write a figure with a true minus sign, words as they are."""
     text = cell.written(source)
     value = cell.ours if source == "ours" else cell.paper
-    return text.replace("-", "−") if isinstance(value, Number) else text
+    return text.replace("-", "−") if isinstance(value, Estimate) else text
 
 
 def prose(text: str) -> Markup:

@@ -28,10 +28,10 @@ from fairgate.experiments import (
     table5,
     table6,
 )
-from fairgate.experiments.jobs import Store, code_digest, file_hash
-from fairgate.experiments.output import prepare_folder, write_bytes, write_text
+from fairgate.experiments.jobs import Store
 from fairgate.experiments.plan import Context, Plan
 from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
+from fairgate.store import code_digest, file_hash, prepare_folder, write_bytes, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +94,7 @@ def describe(plan: Plan, chosen: Mapping[str, ModuleType]) -> dict[str, Any]:
         "parts": list(chosen),
         "versions": {"python": platform.python_version(), **versions},
         "data": data,
-        "code": code_digest(leave_out=()),
+        "code": code_digest(reproduce),
     }
 
 

@@ -4,57 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from scipy.special import stdtrit
+from fairgate.estimates import Estimate
 
-from fairgate.settings import Array
+PARTS = ("mean", "sd", "low", "high", "seeds")
+"""What files hold of a figure."""
 
 
-@dataclass(frozen=True)
-class Number:
-    """A figure: its mean, and where they exist standard deviation, 95% interval and number of seeds."""
-
-    mean: float
-    sd: float | None = None
-    low: float | None = None
-    high: float | None = None
-    seeds: int | None = None
-
-    @classmethod
-    def of(cls, values: Array) -> Number:
-        """Summarise one value a seed: mean, sd (n − 1) and the 95% t-interval of the mean."""
-        count = len(values)
-        mean = float(np.mean(values))
-        if count < 2:
-            return cls(mean, seeds=count)
-        sd = float(np.std(values, ddof=1))
-        half = float(stdtrit(count - 1, 0.975)) * sd / math.sqrt(count)
-        return cls(mean, sd, mean - half, mean + half, count)
-
-    def text(self, digits: int) -> str:
-        """Write mean ± sd, or mean [low, high] where there is an interval but no sd, or the mean alone."""
-        if self.sd is not None:
-            return f"{self.mean:.{digits}f} ± {self.sd:.{digits}f}"
-        if self.low is not None and self.high is not None:
-            return f"{self.mean:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
-        return f"{self.mean:.{digits}f}"
-
-    def plain(self) -> dict[str, float]:
-        """Return what is known, for JSON."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+def _parts(figure: Estimate) -> dict[str, float]:
+    """What is known of a figure; its value is called the mean, as it is one over seeds or the paper's."""
+    known = {"mean": figure.value, **figure.known()}
+    return {part: known[part] for part in PARTS if part in known}
 
 
 @dataclass(frozen=True)
 class Cell:
     """One figure of a table, ours and the paper's; words where the table has words."""
 
-    ours: Number | str
-    paper: Number | str | None = None
+    ours: Estimate | str
+    paper: Estimate | str | None = None
     digits: int = 4
 
     def written(self, source: str) -> str:
@@ -133,22 +104,25 @@ class Table:
         """Write every figure on its own line: row keys, column, source, mean, sd, low, high, seeds, text."""
         buffer = io.StringIO()
         sheet = csv.writer(buffer, lineterminator="\n")
-        parts = ("mean", "sd", "low", "high", "seeds")
-        sheet.writerow([*self.heads, "figure", "source", *parts, "text"])
+        sheet.writerow([*self.heads, "figure", "source", *PARTS, "text"])
         for row in self.rows:
             for column, cell in row.cells.items():
                 for source, value in (("ours", cell.ours), ("paper", cell.paper)):
-                    if isinstance(value, Number):
-                        sheet.writerow([*row.keys, column, source, *(getattr(value, part) for part in parts), ""])
+                    if isinstance(value, Estimate):
+                        sheet.writerow(
+                            [*row.keys, column, source, *(_parts(value).get(part, "") for part in PARTS), ""]
+                        )
                     elif value is not None:
-                        sheet.writerow([*row.keys, column, source, *[""] * len(parts), value])
+                        sheet.writerow([*row.keys, column, source, *[""] * len(PARTS), value])
         return buffer.getvalue()
 
     def figures(self) -> dict[str, Any]:
         """Return every figure under its stable name, for ``summary.json``."""
 
-        def plain(value: Number | str) -> Any:
-            return value.plain() if isinstance(value, Number) else value
+        def plain(value: Estimate | str) -> Any:
+            if isinstance(value, str):
+                return value
+            return _parts(value)
 
         found = {}
         for row in self.rows:

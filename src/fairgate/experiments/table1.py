@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fairgate.estimates import Estimate
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, TASKS, Context, Plan, main_jobs, paper
-from fairgate.experiments.results import Cell, Number, Row, Table
+from fairgate.experiments.results import Cell, Row, Table
 
 COLUMNS = {
     "reward": "Reward",
@@ -36,13 +37,13 @@ def methods_table(context: Context, key: str, title: str, tasks: Sequence[str]) 
             ours, printed = context.figures(context.plan.main(task, method)), paper()[key][task][method]
             cells = {
                 column: Cell(
-                    Number.of(ours[column]),
-                    Number(*printed[column]) if column in printed else None,
+                    Estimate.of(ours[column]),
+                    Estimate(printed[column][0], sd=printed[column][1]) if column in printed else None,
                     digits=2 if "violation" in column else 4,
                 )
                 for column in COLUMNS
             }
-            cells["feasible"] = Cell(Number(100.0 * float(ours["feasible"].mean())), digits=0)
+            cells["feasible"] = Cell(Estimate(100.0 * float(ours["feasible"].mean())), digits=0)
             rows.append(Row((task, method), cells))
     plan = context.plan
     note = (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairgate.estimates import Estimate
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, TASKS, Context, Plan, main_jobs, paper
-from fairgate.experiments.results import Cell, Number, Row, Table
+from fairgate.experiments.results import Cell, Row, Table
 from fairgate.learners import Fixed
 from fairgate.oracle import exact_sweep
 from fairgate.settings import Array
@@ -49,13 +50,14 @@ def compute(context: Context) -> list[Table]:
         for kind, best in (("sampled", context.sweeps[task].best), ("exact", context.oracles[task].best)):
             gaps = sampled_gaps if kind == "sampled" else reward_gaps
             ours = {
-                "oracle_reward": Number(best.reward),
-                "oracle_gap": Number(best.gap),
-                "oracle_acceptance": Number(best.acceptance),
-                **{method: Number.of(gaps(context, task, method)) for method in METHODS},
+                "oracle_reward": Estimate(best.reward),
+                "oracle_gap": Estimate(best.gap),
+                "oracle_acceptance": Estimate(best.acceptance),
+                **{method: Estimate.of(gaps(context, task, method)) for method in METHODS},
             }
             cells = {
-                column: Cell(ours[column], Number(printed[column]) if kind == "sampled" else None) for column in COLUMNS
+                column: Cell(ours[column], Estimate(printed[column]) if kind == "sampled" else None)
+                for column in COLUMNS
             }
             rows.append(Row((task, kind), cells))
     note = (

@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 from scipy.stats import bootstrap
 
+from fairgate.estimates import Estimate
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import TASKS, Context, Plan, main_jobs, paper
-from fairgate.experiments.results import Cell, Number, Row, Table
+from fairgate.experiments.results import Cell, Row, Table
 from fairgate.settings import Array
 
 COLUMNS = {
@@ -27,15 +28,15 @@ def jobs(plan: Plan) -> list[Job]:
     return main_jobs(plan, TASKS, ("primal-dual", "ofs"))
 
 
-def interval(differences: Array, seed: int = 0) -> Number:
+def interval(differences: Array, seed: int = 0) -> Estimate:
     """Mean of paired differences with its 95% percentile bootstrap interval over seeds."""
     mean = float(differences.mean())
     if len(differences) < 2:
-        return Number(mean, seeds=len(differences))
+        return Estimate(mean, seeds=len(differences))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # equal differences make a degenerate interval, which is what it should be
         found = bootstrap((differences,), np.mean, n_resamples=9999, method="percentile", rng=seed).confidence_interval
-    return Number(mean, None, float(found.low), float(found.high), len(differences))
+    return Estimate(mean, float(found.low), float(found.high), seeds=len(differences))
 
 
 def differences(context: Context, task: str, column: str, many: bool = False) -> Array:
@@ -53,8 +54,7 @@ def compute(context: Context) -> list[Table]:
         for column in COLUMNS:
             theirs = None
             if column in printed:
-                mean, low, high = printed[column]
-                theirs = Number(mean, None, low, high)
+                theirs = Estimate(*printed[column])
             digits = 2 if "violation" in column else 4
             cells[column] = Cell(interval(differences(context, task, column)), theirs, digits)
         rows.append(Row((task,), cells))

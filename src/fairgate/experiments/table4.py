@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fairgate.estimates import Estimate
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import DUAL_STEPS, SEMI_SYNTHETIC, STEPS, Context, Plan, paper
-from fairgate.experiments.results import Cell, Number, Row, Table
+from fairgate.experiments.results import Cell, Row, Table
 from fairgate.settings import Array
 from fairgate.tasks import load_task
 
@@ -14,7 +16,7 @@ FEASIBLE, INFEASIBLE = "feasible-max-reward", "infeasible-min-violation"
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """One run a task holds its whole grid."""
+    """One run per task holds its whole grid."""
     return [plan.tuning(task) for task in SEMI_SYNTHETIC]
 
 
@@ -31,14 +33,21 @@ def tail_feasible(context: Context, job: Job, settings: int, kind: str = "batch"
     return np.asarray(np.max(residuals, axis=0) <= 0.0)
 
 
+def best_of(reward: Array, feasible: Array, violation: Array) -> NDArray[np.int64]:
+    """The paper's rule over the first axis: the highest reward of those that are feasible, else the least violation.
+
+    Feasible is judged by the tail and violation over all rounds, unlike in :func:`fairgate.problem.best_feasible`.
+    """
+    highest = np.where(feasible, reward, -np.inf).argmax(axis=0)
+    return np.asarray(np.where(feasible.any(axis=0), highest, violation.argmin(axis=0)))
+
+
 def select(context: Context, task: str) -> tuple[int, str]:
     """Index of the selected setting and the rule that selected it: best feasible tail reward, else least violation."""
     job, settings = context.plan.tuning(task), len(STEPS) * len(DUAL_STEPS)
-    figures = context.figures(job)
+    reward, violation = (by_setting(context.figures(job)[name], settings) for name in ("reward", "violation"))
     feasible = tail_feasible(context, job, settings)
-    if feasible.any():
-        return int(np.argmax(np.where(feasible, by_setting(figures["reward"], settings), -np.inf))), FEASIBLE
-    return int(np.argmin(by_setting(figures["violation"], settings))), INFEASIBLE
+    return int(best_of(reward, feasible, violation)), FEASIBLE if feasible.any() else INFEASIBLE
 
 
 def compute(context: Context) -> list[Table]:
@@ -49,8 +58,8 @@ def compute(context: Context) -> list[Table]:
         best, rule = select(context, task)
         printed = paper()["table4"][task]
         cells = {
-            "step": Cell(Number(grid[best][0]), Number(printed["step"]), 2),
-            "dual_step": Cell(Number(grid[best][1]), Number(printed["dual_step"]), 2),
+            "step": Cell(Estimate(grid[best][0]), Estimate(printed["step"]), 2),
+            "dual_step": Cell(Estimate(grid[best][1]), Estimate(printed["dual_step"]), 2),
             "rule": Cell(rule, printed["rule"]),
         }
         chosen.append(Row((task,), cells))
@@ -59,9 +68,9 @@ def compute(context: Context) -> list[Table]:
         for index, (step, dual) in enumerate(grid):
             part = slice(index * context.plan.seeds, (index + 1) * context.plan.seeds)
             cells = {
-                "reward": Cell(Number.of(figures["reward"][part])),
-                "gap": Cell(Number.of(figures["gap"][part])),
-                "violation": Cell(Number.of(figures["violation"][part]), digits=2),
+                "reward": Cell(Estimate.of(figures["reward"][part])),
+                "gap": Cell(Estimate.of(figures["gap"][part])),
+                "violation": Cell(Estimate.of(figures["violation"][part]), digits=2),
                 "feasible": Cell("yes" if feasible[index] else "no"),
                 "selected": Cell("selected" if index == best else ""),
             }

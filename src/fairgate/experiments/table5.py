@@ -1,17 +1,18 @@
-"""Table V: who wins under stress, over nine settings a task."""
+"""Table V: who wins under stress, over nine settings per task."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from fairgate.estimates import Estimate
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, TASKS, Context, Plan, paper, stress_settings
-from fairgate.experiments.results import Cell, Number, Row, Table
-from fairgate.experiments.table4 import by_setting, tail_feasible
+from fairgate.experiments.results import Cell, Row, Table
+from fairgate.experiments.table4 import best_of, by_setting, tail_feasible
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """One run a task and method holds all nine settings."""
+    """One run per task and method holds all nine settings."""
     return [plan.stress(task, method) for task in TASKS for method in METHODS]
 
 
@@ -22,21 +23,13 @@ def winners(context: Context, task: str, kind: str = "batch") -> list[str]:
     """
     settings = len(stress_settings())
     prefix = "" if kind == "batch" else "population_"
-    feasible, reward, violation = {}, {}, {}
-    for method in METHODS:
-        job = context.plan.stress(task, method)
-        figures = context.figures(job)
-        feasible[method] = tail_feasible(context, job, settings, kind)
-        reward[method] = by_setting(figures[f"{prefix}reward"], settings)
-        violation[method] = by_setting(figures[f"{prefix}violation"], settings)
-    found = []
-    for index in range(settings):
-        able = [method for method in METHODS if feasible[method][index]]
-        if able:
-            found.append(max(able, key=lambda method: float(reward[method][index])))
-        else:
-            found.append(min(METHODS, key=lambda method: float(violation[method][index])))
-    return found
+    jobs = [context.plan.stress(task, method) for method in METHODS]
+    feasible = np.array([tail_feasible(context, job, settings, kind) for job in jobs])
+    reward, violation = (
+        np.array([by_setting(context.figures(job)[f"{prefix}{name}"], settings) for job in jobs])
+        for name in ("reward", "violation")
+    )
+    return [METHODS[index] for index in best_of(reward, feasible, violation)]
 
 
 def win_rate(context: Context, task: str, method: str, kind: str = "batch") -> float:
@@ -52,8 +45,8 @@ def compute(context: Context) -> list[Table]:
             printed = paper()["table5"][task] if kind == "batch" else {}
             cells = {
                 method: Cell(
-                    Number(win_rate(context, task, method, kind)),
-                    Number(printed[method]) if method in printed else None,
+                    Estimate(win_rate(context, task, method, kind)),
+                    Estimate(printed[method]) if method in printed else None,
                     1,
                 )
                 for method in METHODS

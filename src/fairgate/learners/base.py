@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from fairgate.learners.state import State, decode, encode, keep_rows
 from fairgate.policy import Policy, as_policy
 from fairgate.problem import LEVELS, Credit, Feedback, Problem
 from fairgate.setting import Setting
-from fairgate.settings import Array, Settings
+from fairgate.settings import Array, Settings, described
 
 S = TypeVar("S", bound=State)
 
@@ -194,8 +193,7 @@ class Plain(Learner[PlainState]):
 
     def describe(self) -> dict[str, Any]:
         """Return its class and attributes, without addresses of memory."""
-        attributes = vars(self.own) if hasattr(self.own, "__dict__") else {}
-        return {"kind": self.name, **{name: _stable(value) for name, value in sorted(attributes.items())}}
+        return described(self.own)
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> PlainState:
         """Ask the learner for its own state."""
@@ -226,7 +224,7 @@ def as_learner(learner: AnyLearner) -> Learner[Any]:
 
 def check_level(learner: Learner[Any], problem: Problem) -> None:
     """Refuse a learner that may not see what the constraints ask for: labels of rejected people."""
-    needy = [repr(each) for each in problem.constraints if getattr(each, "labels", False)]
+    needy = [repr(each) for each in problem.constraints if each.needs == "all-labels"]
     if needy and learner.level in ("bandit", "scores") and not learner.blind:
         raise InputError(
             f"{needy[0]} asks for labels of the rejected, which a learner of level {learner.level!r} such as "
@@ -246,11 +244,6 @@ def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.int64], NDArray[np.b
     return arm, (grid[arm] == first) & (single == first[:, None]).all(axis=1)
 
 
-def _stable(value: Any) -> Any:
-    """Describe a value in a way that survives a file and another process, where objects have other addresses."""
-    plain = value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", plain) if isinstance(plain, str) else plain
-
-
 def _named(problem: Problem) -> Any:
-    return json.loads(re.sub(r" at 0x[0-9a-fA-F]+", "", json.dumps(problem.describe())))
+    """Describe a problem as a file has it."""
+    return json.loads(json.dumps(problem.describe()))

@@ -89,7 +89,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
     rates do not have the upward bias of mean batch gaps. The bounds hold at all rounds together: each of
     K thresholds and m signals (reward, box, and residuals of the next paragraph) gets :math:`\delta / (K m)`.
 
-    A user's own constraint that has no `lowest` is judged by the mean of its batch residuals, which must lie in
+    A user's own constraint that is not `bounded` is judged by the mean of its batch residuals, which must lie in
     [−1, 1]; so is a user's own reward. For a gap that mean is biased upwards.
 
     :meth:`recommend` keeps the threshold of the highest lower bound of the reward among those whose pooled residuals
@@ -246,7 +246,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
         known = widened(box(state.accepted[place], state.people[place], alpha), wider)
         worst = np.full(len(rows), -np.inf)
         for constraint in problem.constraints:
-            if hasattr(constraint, "lowest"):
+            if constraint.bounded:
                 worst = np.maximum(worst, np.max(constraint.lowest(known), axis=0))
         if state.means.shape[1]:
             least = mean_bounds(Sums(*state.means[:, :, *place]), -1.0, 1.0, alpha)[0] - wider
@@ -280,7 +280,7 @@ def by_means(problem: Problem) -> list[int]:
     places: list[int] = []
     first = 0
     for constraint in problem.constraints:
-        if not hasattr(constraint, "lowest"):
+        if not constraint.bounded:
             places.extend(range(first, first + len(constraint.names)))
         first += len(constraint.names)
     return places
@@ -312,7 +312,7 @@ def pooled_residuals(state: OptimisticState) -> Array:
     means = iter(total / np.maximum(count, 1.0))
     residuals: list[Array] = []
     for constraint in state.problem.constraints:
-        if hasattr(constraint, "lowest"):
+        if constraint.bounded:
             residuals.extend(np.transpose(residual) for residual in constraint.residuals(counts))
         else:
             residuals.extend(next(means) for _ in constraint.names)

@@ -178,7 +178,7 @@ def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepte
     for constraint in problem.constraints:
         taken = sum(map(len, rows))
         means = table[taken : taken + len(constraint.names)]
-        rows.append(means if getattr(constraint, "labels", True) else np.asarray(constraint.residuals(counts)))
+        rows.append(np.asarray(constraint.residuals(counts)) if constraint.needs == "decisions" else means)
     return np.concatenate(rows)
 
 

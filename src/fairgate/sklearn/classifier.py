@@ -21,11 +21,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from fairgate.constraints import Constraint
+from fairgate.constraints import PlainConstraint
 from fairgate.errors import InputError
+from fairgate.people.scored import Scored
 from fairgate.settings import Array
 from fairgate.sklearn.choice import Choice, Chooser
-from fairgate.sklearn.people import Batch, Table, groups_of
+from fairgate.sklearn.people import Batch, groups_of
 from fairgate.sklearn.scores import METHODS, Reader, fitted_classes, method_of
 
 
@@ -119,13 +120,13 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
 
     curve_: Any
     _reader: Reader
-    _scored: Table
+    _scored: Scored
 
     def __init__(
         self,
         estimator: Any = None,
         *,
-        constraints: Sequence[Constraint] | None = None,
+        constraints: Sequence[PlainConstraint] | None = None,
         cost: float = 1.0,
         per_group: bool = False,
         grid: int | ArrayLike = 1000,
@@ -176,14 +177,14 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         sample_weight: Any = None,
         **params: Any,
     ) -> Self:
-        """Score one more batch, count it with all before, choose the threshold anew, and then learn from the batch.
+        """Score one more batch, count it with all before, choose the threshold again, and then learn from the batch.
 
         An estimator with a ``partial_fit`` is updated after the batch is scored, so that every score is out of sample;
         its very first batch cannot be scored, and the estimator's own threshold holds until the second. Any other
         estimator is fitted on the first batch, as `fit` does it, and then left alone, as is one that is
         ``cv="prefit"`` or frozen. Goes on from `fit`, if that was called before. A group may appear in a later batch,
         and one of which nobody has been scored has the threshold that is best for all. What is kept is one row of
-        counts a distinct score; give `grid` as an array to keep no more rows than that.
+        counts per distinct score; give `grid` as an array to keep no more rows than that.
 
         Parameters
         ----------
@@ -201,7 +202,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return self._fit(X, y, sensitive_features, sample_weight, params, growing=True)
 
     def predict(self, X: Any, sensitive_features: Any = None) -> NDArray[Any]:  # noqa: N803
-        """Return a label a person; `sensitive_features` are looked at only if `per_group`."""
+        """Return one label per person; `sensitive_features` are looked at only if `per_group`."""
         check_is_fitted(self, "thresholds_")
         scores, positive = self._reader.read(self.estimator_, X), self._reader.positive
         thresholds: Array = np.array([next(iter(self.thresholds_.values()))])
@@ -266,7 +267,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
                 for train, test in folds
             )
             tested = zip(folds, found, strict=True)
-            table = Table.merged(
+            table = Scored.merged(
                 [batch.rows(test).counted(scores, positive, chooser.edges) for (_, test), scores in tested]
             )
             estimator = clone(template).fit(features, batch.labels, **fits)
@@ -294,13 +295,13 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             method = method_of(template, self.response_method)
             classes = _both(announced) if learns else fitted_classes(template)
             reader = Reader.checked(method, classes, self.pos_label)
-            estimator, table = clone(template) if learns else template, Table.empty(batch.names)
+            estimator, table = clone(template) if learns else template, Scored.empty(batch.names)
         if announced is not None and not np.array_equal(np.unique(announced), np.unique(classes)):
             raise InputError(f"classes must be those the estimator knows, {classes.tolist()}, got {announced!r}")
         batch.check_labels(classes)
         if started or not learns:
             fresh = batch.counted(reader.read(estimator, features), classes[reader.positive], chooser.edges)
-            table = Table.merged([table, fresh])
+            table = Scored.merged([table, fresh])
             choice = chooser.choose(table)
         else:
             choice = Choice(dict.fromkeys(batch.names, METHODS[reader.method]))
@@ -309,7 +310,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             estimator.partial_fit(features, batch.labels, **updates, **({} if started else {"classes": classes}))
         return self._keep(classes, reader, estimator, table, choice)
 
-    def _keep(self, classes: NDArray[Any], reader: Reader, estimator: Any, table: Table, choice: Choice) -> Self:
+    def _keep(self, classes: NDArray[Any], reader: Reader, estimator: Any, table: Scored, choice: Choice) -> Self:
         self.classes_, self.estimator_, self._reader, self._scored = classes, estimator, reader, table
         self.thresholds_, self.feasible_, self.curve_ = choice.thresholds, choice.feasible, choice.curve
         for name in ("threshold_", "n_features_in_", "feature_names_in_"):

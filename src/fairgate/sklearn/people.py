@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,58 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _num_samples
 
 from fairgate.errors import InputError
+from fairgate.people.scored import Scored, in_order
 from fairgate.settings import Array, as_floats
-
-
-class Table(NamedTuple):
-    """People by distinct score, group and label: all that choosing a threshold needs to know.
-
-    Attributes
-    ----------
-    scores
-        (S,), increasing.
-    people
-        (S, G, 2).
-    groups
-        Names of the groups; (None,) if none were given.
-    """
-
-    scores: Array
-    people: Array
-    groups: tuple[Any, ...]
-
-    @classmethod
-    def empty(cls, groups: tuple[Any, ...]) -> Table:
-        """A table of groups that are known, but nobody of them has a score yet."""
-        return cls(np.zeros(0), np.zeros((0, len(groups), 2)), groups)
-
-    @classmethod
-    def merged(cls, parts: Sequence[Table]) -> Table:
-        """Add up tables of different people."""
-        names = in_order("sensitive_features", (group for part in parts for group in part.groups))
-        scores, place = np.unique(np.concatenate([part.scores for part in parts]), return_inverse=True)
-        people = np.zeros((len(scores), len(names), 2))
-        places = np.split(place, np.cumsum([len(part.scores) for part in parts])[:-1])
-        for part, rows in zip(parts, places, strict=True):
-            people[rows[:, None], [names.index(group) for group in part.groups]] += part.people
-        return cls(scores, people, names)
-
-    def by_group(self) -> Iterator[Array]:
-        """People by score and label, (S, 2), of one group after the other."""
-        return iter(np.moveaxis(self.people, 1, 0))
-
-    def accepted(self, thresholds: Sequence[Array]) -> list[Array]:
-        """People by label at or above the thresholds (K,) of each group, (K, 2) a group."""
-        tails = np.zeros((len(self.scores) + 1, *self.people.shape[1:]))
-        tails[:-1] = self.people[::-1].cumsum(axis=0)[::-1]
-        return [tails[np.searchsorted(self.scores, own), group] for group, own in enumerate(thresholds)]
-
-    def cells(self, accepted: Array, growing: bool) -> Array:
-        """Cells (K, 1, G, 2, 2); while groups may still come, one that is alone is compared with an empty one."""
-        rejected = np.maximum(self.people.sum(axis=0) - accepted, 0.0)
-        cells = np.stack((rejected, accepted), axis=-1)[:, None]
-        alone = growing and len(self.groups) == 1 and self.groups[0] is not None
-        return np.concatenate((cells, np.zeros_like(cells)), axis=2) if alone else cells
 
 
 class Batch(NamedTuple):
@@ -118,7 +67,7 @@ class Batch(NamedTuple):
         """The same for these rows only."""
         return self._replace(labels=self.labels[index], group=self.group[index], weights=self.weights[index])
 
-    def counted(self, scores: Array, positive: Any, edges: Array | None) -> Table:
+    def counted(self, scores: Array, positive: Any, edges: Array | None) -> Scored:
         """Count people who have these scores by score, group and label; those of weight 0 are nobody."""
         if edges is not None:  # a score matters only through the highest candidate it reaches
             scores = np.concatenate(([-np.inf], edges))[np.searchsorted(edges, scores, side="right")]
@@ -128,11 +77,11 @@ class Batch(NamedTuple):
         label = (self.labels[counts] == positive).astype(np.int64)
         cell = np.ravel_multi_index((place, self.group[counts], label), shape)
         people = np.bincount(cell, weights=self.weights[counts], minlength=math.prod(shape))
-        return Table(distinct, people.reshape(shape).astype(np.float64), self.names)
+        return Scored(distinct, people.reshape(shape).astype(np.float64), self.names)
 
 
 def groups_of(values: Any, rows: int) -> list[Any]:
-    """One group a row, as plain Python objects; say so if there are not that many, or one is missing."""
+    """One group per row, as plain Python objects; say so if there are not that many, or one is missing."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.where(np.ma.getmaskarray(values), np.array(None), values.data)
     found = np.asarray(values, dtype=object)  # else a NaN among text would become the text "nan"
@@ -150,18 +99,8 @@ def groups_of(values: Any, rows: int) -> list[Any]:
     return groups
 
 
-def in_order(argument: str, values: Iterable[Any]) -> tuple[Any, ...]:
-    """Distinct values, sorted; say so if they are no kind of name."""
-    values = list(values)
-    try:
-        return tuple(sorted(set(values)) if len(set(values)) > 1 else set(values))
-    except TypeError:
-        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
-        raise InputError(f"{argument} must be of one kind that can be sorted, got {kinds}") from None
-
-
 def _labels(values: Any, rows: int) -> NDArray[Any]:
-    """One of at most two labels a row."""
+    """One of at most two labels per row."""
     if values is None:
         raise InputError("FairThresholdClassifier requires y to be passed, but the target y is None")
     labels: NDArray[Any] = column_or_1d(values, warn=True)
@@ -191,4 +130,4 @@ def _missing(value: Any) -> bool:
 
 def _same_length(name: str, length: int, rows: int) -> None:
     if length != rows:
-        raise InputError(f"{name} must have one value a row of X, which has {rows} rows, got {length} values")
+        raise InputError(f"{name} must have one value per row of X, which has {rows} rows, got {length} values")

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from fairgate.constraints import ServiceRate
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
 from fairgate.policy import Policy
@@ -19,7 +18,7 @@ from fairgate.settings import Array, Between, Number
 
 @dataclass
 class LotteryState(State):
-    """Ends (R,) of the service window, and the reward (R,) earned so far."""
+    """Ends (R,) of the window of probabilities, and the reward (R,) earned so far."""
 
     low: Array
     high: Array
@@ -28,12 +27,12 @@ class LotteryState(State):
 
 @dataclass(frozen=True)
 class BestLottery(Learner[LotteryState]):
-    r"""Accept everybody with the same probability p, as high or as low as the service window allows.
+    r"""Accept everybody with the same probability p, as high or as low as the constraints allow.
 
     Scores and groups play no part, so the population's gap is 0 in every state, and every constraint on acceptance
     can be met. The reward is :math:`p \cdot \mathbb{E}[y - c_{fp} (1 - y)]`: linear in p, so the best p is one end of
     the window. The middle is played for `collect` rounds; after that, the high end while the rewards sum to more than
-    0, else the low one. Without a :class:`~fairgate.ServiceRate` the window is [0, 1].
+    0, else the low one. The window is what every constraint's `uniform_window` allows, [0, 1] if none limits it.
 
     Parameters
     ----------
@@ -56,8 +55,8 @@ class BestLottery(Learner[LotteryState]):
         """Read the window off the task."""
         low, high = np.zeros(common["replicates"]), np.ones(common["replicates"])
         for constraint in setting.problem.constraints:
-            if isinstance(constraint, ServiceRate):
-                low, high = np.maximum(low, constraint.low), np.minimum(high, constraint.high)
+            lowest, highest = constraint.uniform_window()
+            low, high = np.maximum(low, lowest), np.minimum(high, highest)
         return LotteryState(**common, low=low, high=high, earned=np.zeros(common["replicates"]))
 
     def probability(self, state: LotteryState) -> Array:

@@ -8,23 +8,22 @@ from typing import Any
 from fairgate.pages import flat, templates
 
 STATUS = {
-    "sure": ("holds", "surely feasible"),
-    "unsure": ("direction", "feasible, but not surely"),
-    "none": ("fails", "no threshold is feasible"),
+    "safe": ("holds", "feasible with margin"),
+    "uncertain": ("direction", "feasible, margin too small to be confident"),
+    "infeasible": ("fails", "no threshold is feasible"),
 }
 """Style and words of the badge of each status."""
 
 ASKED = {
     "cost": "cost of accepting somebody whose label is 0",
-    "parity": "largest gap allowed",
-    "service": "lowest and highest share accepted",
+    "constraints": "constraints",
     "feedback": "strengths of feedback; the advice is for the first",
     "current": "threshold in use when the table was made",
     "seeds": "simulated loops",
     "rounds": "rounds of a loop",
     "seed": "seed of the random numbers",
     "level": "level of the intervals",
-    "caution": "distance kept from a constraint, in standard errors",
+    "caution": "margin kept from a constraint, in standard errors",
     "resamples": "resampled tables",
     "same_step": "share of people by which thresholds count as the same",
     "fairgate": "version of fairgate",
@@ -34,7 +33,7 @@ ASKED = {
 
 def render(document: Mapping[str, Any]) -> str:
     """Write the page; the same document gives the same bytes."""
-    page = templates("fairgate.advice")
+    page = templates("fairgate.advice.report")
     page.filters.update(
         percent=lambda share: f"{share:.1%}",
         figure=lambda value, digits=4: "–" if value is None else f"{value:.{digits}f}".replace("-", "−"),
@@ -48,7 +47,8 @@ def render(document: Mapping[str, Any]) -> str:
         badge=badge,
         status=words,
         shown=shown(document),
-        lines=flat({ASKED[name]: value for name, value in asked.items() if value is not None}),
+        required={figure: write_limit(figure, *ends) for figure, ends in limits(document).items()},
+        lines=flat({ASKED[name]: value for name, value in asked.items() if value not in (None, [])}),
     )
 
 
@@ -70,15 +70,43 @@ def shown(document: Mapping[str, Any]) -> dict[str, Any]:
         "score": table["columns"]["score"],
         "sign": "≤" if table["descending"] else "≥",
         "groups": [group["name"] for group in table["groups"]],
-        "parity": document["aims"]["parity"],
-        "service": document["aims"]["service"],
+        "limits": limits(document),
         "missing": table["labels"]["missing"] > 0,
-        "constraints": document["constraints"],
+        "residuals": [
+            {**residual, "drawn": bool(each["limits"])}
+            for each in document["constraints"]
+            for residual in each["residuals"]
+        ],
         "thresholds": today["written"],
         "advised": today["threshold"].index(advised["threshold"]),
         "views": views,
         "view": next((place for place, each in enumerate(views) if each["strength"] == advised["feedback"]), 0),
     }
+
+
+def limits(document: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    """Return the range that each figure must lie in, all constraints together; None where it has no end."""
+    found: dict[str, list[float | None]] = {}
+    for limit in (limit for each in document["constraints"] for limit in each["limits"]):
+        low, high = found.get(limit["figure"], [None, None])
+        lows = [end for end in (low, limit["low"]) if end is not None]
+        highs = [end for end in (high, limit["high"]) if end is not None]
+        found[limit["figure"]] = [max(lows, default=None), min(highs, default=None)]
+    return found
+
+
+def write_limit(figure: str, low: float | None, high: float | None) -> str:
+    """Write the range a figure must lie in; all but the gap are percentages.
+
+    >>> write_limit("acceptance", 0.3, 0.8), write_limit("gap", None, 0.05)
+    ('30% to 80%', 'at most 0.05')
+    """
+    low_text, high_text = (
+        None if end is None else f"{end:g}" if figure == "gap" else f"{100 * end:g}%" for end in (low, high)
+    )
+    if low_text is None:
+        return f"at most {high_text}"
+    return f"at least {low_text}" if high_text is None else f"{low_text} to {high_text}"
 
 
 def rising(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:

@@ -8,11 +8,11 @@ that never accepted anybody there, nothing is known, and that is said.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import CANDIDATES, Applicants, tail
 from fairgate.settings import Array
 
 BANDS = 32
@@ -47,19 +47,19 @@ class LabelModel:
     known: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, applicants: Applicants) -> LabelModel:
-        """Lay out the bands for a table, each of about as many people.
+    def fit(cls, counts: NDArray[np.int64], starts: NDArray[np.int64]) -> LabelModel:
+        """Lay out the bands for counts (G, B, 3), each of about as many people.
 
-        A band is made of whole candidates, so that their figures are the same with all bins and with bins joined.
+        A band is made of whole runs of bins, which begin at `starts`, so that :meth:`joined` has the same bands.
         """
-        starts = applicants.starts(CANDIDATES)
-        people = np.add.reduceat(applicants.counts.sum(axis=2), starts, axis=1)
-        most = BANDS if applicants.missing else 1
-        count = np.clip(applicants.sizes // BAND_PEOPLE, 1, most)
+        people = np.add.reduceat(counts.sum(axis=2), starts, axis=1)
+        sizes = counts.sum(axis=(1, 2))
+        most = BANDS if counts[..., 2].any() else 1
+        count = np.clip(sizes // BAND_PEOPLE, 1, most)
         middle = people.cumsum(axis=1) - people / 2.0
-        bands = np.minimum((middle * (count / applicants.sizes)[:, None]).astype(np.int64), count[:, None] - 1)
-        bands = np.repeat(bands, np.diff(starts, append=len(applicants.cuts)), axis=1)
-        totals = sum_bands(applicants.counts, bands, most)
+        bands = np.minimum((middle * (count / sizes)[:, None]).astype(np.int64), count[:, None] - 1)
+        bands = np.repeat(bands, np.diff(starts, append=counts.shape[1]), axis=1)
+        totals = sum_bands(counts, bands, most)
         labelled, everybody = totals[..., :2].sum(axis=-1), totals.sum(axis=-1)
         known = (everybody > 0) & (
             (labelled == everybody) | (labelled >= np.maximum(LABELLED * everybody, 100 * LABELLED))
@@ -71,6 +71,10 @@ class LabelModel:
                 have = places[known[group]]
                 donor[group] = have[np.abs(places[:, None] - have).argmin(axis=1)]
         return cls(bands, donor, known)
+
+    def joined(self, starts: NDArray[np.int64]) -> LabelModel:
+        """Return the same model for runs of bins, which begin at `starts`."""
+        return LabelModel(self.bands[:, starts], self.donor, self.known)
 
     def rates(self, counts: NDArray[np.int64]) -> Array:
         """Return the share of positive labels in each group and bin, (…, G, B), for counts (…, G, B, 3)."""
@@ -88,10 +92,10 @@ class LabelModel:
         rates = self.rates(counts)
         return np.asarray(counts[..., :2] + counts[..., 2, None] * np.stack((1.0 - rates, rates), axis=-1))
 
-    def unknown(self, applicants: Applicants) -> Array:
+    def unknown(self, counts: NDArray[np.int64]) -> Array:
         """Return the share of all people who are accepted at each cut with nothing known of their label, (B,)."""
-        dark = ~np.take_along_axis(self.known, self.bands, axis=1) * applicants.counts[..., 2]
-        return np.asarray(tail(dark).sum(axis=0) / applicants.people)
+        dark = ~np.take_along_axis(self.known, self.bands, axis=1) * counts[..., 2]
+        return np.asarray(tail(dark).sum(axis=0) / counts.sum())
 
 
 def sum_bands(counts: NDArray[np.int64], bands: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -101,3 +105,12 @@ def sum_bands(counts: NDArray[np.int64], bands: NDArray[np.int64], most: int) ->
         starts = np.flatnonzero(np.diff(band, prepend=-1))
         found[..., group, band[starts], :] = np.add.reduceat(counts[..., group, :, :], starts, axis=-2)
     return found
+
+
+def tail(counts: NDArray[Any], axis: int = 1) -> NDArray[Any]:
+    """Sum over each place and all after it.
+
+    >>> tail(np.array([[1, 2, 3]]))
+    array([[6, 5, 3]])
+    """
+    return np.flip(np.flip(counts, axis).cumsum(axis), axis)

@@ -19,7 +19,7 @@ import fairgate as fg
 from fairgate.advice import Aims
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import inspect
-from fairgate.advice.steady import Feedback
+from fairgate.advice.steady import Response
 from fairgate.advice.today import look
 from fairgate.cli import main
 
@@ -115,7 +115,7 @@ def test_any_frame_gets_advice_or_one_sentence(
         {name: pd.Series(each, dtype=object) for name, each in zip(NAMES, (score, label, group), strict=True)}
     )
     frame = frame.infer_objects()
-    aims = Aims(parity=0.3)
+    aims = Aims(constraints=[fg.DemographicParity(0.3)])
     try:
         people = fg.from_frame(frame, score=NAMES[0], label=NAMES[1], group=NAMES[2], positive=positive)
         inspect(people, aims)
@@ -127,4 +127,4 @@ def test_any_frame_gets_advice_or_one_sentence(
         return
     found = look(people, aims)
     assert np.isfinite(found.reward).all()
-    assert choose(people, aims.problem, Feedback(0.0, 0.0)).status in ("sure", "unsure", "none")
+    assert choose(people, aims.problem, Response(0.0, 0.0)).status in ("safe", "uncertain", "infeasible")

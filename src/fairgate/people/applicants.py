@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.values import natural
+from fairgate.people.labels import UNKNOWN, LabelModel, tail
+from fairgate.people.values import natural
 from fairgate.settings import Array
 
 CANDIDATES = 512
@@ -55,6 +56,8 @@ class Applicants:
         Whether every distinct score is a bin of its own.
     lines
         Lines of a text file that are not blank; 0 of other tables.
+    fitted
+        What is known of missing labels, if it has been worked out before the bins were joined.
     """
 
     groups: tuple[str, ...]
@@ -68,6 +71,7 @@ class Applicants:
     descending: bool = False
     exact: bool = True
     lines: int = 0
+    fitted: LabelModel | None = None
 
     def __repr__(self) -> str:
         size = f"{self.people} people, {len(self.groups)} groups, {len(self.cuts)} thresholds"
@@ -92,6 +96,26 @@ class Applicants:
     def above(self) -> NDArray[np.int64]:
         """People at or above each cut, (G, B, 3)."""
         return tail(self.counts)
+
+    @cached_property
+    def label_model(self) -> LabelModel:
+        """What is known of missing labels; worked out once, also for :meth:`coarsened` bins."""
+        return self.fitted or LabelModel.fit(self.counts, self.starts(CANDIDATES))
+
+    @cached_property
+    def filled(self) -> Array:
+        """People by group, bin and label 0 or 1, (G, B, 2), missing labels shared out."""
+        return self.label_model.fill(self.counts)
+
+    @cached_property
+    def unknown(self) -> Array:
+        """Share of all people who are accepted at each cut with nothing known of their label, (B,)."""
+        return self.label_model.unknown(self.counts)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Cuts at which labels tell the reward, (B,): at most 1% of all people are accepted in the dark."""
+        return self.unknown <= UNKNOWN
 
     @property
     def sign(self) -> str:
@@ -150,13 +174,5 @@ class Applicants:
             tops=np.maximum.reduceat(self.tops, starts),
             counts=np.add.reduceat(self.counts, starts, axis=1),
             exact=False,
+            fitted=self.label_model.joined(starts) if bins == CANDIDATES else None,  # whole bands
         )
-
-
-def tail(counts: NDArray[Any], axis: int = 1) -> NDArray[Any]:
-    """Sum over each place and all after it.
-
-    >>> tail(np.array([[1, 2, 3]]))
-    array([[6, 5, 3]])
-    """
-    return np.flip(np.flip(counts, axis).cumsum(axis), axis)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.intake import take_in
-from fairgate.advice.sources import BATCH, Source
-from fairgate.advice.values import word
 from fairgate.errors import InputError
+from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.intake import take_in
+from fairgate.people.sources import frame_source
 
 
 def from_frame(
@@ -38,42 +37,6 @@ def from_frame(
     Applicants(3 people, 2 groups, 3 thresholds, 1 labels missing)
     """
     return take_in(frame_source(frame), Columns(score, label, group), positive=positive, descending=descending)
-
-
-def frame_source(frame: Any) -> Source:
-    """Turn a data frame into a source of batches."""
-    import narwhals as nw
-
-    if hasattr(frame, "iloc"):  # pandas allows a name twice, narwhals does not
-        repeated = [str(name) for name in frame.columns[frame.columns.duplicated()]]
-        if repeated:
-            raise InputError(f"the column {repeated[0]!r} is in the table more than once: rename all but one")
-    try:
-        table = nw.from_native(frame)
-        table.collect_schema()
-    except (TypeError, AttributeError):
-        raise InputError(f"frame must be a table of pandas, polars or pyarrow, got {type(frame).__name__}") from None
-    columns = [name for name in table.collect_schema().names() if isinstance(name, str)]
-
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        chosen = table.select(*wanted)
-        eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
-        arrays = {name: _column(eager[name]) for name in wanted}
-        yield from pa.table(arrays).to_batches(BATCH)
-
-    return Source(f"the table of {type(frame).__module__.partition('.')[0]}", columns, read)
-
-
-def _column(series: Any) -> Any:
-    """Return a column as Arrow has it; objects of several types become words."""
-    import pyarrow as pa
-
-    try:
-        return series.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return pa.array([word(value) for value in series.to_list()], pa.string())
 
 
 def to_frame(columns: Mapping[str, NDArray[Any] | Sequence[Any]], like: Any) -> Any:

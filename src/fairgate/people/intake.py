@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.applicants import Applicants, Columns
-from fairgate.advice.sources import Source, open_source
-from fairgate.advice.values import LISTED, Words, as_numbers, label_meanings, listed, natural
 from fairgate.errors import InputError
+from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.sources import Reader, Source, open_source
+from fairgate.people.values import LISTED, Words, as_numbers, label_meanings, listed, natural
 from fairgate.settings import Array
 
 BINS = 4096
@@ -76,7 +76,7 @@ def take_in(source: Source, columns: Columns, *, positive: object = None, descen
     dropped["line malformed"] = source.malformed[0]
     rows += source.malformed[0]
     if not rows:
-        raise InputError(f"{source.name} has no rows: it must have a row a person")
+        raise InputError(f"{source.name} has no rows: it must have one row per person")
     if not any(map(len, scores)):
         _refuse_all(columns, dropped, rows, text)
     meanings = label_meanings(columns.label, labels.found, positive)
@@ -93,9 +93,14 @@ def from_file(
     query: str | None = None,
     positive: object = None,
     descending: bool = False,
+    reader: Reader | None = None,
 ) -> Applicants:
-    """Count the people of a CSV, Parquet, Arrow or Feather file, or of a query for DuckDB; see :func:`take_in`."""
-    source = open_source(None if file is None else Path(file), query)
+    """Count the people of a CSV, Parquet, Arrow or Feather file, or of a query for DuckDB; see :func:`take_in`.
+
+    A file of another format is read by a `reader` that takes its path and returns a data frame; see also
+    :func:`fairgate.people.register`.
+    """
+    source = open_source(None if file is None else Path(file), query, reader)
     return take_in(source, Columns(score, label, group), positive=positive, descending=descending)
 
 

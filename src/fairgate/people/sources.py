@@ -1,4 +1,4 @@
-"""Sources: where a table of applicants comes from, a file or a query, read in batches and only the columns needed."""
+"""Sources: where a table of people comes from, a file, a query or a data frame; only the columns needed are read."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ import csv
 import io
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fairgate.errors import InputError
+from fairgate.people.values import word
 
 BATCH = 1 << 17
 """Rows read at a time."""
-
-TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-ARROW = (".arrow", ".feather", ".ipc")
-KINDS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".duckdb")
-"""Endings of the files that can be read."""
 
 
 @dataclass
@@ -44,43 +40,111 @@ class Source:
     lines: Callable[[], int] = lambda: 0
 
 
-def open_source(file: Path | None, query: str | None = None) -> Source:
+DATABASES = (".duckdb", ".ddb")
+"""Endings of files that a query may be put to."""
+
+Reader = Callable[[Path], Any]
+"""Takes a file and returns a :class:`Source`, or a table of pandas, polars or pyarrow."""
+
+READERS: dict[str, Reader] = {}
+"""How a file is read, by its ending."""
+
+
+def register(ending: str, reader: Reader) -> None:
+    """Have files of an ending, such as ``".jsonl"``, read by a function that takes the path and returns a table.
+
+    >>> import pyarrow.json
+    >>> register(".jsonl", pyarrow.json.read_json)
+    """
+    if not ending.startswith("."):
+        raise InputError(f"ending must start with a dot, such as '.jsonl', got {ending!r}")
+    READERS[ending.lower()] = reader
+
+
+def open_source(file: Path | None, query: str | None = None, reader: Reader | None = None) -> Source:
     """Open a file by its ending, or the outcome of an SQL query.
 
     Parameters
     ----------
     file
-        CSV, Parquet, Arrow or Feather file; with `query`, a DuckDB database or nothing.
+        A file of one of the endings in :data:`READERS`; with `query`, a DuckDB database or nothing.
     query
         SQL for DuckDB, which may name files: ``select * from 'applicants.parquet' where year = 2024``.
+    reader
+        How to read the file, whatever its ending.
     """
-    if file is None and query is None:
-        raise InputError("there is no table: name a file such as applicants.csv, or give a query (--query)")
-    ending = "".join(file.suffixes[-2:]).lower() if file is not None else ""
-    if file is not None:
-        try:
-            found = file.stat()
-        except OSError as error:
-            missing = isinstance(error, FileNotFoundError)
-            why = "does not exist" if missing else f"cannot be opened ({error.strerror})"
-            raise InputError(f"file {str(file)!r} {why}: name a table such as applicants.csv") from None
-        if stat.S_ISDIR(found.st_mode):
-            raise InputError(f"file {str(file)!r} is a folder, not a file: name a table such as applicants.csv")
-    if ending.endswith((".duckdb", ".ddb")) or query is not None:
-        if file is not None and not ending.endswith((".duckdb", ".ddb")):
+    if file is None:
+        if query is None:
+            raise InputError("there is no table: name a file such as applicants.csv, or give a query (--query)")
+        return _duckdb(None, query)
+    try:
+        found = file.stat()
+    except OSError as error:
+        why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened ({error.strerror})"
+        raise InputError(f"file {str(file)!r} {why}: name a table such as applicants.csv") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"file {str(file)!r} is a folder, not a file: name a table such as applicants.csv")
+    ending = max((each for each in READERS if file.name.lower().endswith(each)), key=len, default="")
+    if query is not None:
+        if ending not in DATABASES:
             raise InputError(
                 f"file {str(file)!r} cannot be used together with a query: name it in the query, as in "
                 f"select * from '{file}', or give a .duckdb database"
             )
         return _duckdb(file, query)
-    assert file is not None
-    if ending.endswith(TEXT):
-        return _csv(file)
-    if ending.endswith(".parquet"):
-        return _parquet(file)
-    if ending.endswith(ARROW):
-        return _arrow(file)
-    raise InputError(f"file {str(file)!r} must end in one of {', '.join(KINDS)}, got {file.suffix or 'no ending'!r}")
+    if reader is not None:
+        return _read_by(reader, file)
+    if not ending:
+        kinds, got = ", ".join(READERS), repr(file.suffix or "no ending")
+        raise InputError(f"file {str(file)!r} must end in one of {kinds}, got {got}")
+    return _read_by(READERS[ending], file)
+
+
+def _read_by(reader: Reader, file: Path) -> Source:
+    """Let a reader, which may be a user's own, open a file; what goes wrong is said in one sentence."""
+    try:
+        found = reader(file)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
+    return found if isinstance(found, Source) else replace(frame_source(found), name=str(file))
+
+
+def frame_source(frame: Any) -> Source:
+    """Turn a data frame into a source of batches."""
+    import narwhals as nw
+
+    if hasattr(frame, "iloc"):  # pandas allows a name twice, narwhals does not
+        repeated = [str(name) for name in frame.columns[frame.columns.duplicated()]]
+        if repeated:
+            raise InputError(f"the column {repeated[0]!r} is in the table more than once: rename all but one")
+    try:
+        table = nw.from_native(frame)
+        table.collect_schema()
+    except (TypeError, AttributeError):
+        raise InputError(f"frame must be a table of pandas, polars or pyarrow, got {type(frame).__name__}") from None
+    columns = [name for name in table.collect_schema().names() if isinstance(name, str)]
+
+    def read(wanted: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        chosen = table.select(*wanted)
+        eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
+        arrays = {name: _column(eager[name]) for name in wanted}
+        yield from pa.table(arrays).to_batches(BATCH)
+
+    return Source(f"the table of {type(frame).__module__.partition('.')[0]}", columns, read)
+
+
+def _column(series: Any) -> Any:
+    """Return a column as Arrow has it; objects of several types become words."""
+    import pyarrow as pa
+
+    try:
+        return series.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([word(value) for value in series.to_list()], pa.string())
 
 
 def _csv(file: Path) -> Source:
@@ -100,7 +164,7 @@ def _csv(file: Path) -> Source:
     except (OSError, pa.ArrowInvalid, csv.Error) as error:
         raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
     if not first:
-        raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and a row a person")
+        raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and one row per person")
 
     malformed = [0]
 
@@ -176,7 +240,7 @@ def _arrow(file: Path) -> Source:
     return Source(str(file), reader.schema.names, read)
 
 
-def _duckdb(file: Path | None, query: str | None) -> Source:
+def _duckdb(file: Path | None, query: str | None = None) -> Source:
     try:
         import duckdb
     except ImportError:
@@ -213,3 +277,13 @@ def _duckdb(file: Path | None, query: str | None) -> Source:
 def _first_line(error: BaseException) -> str:
     """Return what a library said, as one line without a full stop."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+for _reader, _endings in (
+    (_csv, (".csv", ".tsv", ".csv.gz", ".tsv.gz")),
+    (_parquet, (".parquet",)),
+    (_arrow, (".arrow", ".feather", ".ipc")),
+    (_duckdb, DATABASES),
+):
+    for _ending in _endings:
+        register(_ending, _reader)

@@ -23,12 +23,6 @@
     low === undefined || low === null ? "–" : write(low) + " to " + write(high);
 
   // ---------------------------------------------------------------- the table of figures
-  const WORDS = {
-    "parity": ["gap between groups", "too large"],
-    "service-low": ["acceptance", "too low"],
-    "service-high": ["acceptance", "too high"],
-  };
-
   function tell() {
     const k = Number(slider.value);
     const columns = data.views[view].columns;
@@ -51,13 +45,17 @@
       find("bounds-value").textContent =
         view === 0 ? between(at("reward_if_missing_0"), at("reward_if_missing_1"), plain) : "–";
     }
-    const broken = data.constraints.filter((name) => at("residual " + name) > 1e-12);
+    const residual = (each) => at("residual " + each.name);
+    data.residuals.forEach((each, index) => {
+      if (!each.drawn) find("residual-" + index + "-value").textContent = plain(residual(each));
+    });
+    const broken = data.residuals.filter((each) => residual(each) > 1e-12);
     const verdict = find("verdict");
     verdict.className = "badge " + (broken.length ? "fails" : "holds");
-    verdict.textContent = !data.constraints.length
+    verdict.textContent = !data.residuals.length
       ? "no constraint was asked for"
       : broken.length
-        ? broken.map((name) => WORDS[name][0] + " " + plain(at("residual " + name)) + " " + WORDS[name][1]).join(", ")
+        ? broken.map((each) => each.broken.replace("{}", plain(residual(each)))).join(", ")
         : "meets every constraint";
     slider.setAttribute("aria-valuetext", rule + ", " + verdict.textContent);
     document.querySelectorAll("[data-jump]").forEach((button) => {
@@ -96,6 +94,10 @@
   const domain = outer[1] - outer[0] <= 2 * (inner[1] - inner[0]) || middle.length < 2 ? outer : inner;
   if (domain === inner) find("beyond").hidden = false;
 
+  // What a figure may be, with ends where a limit has none.
+  const allowed = (limit, high) => limit && [limit[0] ?? 0, limit[1] ?? high];
+  const widest = Math.max(...all("gap_high"), ...all("gap"), ...(data.limits.gap || []).map((end) => end || 0), 0.01);
+
   const CHARTS = [
     {
       id: "chart-acceptance",
@@ -103,13 +105,13 @@
         ["acceptance", "", "line overall"]],
       range: [0, 1],
       write: (value) => Math.round(100 * value) + "%",
-      allowed: data.service,
+      allowed: allowed(data.limits.acceptance || data.limits.rates, 1),
     },
     {
       id: "chart-gap",
       lines: [["gap", "", "line overall"]],
-      range: [0, Math.max(...all("gap_high"), ...all("gap"), data.parity || 0, 0.01)],
-      allowed: data.parity === null ? null : [0, data.parity],
+      range: [0, widest],
+      allowed: allowed(data.limits.gap, widest),
     },
     {
       id: "chart-reward",
@@ -168,7 +170,7 @@
       add(svg, "text", { class: "axis", x: (LEFT + right) / 2, y: HEIGHT - 8, "text-anchor": "middle" },
         data.score.length > width / 9 ? data.score.slice(0, Math.floor(width / 9)) + "…" : data.score);
       // where every constraint is met: a strip along the bottom
-      if (data.constraints.length) {
+      if (data.residuals.length) {
         columns.feasible.forEach((fine, k) => {
           if (!fine) return;
           // a threshold accepts the same people down to the next lower score (up to the next higher one)

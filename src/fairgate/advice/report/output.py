@@ -17,14 +17,14 @@ from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
 from fairgate.advice.choice import CAUTION, RESAMPLES, STEP
 from fairgate.advice.intervals import LEVEL
-from fairgate.advice.labels import UNKNOWN, LabelModel
 from fairgate.advice.loop import describe
-from fairgate.advice.page import render
+from fairgate.advice.report.page import render
 from fairgate.advice.steady import Steady
-from fairgate.experiments.output import plain, write_text
+from fairgate.constraints import Constraint
 from fairgate.problem import is_feasible
+from fairgate.store import plain, write_text
 
-FORMAT = 1
+FORMAT = 2
 """Version of ``report.json``."""
 
 POINTS = 201
@@ -41,7 +41,7 @@ def write(advice: Advice, folder: Path, source: str) -> dict[str, Any]:
 
 
 def table(advice: Advice) -> str:
-    """Return ``thresholds.csv``: one row a threshold; what is not known is left empty."""
+    """Return ``thresholds.csv``: one row per threshold; what is not known is left empty."""
     columns = advice.thresholds()
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
@@ -58,10 +58,10 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
     applicants = advice.applicants
     advised = asdict(advice.recommendation)
     for name in ("reward", "gap", "acceptance"):
-        advised[name] = advice.recommendation.__dict__[name]._asdict()
+        advised[name] = advice.recommendation.__dict__[name].known()
     places = shown_cuts(advice)
     labelled = applicants.counts[..., :2].sum(axis=1)
-    unknown = float(LabelModel.of(applicants).unknown(applicants)[0])
+    unknown = float(applicants.unknown[0])
     found = {
         "format": FORMAT,
         "fairgate": metadata.version("fairgate"),
@@ -83,15 +83,15 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             "highest": float(applicants.shown(applicants.cuts).max()),
         },
         "aims": advice.aims.describe(),
-        "constraints": list(advice.aims.problem.names),
+        "constraints": [describe_constraint(each) for each in advice.aims.problem.constraints],
         "method": {"level": LEVEL, "caution": CAUTION, "resamples": RESAMPLES, "same_step": STEP},
         "findings": [finding._asdict() for finding in advice.findings],
         "today": curves(advice, places),
         "steady": [
             {
-                "strength": each.feedback.strength,
-                "name": strength_name(each.feedback.strength),
-                "balance": each.feedback.balance,
+                "strength": each.response.strength,
+                "name": strength_name(each.response.strength),
+                "balance": each.response.balance,
                 "best": asdict(each.best) | {"written": advice.candidates.words(each.cut)},
                 "recommended": asdict(each.sweep.point(advice.recommendation.cut)),
                 "curve": steady_curves(advice, each, places),
@@ -112,6 +112,17 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
     return written
 
 
+def describe_constraint(constraint: Constraint) -> dict[str, Any]:
+    """Return a constraint as it is written, what it requires, its residuals in words, and the figures it limits."""
+    named = zip(constraint.names, constraint.words, strict=True)
+    return {
+        "text": constraint.text,
+        "requirement": constraint.requirement,
+        "residuals": [{"name": name, **words._asdict()} for name, words in named],
+        "limits": [limit._asdict() for limit in constraint.limits()],
+    }
+
+
 def shown_cuts(advice: Advice) -> NDArray[np.int64]:
     """Return the numbers of the candidates in ``report.json``: evenly spread, and all that the report speaks of."""
     count = len(advice.candidates.cuts)
@@ -129,10 +140,9 @@ def curves(advice: Advice, places: NDArray[np.int64]) -> dict[str, Any]:
 def steady_curves(advice: Advice, steady: Steady, places: NDArray[np.int64]) -> dict[str, Any]:
     """Return where these candidates lead under one strength of feedback, as columns like those of ``today``."""
     sweep = steady.sweep
-    known = LabelModel.of(advice.candidates).unknown(advice.candidates) <= UNKNOWN
     columns: dict[str, NDArray[Any]] = {"threshold": sweep.thresholds, "acceptance": sweep.acceptance}
     columns |= {f"acceptance {name}": rate for name, rate in zip(advice.applicants.groups, steady.rates, strict=True)}
-    columns |= {"gap": sweep.gap, "reward": np.where(known, sweep.reward, np.nan)}
+    columns |= {"gap": sweep.gap, "reward": np.where(advice.candidates.known, sweep.reward, np.nan)}
     for name, residual in zip(advice.aims.problem.names, sweep.residuals, strict=True):
         columns[f"residual {name}"] = residual
     columns["feasible"] = is_feasible(sweep.residuals)

@@ -20,13 +20,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairgate as fg
-from fairgate.advice import Aims, Applicants, advise, from_file
-from fairgate.advice.intake import BINS
-from fairgate.advice.output import document
+from fairgate.advice import Aims, advise
+from fairgate.advice.report.output import document
+from fairgate.people import Applicants, from_file
+from fairgate.people.intake import BINS
 from tests.advice.people import SERVICE
 
 COLUMNS: dict[str, Any] = {"score": "score", "label": "label", "group": "group"}
-AIMS = Aims(parity=0.15, service=(0.4, 0.8), feedback=(0.0, 0.5), seeds=1, rounds=10)
+AIMS = Aims(constraints=[fg.DemographicParity(0.15), fg.ServiceRate(0.4, 0.8)], feedback=(0.0, 0.5), seeds=1, rounds=10)
 
 
 @pytest.fixture(scope="module")

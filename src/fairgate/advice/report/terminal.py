@@ -11,7 +11,7 @@ from rich.table import Table
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
 from fairgate.advice.loop import settled
-from fairgate.run import Estimate
+from fairgate.estimates import Estimate
 
 
 def show(advice: Advice, console: Console) -> None:
@@ -23,13 +23,15 @@ def show(advice: Advice, console: Console) -> None:
     console.print(escape(f"{people.people} people ({sizes}), {people.missing} labels missing."), highlight=False)
     for finding in advice.findings:
         console.print(escape(f"{finding.level.capitalize()}: {finding.text}"), highlight=False)
+    for constraint in advice.aims.problem.constraints:
+        console.print(escape(f"Required: {constraint.requirement}"), highlight=False)
     console.print(_today(advice))
     console.print(_steady(advice))
     moving = sorted(strength for strength in advice.loops if strength > 0.0) or list(advice.loops)
     console.print(_loop(advice, moving[len(moving) // 2]))
     console.print(
-        "Exact figures of the population over the last rounds; violation is summed over all. Learner A sees only what "
-        f"comes of its own threshold, C also scores and the labels of the accepted.{_dark(advice)}",
+        "Exact figures of the population over the last rounds; violation is summed over all. "
+        f"{_levels(advice)}{_dark(advice)}",
         highlight=False,
     )
     console.print()
@@ -70,7 +72,7 @@ def _steady(advice: Advice) -> Table:
     for each in advice.steady:
         best = each.best
         table.add_row(
-            f"{strength_name(each.feedback.strength)} ({each.feedback.strength:g})",
+            f"{strength_name(each.response.strength)} ({each.response.strength:g})",
             advice.candidates.words(each.cut),
             _short(best.reward, 4),
             f"{best.gap:.4f}",
@@ -103,6 +105,14 @@ def _loop(advice: Advice, strength: float) -> Table:
 
 def _mean(value: Estimate, digits: int) -> str:
     return _short(value.mean, digits)
+
+
+def _levels(advice: Advice) -> str:
+    """Say what each learner sees."""
+    found = next(iter(advice.loops.values()))
+    level = {each.entrant.level: each.entrant.title for each in found}
+    blind = f"{level['bandit']} sees only what comes of its own threshold; " if "bandit" in level else ""
+    return f"{blind}{level['selective-labels']} sees scores and the labels of the accepted."
 
 
 def _dark(advice: Advice) -> str:

@@ -1,0 +1,1 @@
+"""Report: what was found out, in words, on a terminal, as files and as a page."""

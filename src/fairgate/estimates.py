@@ -1,0 +1,59 @@
+"""Estimate: a figure and what is known of its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from fairgate.settings import Array
+
+
+class Estimate(NamedTuple):
+    """A figure, the ends of its 95% interval, its standard deviation and the number of seeds; NaN or None if unknown.
+
+    >>> print(Estimate.of(np.array([0.1, 0.2, 0.6])))
+    0.3000 ± 0.2646
+    >>> print(Estimate(0.3, 0.1, 0.5))
+    0.3000 [0.1000, 0.5000]
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    sd: float = math.nan
+    seeds: int | None = None
+
+    @classmethod
+    def of(cls, values: Array) -> Estimate:
+        """Summarise one value per seed: mean, sd (n − 1) and the 95% t-interval of the mean; one seed has neither."""
+        count = len(values)
+        mean = float(np.mean(values))
+        if count < 2:
+            return cls(mean, seeds=count)
+        sd = float(np.std(values, ddof=1))
+        half = float(stdtrit(count - 1, 0.975)) * sd / math.sqrt(count)
+        return cls(mean, mean - half, mean + half, sd, count)
+
+    @property
+    def mean(self) -> float:
+        """The value, by its name where it is a mean over seeds."""
+        return self.value
+
+    def text(self, digits: int) -> str:
+        """Write value ± sd, or value [low, high] where there is an interval but no sd, or the value alone."""
+        if not math.isnan(self.sd):
+            return f"{self.value:.{digits}f} ± {self.sd:.{digits}f}"
+        if not math.isnan(self.low + self.high):
+            return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+        return f"{self.value:.{digits}f}"
+
+    def __str__(self) -> str:
+        return self.text(4)
+
+    def known(self) -> dict[str, float]:
+        """Return what is known, for JSON."""
+        found = self._asdict().items()
+        return {name: value for name, value in found if name == "value" or not (value is None or math.isnan(value))}

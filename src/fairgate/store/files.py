@@ -1,0 +1,106 @@
+"""Files that are whole or not there, a folder checked before the work starts, and data for JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from fairgate.errors import InputError
+
+HEADER = "fairgate"
+"""Key under which a Parquet file's metadata holds its header."""
+
+
+def prepare_folder(folder: Path, name: str = "--out") -> None:
+    """Make `folder`, called `name` by the user, and try to write in it: else a long run would be lost at its end."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"{name} {folder} must be a folder one can write to: {error.strerror or error}") from None
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a place beside `path` to write to, and move what is there to `path`: no interruption leaves half a file."""
+    unfinished = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield unfinished
+        unfinished.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with whole(path) as unfinished:
+        unfinished.write_bytes(content)
+
+
+def write_table(path: Path, columns: Mapping[str, ArrayLike], header: Mapping[str, Any] | None = None) -> None:
+    """Write columns as a Parquet file, whole or not at all, with a header of plain data in the file's metadata."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(dict(columns))
+    if header is not None:
+        table = table.replace_schema_metadata({HEADER: json.dumps(header)})
+    with whole(path) as unfinished:
+        pq.write_table(table, unfinished, compression="zstd")
+
+
+def read_table(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read the columns and the header that :func:`write_table` wrote; a table without a header has an empty one."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    header = (table.schema.metadata or {}).get(HEADER.encode(), b"{}")
+    return {name: table[name].to_numpy() for name in table.column_names}, json.loads(header)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, or nothing if there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def file_name(text: str) -> str:
+    """Turn a name into one that a file can have; different names stay different.
+
+    >>> file_name("compas--ofs"), file_name("mine:Mine")
+    ('compas--ofs', 'mine-Mine-3a1ee5a1')
+    """
+    safe = re.sub(r"[^\w.=+-]+", "-", text)
+    return safe if safe == text else f"{safe}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def plain(value: Any) -> Any:
+    """Return data that JSON can hold: what is no finite number becomes null.
+
+    >>> plain({1: (0.5, float("nan"))})
+    {'1': [0.5, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

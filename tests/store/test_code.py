@@ -1,0 +1,218 @@
+"""The digest of code: what an edit of one definition makes stale, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fairgate
+import fairgate as fg
+from fairgate.bench.matrix import outcome
+from fairgate.experiments.jobs import Job
+from fairgate.experiments.plan import Plan
+from fairgate.experiments.reproduce import reproduce
+from fairgate.store.code import code_digest, makers_of
+from fairgate.store.source import Source
+
+HERE = Path(fairgate.__file__).parent
+
+RAW, TABLE, POOLS, FORECAST, BENCH, REPORT = "raw", "table", "pools", "forecast", "bench", "report"
+
+
+def made() -> dict[str, tuple[object, ...]]:
+    """Files, and what makes each."""
+    plan = Plan(rounds=60, seeds=2, many=3, tail=20)
+    gaussian = fg.load_task("mve-s")
+    forecast = Job("forecast", gaussian, fg.SafeForecast(), 60, 2, 0)
+    return {
+        RAW: plan.main("mve-s", "ofs").makers,
+        TABLE: plan.more("mve-s", "ofs").makers,
+        POOLS: plan.more("compas", "ofs").makers,
+        FORECAST: forecast.makers,
+        BENCH: (outcome, gaussian, fg.OFS()),
+        REPORT: (reproduce,),
+    }
+
+
+def digests(source: Source) -> dict[str, str]:
+    return {
+        name: source.digest((kind.__module__, kind.__qualname__.partition(".")[0]) for kind in makers_of(*makers))
+        for name, makers in made().items()
+    }
+
+
+@pytest.fixture(scope="module")
+def before() -> dict[str, str]:
+    return digests(Source(HERE))
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(HERE, tmp_path / "fairgate", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {path.name}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def append(path: Path, text: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def after_first(function: str, line: str) -> Callable[[str], str]:
+    """Return an edit that adds a line at the start of a function's body, after its docstring."""
+    import ast
+
+    def change(text: str) -> str:
+        tree = ast.parse(text)
+        node = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function)
+        first = next(s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)))
+        lines = text.splitlines(keepends=True)
+        lines.insert(first.lineno - 1, " " * first.col_offset + line + "\n")
+        return "".join(lines)
+
+    return change
+
+
+SIMULATED = {RAW, TABLE, POOLS, FORECAST, BENCH, REPORT}
+
+
+@pytest.mark.parametrize(
+    ("file", "function", "stale"),
+    [
+        ("experiments/jobs.py", "figures", {TABLE, POOLS, FORECAST, REPORT}),  # what is written of a run
+        ("experiments/jobs.py", "settled", {TABLE, POOLS, FORECAST, REPORT}),  # what that calls
+        ("experiments/jobs.py", "keep_run", {RAW, REPORT}),
+        ("experiments/jobs.py", "complete", {REPORT}),  # how work is found again, not how it is done
+        ("simulation.py", "simulate", SIMULATED),
+        ("learners/ofs.py", "learn", {RAW, TABLE, POOLS, BENCH, REPORT}),
+        ("learners/safe_forecast.py", "remember", {FORECAST, REPORT}),
+        ("learners/baselines/random.py", "choose", {REPORT}),
+        ("environments/gaussian_scores.py", "update", {RAW, TABLE, FORECAST, BENCH, REPORT}),
+        ("environments/score_pools.py", "update", {POOLS, REPORT}),
+        ("environments/drift.py", "update", {REPORT}),
+        ("constraints/service_rate.py", "residuals", {POOLS, REPORT}),
+        ("bench/measures.py", "time_to_feasible", {BENCH}),
+        ("statistics.py", "iqm", {BENCH}),
+        ("statistics.py", "holm", set()),
+        ("tasks.py", "load_task", {REPORT}),  # makes tasks; a job is given one
+        ("plots.py", "panels", {REPORT}),
+        ("advice/choice.py", "choose", set()),
+        ("sklearn/classifier.py", "fit", set()),
+    ],
+)
+def test_an_edited_function_makes_stale_what_it_makes(
+    file: str, function: str, stale: set[str], before: dict[str, str], package: Path
+) -> None:
+    path = package / file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(after_first(function, "changed = 100")(text), encoding="utf-8")
+    after = digests(Source(package))
+    assert {name for name in after if after[name] != before[name]} == stale
+
+
+@pytest.mark.parametrize(
+    ("file", "stale"),
+    [
+        ("experiments/report.html.j2", {REPORT}),
+        ("pages/base.html.j2", {REPORT}),
+        ("bench/bench.html.j2", set()),
+        ("experiments/words.toml", {REPORT}),
+        ("presets.toml", {REPORT}),  # a job is given a task, whose numbers are in its settings
+    ],
+)
+def test_a_data_file_makes_stale_what_reads_it(
+    file: str, stale: set[str], before: dict[str, str], package: Path
+) -> None:
+    append(package / file, "\n\n")
+    after = digests(Source(package))
+    assert {name for name in after if after[name] != before[name]} == stale
+
+
+def test_docstrings_comments_types_and_what_is_not_used_make_nothing_stale(
+    before: dict[str, str], package: Path
+) -> None:
+    for path in package.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r'^( +r?""")(?=\w)', r"\1Once more: ", text, flags=re.MULTILINE).replace("-> None:", "-> object:")
+        unused = "def _used_by_nobody() -> None:\n    raise SystemExit\n"
+        path.write_text(f"# a comment\n{text}\n\n{unused}", encoding="utf-8")
+    after = digests(Source(package))
+    assert after == {**before, REPORT: after[REPORT]}  # the report uses whole modules, one per table
+
+
+def test_what_a_module_does_on_import_counts_for_all_in_it(before: dict[str, str], package: Path) -> None:
+    append(package / "learners/ofs.py", "\nOFS.c = 1.0\n")
+    after = digests(Source(package))
+    assert {name for name in after if after[name] != before[name]} == {RAW, TABLE, POOLS, BENCH, REPORT}
+
+
+def test_a_preset_number_makes_stale_the_jobs_of_its_task(package: Path) -> None:
+    script = """
+import json
+from fairgate.experiments.plan import Plan
+plan = Plan(rounds=60, seeds=2, many=3, tail=20)
+print(json.dumps({task: plan.more(task, "ofs").digest(20) for task in ("mve-s", "compas", "compas-strict")}))
+"""
+
+    def run() -> Any:
+        command = [sys.executable, "-c", script]
+        environment = {"PYTHONPATH": str(package.parent), "PATH": "/usr/bin:/bin"}
+        result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        return json.loads(result.stdout)
+
+    first = run()
+    assert first == run()
+    edit(package / "presets.toml", 'title = "COMPAS in score pools"', 'title = "COMPAS"')
+    assert run() == first
+    lines = (package / "presets.toml").read_text(encoding="utf-8").splitlines(keepends=True)
+    strict = next(index for index, line in enumerate(lines) if line.startswith("[compas-strict.problem]"))
+    number = next(index for index in range(strict, len(lines)) if lines[index].startswith("epsilon"))
+    lines[number] = "epsilon = 0.011\n"
+    (package / "presets.toml").write_text("".join(lines), encoding="utf-8")
+    again = run()
+    assert {task for task in again if again[task] != first[task]} == {"compas-strict"}
+
+
+OWN = """
+class Mine:
+    step = 1
+
+    def start(self, task, replicates, rng):
+        return None
+"""
+
+
+def test_code_from_elsewhere_counts_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    from fairgate.store.code import _own_code
+
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_of_test_code.py").write_text(OWN)
+    module = importlib.import_module("own_of_test_code")
+    first = code_digest(fg.simulate, module.Mine())
+    assert first == code_digest(fg.simulate, module.Mine())
+    (tmp_path / "own_of_test_code.py").write_text(OWN.replace("step = 1", "step = 2"))
+    _own_code.cache_clear()
+    assert first != code_digest(fg.simulate, module.Mine())
+
+
+def test_code_that_cannot_be_read_is_never_the_same_twice() -> None:
+    from fairgate.store.code import _own_code
+
+    space: dict[str, Any] = {"__name__": "typed_into_a_console"}
+    exec("class Typed: pass", space)
+    first = code_digest(space["Typed"]())
+    _own_code.cache_clear()  # as in another process
+    assert first != code_digest(space["Typed"]())
