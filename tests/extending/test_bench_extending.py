@@ -77,12 +77,12 @@ class Stubborn:
 
     def start(self, setting, replicates, rng):
         low, high = setting.thresholds[[0, -1]]
-        return np.full((replicates, 2), low + self.place * (high - low))
+        return np.full((replicates, setting.groups), low + self.place * (high - low))
 
     def propose(self, state):
         return state
 
-    def observe(self, state, thresholds, feedback):
+    def observe(self, state, played, feedback):
         pass
 
 

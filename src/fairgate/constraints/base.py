@@ -258,10 +258,3 @@ def compare_groups(constraint: object, count: int) -> None:
     """Say so if there are not at least two groups to compare."""
     if count < 2:
         raise InputError(f"{type(constraint).__name__} compares groups and needs at least 2, got {count} group")
-
-
-def check_window(constraint: object, low: Number, high: Number) -> None:
-    """Say so if a window of rates is empty."""
-    if not np.all(np.asarray(low) < np.asarray(high)):
-        kind = type(constraint).__name__
-        raise InputError(f"{kind}: the window is empty, low must be below high, got {low}:{high}")

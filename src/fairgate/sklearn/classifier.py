@@ -39,7 +39,7 @@ def _has(method: str) -> Callable[[FairThresholdClassifier], bool]:
     return lambda self: hasattr(self.estimator_ if hasattr(self, "estimator_") else self._unfitted(), method)
 
 
-class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # no types in sklearn
     r"""A classifier whose threshold earns most among those that meet every constraint.
 
     Positive is who scores at least the threshold, d = 1 if s ≥ θ, and θ is chosen on people that the scoring model
@@ -223,13 +223,13 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         """Return the accuracy of `predict`."""
         return float(accuracy_score(y, self.predict(X, sensitive_features), sample_weight=sample_weight))
 
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]  # no types in sklearn
     def predict_proba(self, X: Any) -> Array:  # noqa: N803
         """Return the estimator's probabilities, which the threshold does not change."""
         check_is_fitted(self, "thresholds_")
         return np.asarray(self.estimator_.predict_proba(X))
 
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]  # no types in sklearn
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """Return the estimator's decision values, which the threshold does not change."""
         check_is_fitted(self, "thresholds_")
