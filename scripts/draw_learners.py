@@ -19,10 +19,10 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 import fairgate as fg
-from fairgate.learners import Learner, load_learner
+from fairgate.learners import load_learner
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.policy import Policy
-from fairgate.problem import Feedback, is_feasible
+from fairgate.problem import is_feasible
 from fairgate.settings import Array
 
 if TYPE_CHECKING:
@@ -37,30 +37,8 @@ TASK, ROUNDS, SEEDS, LIMIT, WINDOW = "interior", 1500, 3, 0.05, (0.2, 0.8)
 DOTTED: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 
 
-class Witness:
-    """A learner that remembers every policy it proposes."""
-
-    def __init__(self, learner: Learner[Any]) -> None:
-        self.learner, self.level = learner, learner.level
-        self.policies: list[Policy] = []
-
-    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Any:
-        """Start the learner."""
-        return self.learner.start(setting, replicates, rng)
-
-    def propose(self, state: Any) -> Policy:
-        """Ask the learner, and remember its answer."""
-        policy = self.learner.propose(state)
-        self.policies.append(policy.copy())
-        return policy
-
-    def observe(self, state: Any, played: fg.Policy, feedback: Feedback) -> None:
-        """Tell the learner."""
-        self.learner.observe(state, played, feedback)
-
-
 def best_by_group(task: fg.Task) -> tuple[Array, float]:
-    """Return the best feasible thresholds of the grid, one a group, and their reward, by trying all pairs."""
+    """Return the best feasible thresholds of the grid, one per group, and their reward, by trying all pairs."""
     pairs = np.stack(np.meshgrid(task.thresholds, task.thresholds), axis=-1).reshape(-1, 2)
     found = task.problem.assess(task.environment.probabilities(task.environment.steady_state(pairs), pairs))
     best = int(np.where(is_feasible(found.residuals), found.reward, -np.inf).argmax())
@@ -70,11 +48,11 @@ def best_by_group(task: fg.Task) -> tuple[Array, float]:
 def draw(name: str) -> Path:
     """Draw a learner's picture and return its file."""
     task = fg.load_task(TASK)
-    witness = Witness(load_learner(name))
-    run = fg.simulate(task, witness, rounds=ROUNDS, seeds=SEEDS, seed=5)
+    run = fg.simulate(task, load_learner(name), rounds=ROUNDS, seeds=SEEDS, seed=5)
     figure, axes = panels(1, 3, 10.2, 3.1)
     rounds = np.arange(1.0, ROUNDS + 1.0)
-    draw_thresholds(axes[0], rounds, witness.policies, by_group=name == "per-group")
+    policies = [Policy(*(values[:, :, t] for values in run.policies)) for t in range(ROUNDS)]
+    draw_thresholds(axes[0], rounds, policies, by_group=name == "per-group")
     if name == "per-group":
         for group, threshold in enumerate(best_by_group(task)[0]):
             axes[0].axhline(threshold, label="best pair of the grid" if group == 0 else None, **DOTTED)

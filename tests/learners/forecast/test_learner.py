@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from typing import Any
@@ -46,9 +47,9 @@ def test_every_part_survives_saving(learner: Forecast) -> None:
         policy = learner.propose(state)
         learner.observe(state, policy, loop.play(policy).feedback)
     assert state.misfit.any()
-    copy = learner.load(json.loads(json.dumps(learner.save(state))), task.setting)
+    loaded = learner.load(json.loads(json.dumps(learner.save(state))), task.setting)
     for name in ("response", "exploration", "play", "monitor", "planner"):
-        assert_equal(getattr(copy, name), getattr(state, name))
+        assert_equal(getattr(loaded, name), getattr(state, name))
 
 
 def assert_equal(one: Any, other: Any) -> None:
@@ -103,3 +104,21 @@ def test_delayed_labels_count_for_the_epoch_that_accepted_those_people() -> None
             assert (positives <= labels).all()
             labelled.append(labels.sum() / max(accepted.sum(), 1.0))
         assert 0.2 < max(labelled) < 1.0
+
+
+@pytest.mark.parametrize("learner", [fg.SafeForecast(width=[1.0, 2.0]), fg.learners.PerGroup(), fg.learners.Mixture()])
+def test_a_batch_of_nobody_in_one_replicate_changes_the_others_only(learner: Forecast) -> None:
+    task, rng = fg.load_task("interior"), np.random.default_rng(0)
+    state, loop = learner.start(task.setting, 2, rng), Loop(task, 2, 256, rng, learner.level)
+    for _ in range(70):
+        policy = learner.propose(state)
+        learner.observe(state, policy, loop.play(policy).feedback)
+    people = np.ones((2, 2, len(task.thresholds) + 1, 2, 2), dtype=np.int64)
+    people[1] = 0
+    policy, before = learner.propose(state), copy.deepcopy(state)
+    learner.observe(state, policy, task.problem.reveal(people, learner.level))
+    assert state.response.age.tolist() == [71, 70]
+    assert state.play.due[1] == before.play.due[1]
+    np.testing.assert_array_equal(state.play.tally[:, 1], before.play.tally[:, 1])
+    np.testing.assert_array_equal(state.response.cross[..., 1, :], before.response.cross[..., 1, :])
+    assert (state.response.cross[..., 0, :] != before.response.cross[..., 0, :]).any()
