@@ -16,18 +16,18 @@ class Mine:
     def __init__(self, place=0.5):
         self.place = place
 
-    def start(self, task, replicates, rng):
-        low, high = task.thresholds[[0, -1]]
-        return np.full((replicates, task.environment.group_count), low + self.place * (high - low))
+    def start(self, setting, replicates, rng):
+        low, high = setting.thresholds[[0, -1]]
+        return np.full((replicates, setting.groups), low + self.place * (high - low))
 
-    def propose(self, memory):
-        return memory
+    def propose(self, state):
+        return state
 
-    def observe(self, memory, thresholds, signals):
+    def observe(self, state, played, feedback):
         pass
 
 class Failing(Mine):
-    def observe(self, memory, thresholds, signals):
+    def observe(self, state, played, feedback):
         raise ValueError("no idea")
 """
 
