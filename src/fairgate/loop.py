@@ -113,7 +113,7 @@ class DelayedLabels:
         self.batches[now] = begun._replace(people=np.where(taken > 0, people, 0))  # else all is known at once
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
-        delay = self.nature.delays(taken, self.arrival)
+        delay = self.nature.delays(taken, int(people.max()), self.arrival)
         for late in np.unique(delay).tolist():
             self.due[now + late].append((now, place[delay == late]))
         arrived = dict(self.due.pop(now, ()))

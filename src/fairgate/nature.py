@@ -112,14 +112,13 @@ class Nature:
         words = rng.bit_generator.random_raw((len(probabilities), (people + 1) // 2))
         return tally(probabilities, np.sort(words.view(np.uint32)[:, :people], axis=1))
 
-    def delays(self, accepted: NDArray[np.int64], arrival: float) -> NDArray[np.int64]:
-        """Draw for how many rounds labels are late, of so many accepted people (replicates,), one after the other.
+    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
+        """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch of `people`, one after the other.
 
         A label arrives in any round with the same probability.
         """
         rng = self._at(DELAYS)
-        numbers = rng.random((len(accepted), int(accepted.max(initial=0))))
-        late = numbers[np.arange(numbers.shape[1]) < accepted[:, None]]
+        late = rng.random((len(accepted), people))[np.arange(people) < accepted[:, None]]
         return np.floor(np.log1p(-late) / np.log1p(-arrival)).astype(np.int64)
 
     def world(self) -> np.random.Generator:
