@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.loop import Loop
+from fairgate.nature import Nature
 from fairgate.policy import Policy
 from fairgate.problem import Utility, violation
 from fairgate.settings import Array, as_floats, whole_number
-from fairgate.simulation import blocks_of, natures
+from fairgate.simulation import blocks_of
 from fairgate.tasks import Task, load_task, presets
 
 try:
@@ -124,6 +125,7 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
         batch: int = 256,
     ) -> None:
         self._game = _Game(task, 1, per_group, discrete, penalty, rounds, batch)
+        self._natures: list[Nature] = []
         self.task = self._game.task
         self.action_space = self._game.action_space
         self.observation_space = self._game.observation_space
@@ -131,9 +133,10 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Start anew; without a `seed` the random numbers go on where they were."""
         super().reset(seed=seed)
-        if seed is not None or self._np_random is None:
-            (self._np_random,) = _natures(self.np_random_seed, 1)
-        return self._game.restart([self.np_random], options)[0], {}
+        if seed is not None or not self._natures:
+            self._natures = _natures(self.np_random_seed, 1)
+            self._np_random = self._natures[0].generator
+        return self._game.restart(self._natures, options)[0], {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play a round."""
@@ -199,7 +202,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
     ) -> None:
         self.num_envs = whole_number("num_envs", num_envs, 1)
         self._game = _Game(task, self.num_envs, per_group, discrete, penalty, rounds, batch)
-        self._natures: list[np.random.Generator] = []
+        self._natures: list[Nature] = []
         self._ended = False
         self.task = self._game.task
         self.single_action_space = self._game.action_space
@@ -212,7 +215,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         super().reset(seed=seed)
         if seed is not None or not self._natures:
             self._natures = _natures(self.np_random_seed, self.num_envs)
-            self._np_random = self._natures[0]
+            self._np_random = self._natures[0].generator
         self._ended = False
         return self._game.restart(self._natures, options), {}
 
@@ -273,12 +276,12 @@ class _Game:
         values = np.clip(values, grid[0], grid[-1]).reshape(self.replicates, -1)
         return np.array(np.broadcast_to(values, (self.replicates, self.groups)))
 
-    def restart(self, generators: list[np.random.Generator], options: dict[str, Any] | None) -> Array:
-        """Return to the start, to be played with these random numbers, one generator per block of replicates."""
+    def restart(self, natures: list[Nature], options: dict[str, Any] | None) -> Array:
+        """Return to the start, to be played with these random numbers, one nature per block of replicates."""
         if options:
             raise InputError(f"options must be empty: nothing but the seed can be chosen at a reset, got {options!r}")
-        parts = zip(self.blocks, generators, strict=True)
-        self.loops = [Loop(self.task.rows(block), block.stop - block.start, self.batch, rng) for block, rng in parts]
+        parts = zip(self.blocks, natures, strict=True)
+        self.loops = [Loop(self.task.rows(block), block.stop - block.start, self.batch, each) for block, each in parts]
         self.left = self.rounds
         self.rates = np.zeros((self.replicates, self.groups))
         return self._observe(np.zeros(self.replicates), np.zeros((len(self.task.problem.names), self.replicates)))
@@ -315,9 +318,9 @@ class _Game:
         return np.asarray(np.clip(values, self.low, self.high))  # rounding may lead just beyond
 
 
-def _natures(seed: int | None, replicates: int) -> list[np.random.Generator]:
-    """Return the generators, one per block of replicates, that nature draws from in ``simulate(seed=seed)``."""
-    return [natures(seed, number)[0] for number in range(len(blocks_of(replicates)))]
+def _natures(seed: int | None, replicates: int) -> list[Nature]:
+    """Return the random numbers, one nature per block of replicates, of ``simulate(seed=seed)``."""
+    return [Nature(seed, number) for number in range(len(blocks_of(replicates)))]
 
 
 def _checked_task(task: Task | str, replicates: int) -> Task:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import Counts, draw, over_bins
+from fairgate.counts import Counts, over_bins
+from fairgate.nature import Nature
 from fairgate.policy import Policy, as_policy
 from fairgate.problem import Arrival, Feedback
 from fairgate.settings import Array
@@ -48,14 +49,14 @@ class Loop:
     batch
         People per round.
     nature
-        The random numbers of whatever is not the learner: who comes, whose label arrives.
+        The random numbers of whatever is not the learner.
     level
         How much the feedback shows.
 
     Examples
     --------
     >>> import fairgate as fg
-    >>> loop = Loop(fg.load_task("interior"), replicates=3, batch=256, nature=np.random.default_rng(0))
+    >>> loop = Loop(fg.load_task("interior"), replicates=3, batch=256, nature=Nature(seed=0))
     >>> happened = loop.play(Policy.shared([0.0, 0.1, 0.2], groups=2))
     >>> happened.feedback.reward.shape, happened.counts.shape, loop.round
     ((3,), (3, 2, 2, 2), 1)
@@ -66,7 +67,7 @@ class Loop:
         task: Task,
         replicates: int,
         batch: int,
-        nature: np.random.Generator,
+        nature: Nature,
         level: str = "bandit",
     ) -> None:
         self.task, self.replicates, self.batch, self.nature, self.level = task, replicates, batch, nature, level
@@ -85,11 +86,12 @@ class Loop:
         """Draw a batch, decide on it, reveal what came of it, and let the world move."""
         environment, edges = self.task.environment, self.edges
         fine = environment.cells(self.state, policy, edges)
-        cells = draw(fine, self.batch, self.nature)
+        cells = self.nature.draw(fine, self.batch)
         counts, probabilities = (cells, fine) if edges is None else (over_bins(cells), over_bins(fine))
         late = () if self.delayed is None else self.delayed.arrive(self.round, policy, cells)
         feedback = self.task.problem.reveal(cells, self.level, *late)
-        self.state = environment.update(self.state, Counts(counts), policy.published, self.nature)
+        self.state = environment.update(self.state, Counts(counts), policy.published, self.nature.world())
+        self.nature.round += 1
         self.round += 1
         return Round(policy, counts, probabilities, feedback)
 
@@ -97,8 +99,8 @@ class Loop:
 class DelayedLabels:
     """Labels of accepted people on their way: each arrives in any round with the same probability."""
 
-    def __init__(self, arrival: float, rng: np.random.Generator) -> None:
-        self.arrival, self.rng = arrival, rng
+    def __init__(self, arrival: float, nature: Nature) -> None:
+        self.arrival, self.nature = arrival, nature
         self.batches: dict[int, Arrival] = {}  # where labels come from, while any is on its way
         self.open: dict[int, int] = {}  # labels of each of these that are
         self.due: dict[int, list[tuple[int, NDArray[np.int64]]]] = defaultdict(list)  # batch and places, by arrival
@@ -111,7 +113,7 @@ class DelayedLabels:
         self.batches[now] = begun._replace(people=np.where(taken > 0, people, 0))  # else all is known at once
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
-        delay = self.rng.geometric(self.arrival, len(place)) - 1
+        delay = self.nature.delays(taken, int(people.max()), self.arrival)
         for late in np.unique(delay).tolist():
             self.due[now + late].append((now, place[delay == late]))
         arrived = dict(self.due.pop(now, ()))

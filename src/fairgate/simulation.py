@@ -12,6 +12,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner, check_level
 from fairgate.loop import Loop, Round
+from fairgate.nature import COMMON, Nature, Strided
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run
@@ -36,6 +37,7 @@ def simulate(
     seed: int = 0,
     batch: int = 256,
     workers: int = 1,
+    coupling: str | None = None,
     record: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Run:
@@ -50,11 +52,16 @@ def simulate(
     seeds
         Number of loops (replicates). By default as many as the settings that vary by replicate have values, else 10.
     seed
-        Root of all random numbers. Two learners with the same `seed` face the same draws of nature.
+        Root of all random numbers. What nature does depends on nothing but the seed, the replicate and the round, so
+        the first replicates and rounds of a longer simulation are those of a shorter one.
     batch
         People per round.
     workers
         Processes to use; the results are the same for any number.
+    coupling
+        ``"common"``: two learners with the same seed meet the same people, as far as the states they bring about allow,
+        which makes comparisons far more precise. ``"independent"``: other people, drawn at a cost that does not grow
+        with the batch. By default common for batches of up to 1000 people.
     record
         What else to keep: ``"state"`` is the state of the environment in each round, before its batch.
     progress
@@ -76,13 +83,15 @@ def simulate(
             raise unknown_name("record", name, RECORDS)
     chosen = as_learner(learner)
     check_level(chosen, task.problem)
+    coupled = coupling or ("common" if batch <= COMMON else "independent")
+    Nature(seed, coupling=coupled)  # refuses what is no coupling
     varying = common_replicates({"the task": task.replicates, "the learner": chosen.replicates})
     replicates = whole_number("seeds", (varying or 10) if seeds is None else seeds, 1)
     if varying is not None and varying != replicates:
         raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
 
     blocks = blocks_of(replicates)
-    jobs = [(task, chosen, block, rounds, batch, seed, number, record) for number, block in enumerate(blocks)]
+    jobs = [(task, chosen, block, rounds, batch, seed, number, coupled, record) for number, block in enumerate(blocks)]
     if workers == 1 or len(jobs) == 1:
         parts = [_block(*job, progress) for job in jobs]
     else:
@@ -116,6 +125,7 @@ def simulate(
             "seeds": replicates,
             "seed": seed,
             "batch": batch,
+            "coupling": coupled,
         },
     )
 
@@ -123,12 +133,6 @@ def simulate(
 def blocks_of(replicates: int) -> list[slice]:
     """Return the replicates that are simulated together."""
     return [slice(low, min(low + BLOCK, replicates)) for low in range(0, replicates, BLOCK)]
-
-
-def natures(seed: int | None, number: int) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return the random numbers of nature and of the learner in one block of replicates."""
-    nature, own = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
-    return np.random.default_rng(nature), np.random.default_rng(own)
 
 
 def _block(
@@ -139,14 +143,15 @@ def _block(
     batch: int,
     seed: int,
     number: int,
+    coupling: str,
     record: Sequence[str],
     progress: Progress | None,
 ) -> dict[str, Any]:
     """Run the loop for one block of replicates and return what is kept of it, replicates and rounds first."""
     task, learner = task.rows(block), learner.rows(block)
-    nature, own = natures(seed, number)
     replicates = block.stop - block.start
-    loop = Loop(task, replicates, batch, nature, learner.level)
+    loop = Loop(task, replicates, batch, Nature(seed, number, coupling), learner.level)
+    own = Strided(np.random.SeedSequence(seed, spawn_key=(number, 1)))
     state = learner.start(task.setting, replicates, own)
     kept = _Kept(rounds, loop.shape, learner.traces)
     for t in range(rounds):

@@ -13,6 +13,7 @@ from fairgate.errors import InputError
 from fairgate.learners.base import AnyLearner, Learner, as_learner
 from fairgate.learners.state import encode
 from fairgate.loop import Loop
+from fairgate.nature import Nature
 from fairgate.problem import Problem, Utility
 from fairgate.settings import Array
 from fairgate.tasks import Task
@@ -71,9 +72,8 @@ def _play(
     learner: Learner[Any], task: Task, seed: int, save_at: int = -1, half: bool = False, empty_at: int = -1
 ) -> Array:
     """Play 30 rounds of 3 replicates; at `save_at` go on from a JSON copy, at `empty_at` add a batch of nobody."""
-    nature, own = np.random.default_rng(seed), np.random.default_rng(seed + 1)
-    state = learner.start(task.setting, 3, own)
-    loop = Loop(task, 3, 40, nature, learner.level)
+    state = learner.start(task.setting, 3, np.random.default_rng(seed))
+    loop = Loop(task, 3, 40, Nature(seed), learner.level)
     low, high = task.thresholds[0], task.thresholds[-1]
     played = []
     for t in range(30):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
+from fairgate.nature import Strided, restored
 from fairgate.problem import Problem
 from fairgate.setting import Setting
 from fairgate.settings import Array
@@ -65,6 +66,8 @@ def encode(value: Any) -> Any:
     >>> decode(encode({"plays": np.array([1, 2]), "best": float("inf")}))
     {'plays': array([1, 2]), 'best': inf}
     """
+    if isinstance(value, Strided):
+        return {"strided": encode(value.beginning), "calls": value.calls}
     if isinstance(value, np.random.Generator):
         return {"generator": encode(value.bit_generator.state)}
     if isinstance(value, np.ndarray):
@@ -115,6 +118,8 @@ def decode(saved: Any, like: Any = None) -> Any:
     if saved.keys() in ({"array", "dtype"}, {"array", "dtype", "shape"}):
         array = np.array(decode(saved["array"]), dtype=saved["dtype"])
         return array.reshape(saved["shape"]) if "shape" in saved else array
+    if saved.keys() == {"strided", "calls"}:
+        return restored(decode(saved["strided"]), saved["calls"])
     if saved.keys() == {"generator"}:
         state = decode(saved["generator"])
         bits = getattr(np.random, state["bit_generator"])()

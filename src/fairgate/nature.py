@@ -1,0 +1,152 @@
+"""Nature: the random numbers of whatever is not the learner, a function of seed, replicate and round alone.
+
+A stream of random numbers is cut into stretches, so long that no call ever uses one up. Numbers are drawn row by row
+from the beginning of a stretch, one row per replicate, so the first rows are the same however many there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.errors import unknown_name
+from fairgate.settings import Array
+
+STRETCH = 1 << 48
+"""Random numbers of a stretch."""
+
+COUPLINGS = ("common", "independent")
+"""How loops of the same seed are related: the same people come to all, or other people to each."""
+
+COMMON = 1000
+"""Largest batch that is drawn person by person unless told otherwise: beyond, a batch's noise hardly matters."""
+
+PEOPLE, DELAYS, WORLD, KINDS = range(4)
+"""What a round draws random numbers for, each in a stretch of its own."""
+
+
+class Strided(np.random.Generator):
+    """A generator whose every call begins a new stretch, so that the first rows do not depend on how many are drawn.
+
+    >>> one, other = (Strided(np.random.SeedSequence(1)) for _ in range(2))
+    >>> bool((one.random(3) == other.random(5)[:3]).all()), bool((one.random(3) == other.random(5)[:3]).all())
+    (True, True)
+    """
+
+    def __init__(self, seed: np.random.SeedSequence) -> None:
+        super().__init__(np.random.PCG64(seed))
+        self.beginning: Any = self.bit_generator.state
+        self.calls = 0
+
+    def at(self, stretch: int) -> Strided:
+        """Go to the beginning of a stretch."""
+        self.bit_generator.state = self.beginning
+        self.bit_generator.advance(stretch * STRETCH)  # type: ignore[attr-defined]  # which numpy's types do not know
+        return self
+
+    def random(self, *given: Any, **options: Any) -> Any:
+        """Draw numbers of [0, 1)."""
+        return super(Strided, self._next()).random(*given, **options)
+
+    def integers(self, *given: Any, **options: Any) -> Any:
+        """Draw whole numbers."""
+        return super(Strided, self._next()).integers(*given, **options)
+
+    def standard_normal(self, *given: Any, **options: Any) -> Any:
+        """Draw normal numbers."""
+        return super(Strided, self._next()).standard_normal(*given, **options)
+
+    def _next(self) -> Strided:
+        self.calls += 1
+        return self.at(self.calls)
+
+    def __reduce__(self) -> Any:
+        return restored, (self.beginning, self.calls)
+
+
+def restored(beginning: Any, calls: int) -> Strided:
+    """Return a generator as it was after so many calls."""
+    made = Strided(np.random.SeedSequence(0))
+    made.beginning, made.calls = beginning, calls
+    return made
+
+
+class Nature:
+    """Who comes, whose label is late, and what else happens by chance, round after round.
+
+    Parameters
+    ----------
+    seed
+        Root of all random numbers.
+    block
+        Number of the block of replicates.
+    coupling
+        ``"common"``: every person is a random number, shared by all loops of a replicate and round, which an
+        environment turns into group, decision, label and score. So two policies meet the same people, as far as their
+        states allow. ``"independent"``: batches are drawn as counts, at a cost that hardly depends on their size.
+
+    Examples
+    --------
+    >>> half = np.full((2, 1, 2, 2), 0.25)
+    >>> one, more = (Nature(seed=1).draw(half[:rows], people=1000) for rows in (1, 2))
+    >>> int(one.sum()), bool((one == more[:1]).all())
+    (1000, True)
+    """
+
+    def __init__(self, seed: int | None = 0, block: int = 0, coupling: str = "common") -> None:
+        if coupling not in COUPLINGS:
+            raise unknown_name("coupling", coupling, COUPLINGS)
+        self.coupling = coupling
+        self.generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block, 0))))
+        self._beginning: Any = self.generator.bit_generator.state
+        self.round = 0
+
+    def draw(self, probabilities: Array, people: int) -> NDArray[np.int64]:
+        """Draw the people of a round by cells (replicates, groups, …, label, decision); the same law either way."""
+        rng = self._at(PEOPLE)
+        if self.coupling == "independent":
+            flat = probabilities.reshape(len(probabilities), -1)
+            return rng.multinomial(people, flat).reshape(probabilities.shape)
+        words = rng.bit_generator.random_raw((len(probabilities), (people + 1) // 2))
+        return tally(probabilities, np.sort(words.view(np.uint32)[:, :people], axis=1))
+
+    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
+        """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch of `people`, one after the other.
+
+        A label arrives in any round with the same probability.
+        """
+        rng = self._at(DELAYS)
+        late = rng.random((len(accepted), people))[np.arange(people) < accepted[:, None]]
+        return np.floor(np.log1p(-late) / np.log1p(-arrival)).astype(np.int64)
+
+    def world(self) -> np.random.Generator:
+        """Return the random numbers with which the environment moves."""
+        return self._at(WORLD)
+
+    def _at(self, kind: int) -> np.random.Generator:
+        self.generator.bit_generator.state = self._beginning
+        self.generator.bit_generator.advance((self.round * KINDS + kind) * STRETCH)  # type: ignore[attr-defined]
+        return self.generator
+
+
+def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Count people, given by increasing numbers below 2³² (replicates, people), by the cells that they fall into.
+
+    Cells lie side by side by group, decision, label and score, so that a higher threshold makes the rejected part of
+    every group longer and changes little else; and counts are the same whether score bins are told apart or not. A
+    cell's probability is kept to within 2⁻³², far closer than the tables of any environment.
+    """
+    order = (0, 1, 3, 2) if probabilities.ndim == 4 else (0, 1, 4, 3, 2)
+    cells = probabilities.transpose(order)
+    replicates, people = numbers.shape
+    rows = np.arange(replicates, dtype=np.uint64)[:, None] << np.uint64(32)
+    ends = np.minimum(cells.reshape(replicates, -1).cumsum(axis=1)[:, :-1], 1.0)
+    below = np.searchsorted((numbers + rows).ravel(), ((ends * 2.0**32).astype(np.uint64) + rows).ravel())
+    counts = np.empty((replicates, ends.shape[1] + 1), dtype=np.int64)
+    counts[:, :-1] = below.reshape(replicates, -1)
+    counts[:, -1] = people * np.arange(1, replicates + 1)
+    counts[:, 1:] -= counts[:, :-1].copy()
+    counts[:, 0] -= people * np.arange(replicates)
+    return np.ascontiguousarray(counts.reshape(cells.shape).transpose(order))
