@@ -163,3 +163,17 @@ def over_bins(cells: Cells) -> Cells:
     (1, 2, 2, 2)
     """
     return np.asarray(np.einsum("rgb...->rg...", cells))
+
+
+def draw(probabilities: Array, people: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the counts of a batch of `people` who are independent given the state.
+
+    Given the state, people are i.i.d. over the cells group × label × decision, so their counts are
+    multinomial: exact in law, at a cost that hardly depends on how many people there are.
+
+    >>> half = np.full((1, 1, 2, 2), 0.25)
+    >>> draw(half, 1000, np.random.default_rng(0)).sum()
+    np.int64(1000)
+    """
+    flat = probabilities.reshape(probabilities.shape[0], -1)
+    return rng.multinomial(people, flat).reshape(probabilities.shape)

@@ -32,7 +32,9 @@ def import_place(place: str, what: str = "place") -> Any:
         missing = error.name or module_name
         if module_name == missing or module_name.startswith(f"{missing}."):
             raise InputError(f"{what} {place!r}: there is no module {missing!r} here or installed") from None
-        raise InputError(f"{what} {place!r}: module {module_name!r} needs {missing!r}, which is not installed") from None
+        raise InputError(
+            f"{what} {place!r}: module {module_name!r} needs {missing!r}, which is not installed"
+        ) from None
     except Exception as error:
         told = f"{type(error).__name__}: {error}"
         raise InputError(f"{what} {place!r}: module {module_name!r} cannot be imported, {told}") from None

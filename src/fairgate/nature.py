@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import draw
 from fairgate.errors import unknown_name
 from fairgate.settings import Array
 
@@ -107,19 +108,18 @@ class Nature:
         """Draw the people of a round by cells (replicates, groups, …, label, decision); the same law either way."""
         rng = self._at(PEOPLE)
         if self.coupling == "independent":
-            flat = probabilities.reshape(len(probabilities), -1)
-            return rng.multinomial(people, flat).reshape(probabilities.shape)
+            return draw(probabilities, people, rng)
         words = rng.bit_generator.random_raw((len(probabilities), (people + 1) // 2))
         return tally(probabilities, np.sort(words.view(np.uint32)[:, :people], axis=1))
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
-        """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch of `people`, one after the other.
+        """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.
 
         A label arrives in any round with the same probability.
         """
         rng = self._at(DELAYS)
         late = rng.random((len(accepted), people))[np.arange(people) < accepted[:, None]]
-        return np.floor(np.log1p(-late) / np.log1p(-arrival)).astype(np.int64)
+        return np.asarray(np.log1p(-late) / np.log1p(-arrival), dtype=np.int64)  # rounded down
 
     def world(self) -> np.random.Generator:
         """Return the random numbers with which the environment moves."""

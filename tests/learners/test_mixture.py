@@ -10,6 +10,7 @@ import pytest
 import fairgate as fg
 from fairgate.learners import BestLottery, Mixture, check_learner
 from fairgate.loop import Loop
+from fairgate.nature import Nature
 from fairgate.policy import Policy
 from fairgate.settings import Array
 
@@ -72,7 +73,7 @@ def test_it_is_no_worse_than_the_best_threshold() -> None:
 
 def test_the_lottery_is_the_same_for_all_groups() -> None:
     task, learner, rng = fg.load_task("mean-shift"), Mixture(), np.random.default_rng(0)
-    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, rng, learner.level)
+    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, Nature(0), learner.level)
     for _ in range(150):
         policy = learner.propose(state)
         assert (policy.thresholds == policy.thresholds[:, :, :1]).all()

@@ -15,6 +15,7 @@ from fairgate.constraints import Constraint
 from fairgate.learners.base import AnyLearner
 from fairgate.learners.forecast.learner import Forecast
 from fairgate.loop import Loop
+from fairgate.nature import Nature
 from fairgate.policy import Policy
 from fairgate.problem import violation
 
@@ -42,7 +43,7 @@ def test_the_uniform_lottery_has_a_window_per_replicate(learner: AnyLearner) -> 
 def test_every_part_survives_saving(learner: Forecast) -> None:
     """After 200 rounds of gaming, predictions have failed and a correction is at work."""
     task, rng = fg.load_task("strategic"), np.random.default_rng(0)
-    state, loop = learner.start(task.setting, 2, rng), Loop(task, 2, 256, rng, learner.level)
+    state, loop = learner.start(task.setting, 2, rng), Loop(task, 2, 256, Nature(0), learner.level)
     for _ in range(200):
         policy = learner.propose(state)
         learner.observe(state, policy, loop.play(policy).feedback)
@@ -63,7 +64,7 @@ def assert_equal(one: Any, other: Any) -> None:
 
 def test_a_reset_forgets_the_reset_replicates_and_no_others() -> None:
     task, learner, rng = fg.load_task("interior"), fg.learners.PerGroup(), np.random.default_rng(0)
-    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, rng, learner.level)
+    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, Nature(0), learner.level)
     for _ in range(90):
         policy = learner.propose(state)
         learner.observe(state, policy, loop.play(policy).feedback)
@@ -78,7 +79,7 @@ def test_a_reset_forgets_the_reset_replicates_and_no_others() -> None:
 def test_rounds_in_which_something_else_was_played_are_not_compared_with_the_prediction() -> None:
     """An override that accepts everybody for twenty rounds is no misfit, and no change of people."""
     task, learner, rng = fg.load_task("interior"), fg.SafeForecast(), np.random.default_rng(0)
-    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, rng, learner.level)
+    state, loop = learner.start(task.setting, 3, rng), Loop(task, 3, 256, Nature(0), learner.level)
     everybody = Policy.uniform(np.ones(3), 2)
     for t in range(260):
         policy = learner.propose(state)
@@ -94,7 +95,7 @@ def test_rounds_in_which_something_else_was_played_are_not_compared_with_the_pre
 def test_delayed_labels_count_for_the_epoch_that_accepted_those_people() -> None:
     task, rng = fg.load_task("label-delay"), np.random.default_rng(0)
     for learner in (fg.learners.PerGroup(), fg.SafeForecast()):
-        state, loop = learner.start(task.setting, 4, rng), Loop(task, 4, 256, rng, learner.level)
+        state, loop = learner.start(task.setting, 4, rng), Loop(task, 4, 256, Nature(0), learner.level)
         labelled = []
         for _ in range(300):
             policy = learner.propose(state)
@@ -109,7 +110,7 @@ def test_delayed_labels_count_for_the_epoch_that_accepted_those_people() -> None
 @pytest.mark.parametrize("learner", [fg.SafeForecast(width=[1.0, 2.0]), fg.learners.PerGroup(), fg.learners.Mixture()])
 def test_a_batch_of_nobody_in_one_replicate_changes_the_others_only(learner: Forecast) -> None:
     task, rng = fg.load_task("interior"), np.random.default_rng(0)
-    state, loop = learner.start(task.setting, 2, rng), Loop(task, 2, 256, rng, learner.level)
+    state, loop = learner.start(task.setting, 2, rng), Loop(task, 2, 256, Nature(0), learner.level)
     for _ in range(70):
         policy = learner.propose(state)
         learner.observe(state, policy, loop.play(policy).feedback)
