@@ -35,14 +35,11 @@ def test_results_are_bit_identical_for_any_number_of_workers(
 
 def test_blocks_do_not_depend_on_the_order_they_are_run_in(small_task: fg.Task) -> None:
     learner = fg.OFS()
-    forward = [
-        simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, "common", (), None)
-        for k in (0, 1, 2)
-    ]
-    backward = [
-        simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, "common", (), None)
-        for k in (2, 1, 0)
-    ]
+
+    def block(k: int) -> dict[str, Any]:
+        return simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, "common", (), None)
+
+    forward, backward = [block(k) for k in (0, 1, 2)], [block(k) for k in (2, 1, 0)]
     for one, other in zip(forward, reversed(backward), strict=True):
         np.testing.assert_array_equal(one["counts"], other["counts"])
         np.testing.assert_array_equal(one["thresholds"], other["thresholds"])
