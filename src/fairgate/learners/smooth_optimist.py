@@ -184,11 +184,7 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def recommend(self, state: SmoothState) -> Policy:
         """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""
-        value = self.value(state)
-        upper = value.residual + np.asarray(self.margin) * value.residual_error
-        feasible = upper <= 0.0
-        best = np.where(feasible, value.reward, -np.inf).argmax(axis=0)
-        arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
+        arm, _ = self.value(state).best(np.asarray(self.margin))
         return Policy.shared(state.grid[arm], state.groups)
 
     def value(self, state: SmoothState) -> Value:
