@@ -79,4 +79,4 @@ class Mixture(Forecast):
     def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
         """Search lotteries of two; recent epochs count most, and shifted predictions may fail once more."""
         planner = PolicySearch.start(LotteryOfTwo(), replicates, groups, arms, width=self.width)
-        return planner, MisfitTest.start(replicates, self.misfit, most=2, memory=0.8)
+        return planner, MisfitTest.start(replicates, self.misfit, most=2, discount=0.8)

@@ -84,4 +84,4 @@ class PerGroup(Forecast):
     def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
         """Search thresholds per group; recent epochs count most, and shifted predictions may fail once more."""
         planner = PolicySearch.start(ThresholdsPerGroup(), replicates, groups, arms, width=self.width)
-        return planner, MisfitTest.start(replicates, self.misfit, most=2, memory=0.8)
+        return planner, MisfitTest.start(replicates, self.misfit, most=2, discount=0.8)
