@@ -10,7 +10,7 @@ import numpy as np
 
 from fairgate.constraints.base import Constraint, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
-from fairgate.counts import Counts, across_groups
+from fairgate.counts import Counts, across_groups, per_person
 from fairgate.settings import Array, Share
 
 
@@ -63,10 +63,9 @@ def gap_among(counts: Counts, label: int) -> Array:
     """Return the gap between groups among people of a label; 0 if fewer than two groups have any.
 
     >>> gap_among(Counts([[[3, 1], [1, 4]], [[1, 2], [0, 7]], [[1, 0], [0, 0]]]), label=1).round(3)
-    array(0.2)
+    np.float64(0.2)
     """
     cells = counts.cells[..., label, :]
-    people = cells.sum(axis=-1)
-    rates = np.divide(cells[..., 1], people, out=np.full(people.shape, np.nan), where=people > 0)
+    rates = per_person(cells[..., 1], cells.sum(axis=-1))
     gap = across_groups(np.fmax, rates) - across_groups(np.fmin, rates)
     return np.asarray(np.where(np.isnan(gap), 0.0, gap))
