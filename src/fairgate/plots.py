@@ -7,6 +7,7 @@ global is touched: neither pyplot nor rcParams.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -384,6 +385,14 @@ def add_legend(figure: Figure | SubFigure, axes: Sequence[Axes], columns: int) -
         frameon=False,
         handlelength=2.6,
     )
+
+
+def image(figure: Figure, kind: str, dpi: float) -> bytes:
+    """Draw a figure to the bytes of a ``"png"`` or ``"pdf"`` file, which are the same every time."""
+    buffer = io.BytesIO()
+    stamp = {"CreationDate": None} if kind == "pdf" else {"Software": None}
+    figure.savefig(buffer, format=kind, dpi=dpi, metadata=stamp)
+    return buffer.getvalue()
 
 
 def _axes(ax: Axes | None) -> Axes:
