@@ -271,13 +271,13 @@ def test_thresholds_of_a_table_are_drawn_with_intervals(figure: str, descending:
     axes = plot_thresholds(advice, figure)
     *curves, chosen = axes.lines
     order = np.argsort(advice.today.thresholds)
-    drawn = advice.today.rates if figure == "acceptance" else [getattr(advice.today, figure)]
+    drawn = advice.today.rates.value if figure == "acceptance" else [getattr(advice.today, figure).value]
     for curve, values in zip(curves, drawn, strict=True):
         np.testing.assert_array_equal(curve.get_xdata(), advice.today.thresholds[order])
         np.testing.assert_array_equal(curve.get_ydata(), values[order])
     assert np.asarray(chosen.get_xdata()).tolist() == [advice.recommendation.threshold] * 2
     band = axes.collections[0].get_paths()[0].vertices
-    high = (advice.today.rates_high[0] if figure == "acceptance" else getattr(advice.today, f"{figure}_high")).max()
+    high = (advice.today.rates.high[0] if figure == "acceptance" else getattr(advice.today, figure).high).max()
     assert np.asarray(band)[:, 1].max() == pytest.approx(high)
     with pytest.raises(fg.InputError, match="figure 'rewards'"):
         plot_thresholds(advice, "rewards")

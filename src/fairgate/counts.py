@@ -138,17 +138,20 @@ def per_person(total: Cells, people: Cells) -> Array:
     return np.asarray(np.divide(total, people, out=np.full(np.shape(total), np.nan), where=people > 0))
 
 
-def as_codes(name: str, values: ArrayLike, length: int, count: int) -> NDArray[np.int64]:
-    """Turn `values` into whole numbers from 0 to `count` − 1, one per person, or say what is wrong with them."""
-    array = np.asarray(values)
+def as_codes(name: str, values: ArrayLike, length: int, count: int | None = None) -> NDArray[np.int64]:
+    """Turn `values` into whole numbers from 0, below `count`, one per person, or say what is wrong with them."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be numbers, got {values!r}") from None
     if array.shape != (length,):
         raise InputError(f"{name} must have one entry per person, {length}, got shape {array.shape}")
-    codes = array.astype(np.int64)
-    wrong = np.flatnonzero((codes != array) | (codes < 0) | (codes >= count))
+    most = np.inf if count is None else count - 1
+    wrong = np.flatnonzero((array != np.round(array)) | (array < 0) | (array > most))
     if wrong.size:
-        what = "0 or 1" if count == 2 else f"whole numbers from 0 to {count - 1}"
-        raise InputError(f"{name} must be {what}, got {array[wrong[0]]} at position {wrong[0]}")
-    return codes
+        what = "0 or 1" if count == 2 else "whole numbers from 0" + ("" if count is None else f" to {count - 1}")
+        raise InputError(f"{name} must be {what}, got {array[wrong[0]]:g} at position {wrong[0]}")
+    return array.astype(np.int64)
 
 
 def across_groups(operation: np.ufunc, values: Cells) -> Array:

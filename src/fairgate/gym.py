@@ -1,6 +1,6 @@
 """gym: every task as a gymnasium environment, one loop or many at once.
 
-Importing this module registers one id a task, such as ``fairgate/Compas-v0``; see :func:`env_id`.
+Importing this module registers one id per task, such as ``fairgate/Compas-v0``; see :func:`env_id`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
     ------------
     ==============================  ======================================================================
     default                         ``Box(grid[0], grid[-1], (1,))``: one threshold for all groups
-    ``per_group=True``              ``Box(grid[0], grid[-1], (groups,))``: one threshold a group
+    ``per_group=True``              ``Box(grid[0], grid[-1], (groups,))``: one threshold per group
     ``discrete=True``               ``Discrete(K)``: number of the threshold in the grid, for all groups
-    ``discrete=True``, per group    ``MultiDiscrete([K] * groups)``: one number a group
+    ``discrete=True``, per group    ``MultiDiscrete([K] * groups)``: one number per group
     ==============================  ======================================================================
 
     Thresholds of a ``Box`` beyond its ends are moved to the nearest end. Scores are rarely on a scale of −1 to 1;
@@ -97,7 +97,7 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
     rounds
         Length of an episode.
     batch
-        People a round.
+        People per round.
 
     Version History
     ---------------
@@ -131,7 +131,7 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
         self.observation_space = self._game.observation_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Start anew; without a `seed` the random numbers go on where they were."""
+        """Start again; without a `seed` the random numbers go on where they were."""
         super().reset(seed=seed)
         if seed is not None or not self._natures:
             self._natures = _natures(self.np_random_seed, 1)
@@ -160,7 +160,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
     Episode End
     -----------
     All are truncated after `rounds` rounds. As ``AutoresetMode.NEXT_STEP`` asks, the step after that ignores its
-    actions, starts anew and gives reward 0.
+    actions, starts again and gives reward 0.
 
     Arguments
     ---------
@@ -211,7 +211,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Start all anew; without a `seed` the random numbers go on where they were."""
+        """Start all again; without a `seed` the random numbers go on where they were."""
         super().reset(seed=seed)
         if seed is not None or not self._natures:
             self._natures = _natures(self.np_random_seed, self.num_envs)
@@ -220,7 +220,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         return self._game.restart(self._natures, options), {}
 
     def step(self, actions: Any) -> tuple[Array, Array, NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Play a round in every loop, or start all anew if the last one ended them."""
+        """Play a round in every loop, or start all again if the last one ended them."""
         never = np.zeros(self.num_envs, dtype=np.bool_)
         if self._ended:
             observations, info = self.reset()

@@ -124,7 +124,7 @@ def sampled_sweep(
     rounds, burn_in
         Rounds averaged, and rounds dropped before them.
     repeats
-        Independent loops a threshold.
+        Independent loops per threshold.
     """
     burn_in = whole_number("burn_in", burn_in, 0)
     rounds = whole_number("rounds", rounds, 1)

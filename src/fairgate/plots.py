@@ -7,6 +7,7 @@ global is touched: neither pyplot nor rcParams.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +170,8 @@ def plot_tradeoff(
     axes = _axes(ax)
     ends = ends or {}
     best, shown = found.best, (sweep, *ends.values())
-    gaps, rewards = (np.concatenate([getattr(each, name) for each in shown]) for name in ("gap", "reward"))
+    gaps = np.concatenate([each.gap for each in shown])
+    rewards = np.concatenate([each.reward for each in shown])
     if zoom:
         near = (gaps <= 2 * max(best.gap, epsilon or 0.0)) & (rewards >= best.reward - 0.1 * np.ptp(rewards))
         gaps, rewards = gaps[near], rewards[near]
@@ -320,8 +322,8 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
         raise unknown_name("figure", figure, titles)
     today, chosen = advice.today, advice.recommendation
     names = [f"accepted, {name}" for name in advice.applicants.groups] if figure == "acceptance" else [titles[figure]]
-    field = "rates" if figure == "acceptance" else figure
-    middle, low, high = (np.atleast_2d(getattr(today, f"{field}{end}")) for end in ("", "_low", "_high"))
+    drawn = {"acceptance": today.rates, "gap": today.gap, "reward": today.reward}[figure]
+    middle, low, high = (np.atleast_2d(values) for values in drawn)
     if figure == "reward":  # where labels do not tell, nothing is drawn
         middle, low, high = (np.where(today.known, values, np.nan) for values in (middle, low, high))
     axes = _axes(ax)
@@ -331,7 +333,7 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
         (line,) = axes.plot(at, middle[index, order], **_look(index, name, style))
         axes.fill_between(at, low[index, order], high[index, order], color=line.get_color(), alpha=0.2, linewidth=0)
     axes.axvline(
-        chosen.threshold, color="0.3", linewidth=1, label="nearest" if chosen.status == "none" else "recommended"
+        chosen.threshold, color="0.3", linewidth=1, label="nearest" if chosen.status == "infeasible" else "recommended"
     )
     # a threshold accepts the same people down to the next lower score (or, descending, up to the next higher one)
     ends = np.append(at, at[-1]) if advice.applicants.descending else np.append(at[0], at)
@@ -383,6 +385,14 @@ def add_legend(figure: Figure | SubFigure, axes: Sequence[Axes], columns: int) -
         frameon=False,
         handlelength=2.6,
     )
+
+
+def image(figure: Figure, kind: str, dpi: float) -> bytes:
+    """Draw a figure to the bytes of a ``"png"`` or ``"pdf"`` file, which are the same every time."""
+    buffer = io.BytesIO()
+    stamp = {"CreationDate": None} if kind == "pdf" else {"Software": None}
+    figure.savefig(buffer, format=kind, dpi=dpi, metadata=stamp)
+    return buffer.getvalue()
 
 
 def _axes(ax: Axes | None) -> Axes:

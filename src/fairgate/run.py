@@ -156,15 +156,15 @@ class Run:
         return {name: Estimate.of(values) for name, values in self.per_replicate(tail).items()}
 
     def frame(self, by: str = "round", backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return the run as a tidy table, one row an observation.
+        """Return the run as a tidy table, one row per observation.
 
         Parameters
         ----------
         by
-            ``"round"``: a row a replicate and round, with reward, gap, acceptance and violation of the batch and of the
-            population, whether the population is feasible, every residual, and the learner's traces. ``"group"``: a row
-            a replicate, round and group, with its threshold, people, positives, how many of either were accepted, and
-            the group's acceptance rate in the batch and in the population.
+            ``"round"``: a row per replicate and round, with reward, gap, acceptance and violation of the batch and of
+            the population, whether the population is feasible, every residual, and the learner's traces. ``"group"``:
+            a row per replicate, round and group, with its threshold, people, positives, how many of either were
+            accepted, and the group's acceptance rate in the batch and in the population.
         backend
             ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
 
@@ -225,7 +225,7 @@ class Run:
         }
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the run as it is saved, one row a replicate and round."""
+        """Return the run as it is saved, one row per replicate and round."""
         replicates, rounds, groups = self.counts.shape[:3]
         parts = len(self.policies.weights)
         columns: dict[str, NDArray[Any]] = {
@@ -247,7 +247,7 @@ class Run:
         return columns | {f"trace_{name}": values.ravel() for name, values in self.traces.items()}
 
     def save(self, path: str | Path) -> Path:
-        """Write the run as a Parquet file, one row a replicate and round, with its settings in the file's metadata.
+        """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata.
 
         Written beside its place first and moved there whole, so that an interruption leaves no half a file.
         """

@@ -1,4 +1,4 @@
-"""Settings: the numbers a user chooses, each one number for all replicates or one number a replicate.
+"""Settings: the numbers a user chooses, each one number for all replicates or one per replicate.
 
 Everything configurable (utility, constraints, environments, learners) is a frozen dataclass built on
 :class:`Settings`: its annotated numbers are checked when it is made, and a number given as a

@@ -39,8 +39,8 @@ def test_5000_people_are_enough_for_a_feasible_threshold_within_a_hundredth_of_t
         reward, gap, residuals = world.figures(people.cuts[found.cut])
         today = look(people, world.aims)
         covered += (
-            today.reward_low[found.cut] <= reward[0] <= today.reward_high[found.cut],
-            today.gap_low[found.cut] <= gap[0] <= today.gap_high[found.cut],
+            today.reward.low[found.cut] <= reward[0] <= today.reward.high[found.cut],
+            today.gap.low[found.cut] <= gap[0] <= today.gap.high[found.cut],
         )
         good += bool(best - reward[0] <= 0.01 and residuals.max() <= 0.0)
     assert covered.min() >= binom.ppf(1e-5, draws, 0.95)  # although the threshold was chosen by the same table
@@ -54,7 +54,7 @@ def test_without_a_margin_the_edge_is_missed_about_every_second_time() -> None:
     for _ in range(60):
         people = from_frame(SERVICE.draw(5000, rng), **COLUMNS).coarsened()
         today = look(people, SERVICE.aims)
-        place = np.where(today.feasible, today.reward, -np.inf).argmax()
+        place = np.where(today.feasible, today.reward.value, -np.inf).argmax()
         kept += bool(SERVICE.figures(people.cuts[place])[2].max() <= 0.0)
     assert kept < binom.ppf(1 - 1e-6, 60, 0.6)
 
@@ -92,7 +92,7 @@ def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
         found = choose(people, world.aims.problem, TODAY, seed=draw)
         if found.status == SAFE:
             today = look(people, world.aims)
-            assert today.gap_high[found.cut] <= 0.1 + 0.005  # another interval of about the same level
+            assert today.gap.high[found.cut] <= 0.1 + 0.005  # another interval of about the same level
             wrong += bool(world.figures(people.cuts[found.cut])[2].max() > 0.0)
     assert wrong <= 0.05 * 150
 

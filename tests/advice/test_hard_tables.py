@@ -71,9 +71,9 @@ def test_rewards_that_cannot_be_are_in_no_interval(cost: float) -> None:
     for label in ([1] * 60, [0, 1] * 30, [1, 1]):
         table = {"score": np.arange(len(label)), "label": label, "group": (["a", "b"] * 30)[: len(label)]}
         today = advise(from_frame(pa.table(table), **COLUMNS), Aims(cost=cost, feedback=(0.0,), **QUICK)).today
-        assert (today.reward_high <= today.acceptance_high + 1e-12).all()
-        assert (today.reward_low >= -cost * today.acceptance_high - 1e-12).all()
-        assert ((today.reward_low <= today.reward) & (today.reward <= today.reward_high)).all()
+        assert (today.reward.high <= today.acceptance.high + 1e-12).all()
+        assert (today.reward.low >= -cost * today.acceptance.high - 1e-12).all()
+        assert ((today.reward.low <= today.reward.value) & (today.reward.value <= today.reward.high)).all()
 
 
 @pytest.fixture(scope="module")

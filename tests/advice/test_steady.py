@@ -37,8 +37,8 @@ def applicants(draw: st.DrawFn) -> Applicants:
 @given(applicants())
 def test_without_feedback_the_long_run_is_the_table_itself(people: Applicants) -> None:
     found, today = settle(people, AIMS.problem, Response(0.0, 0.3)), look(people, AIMS)
-    np.testing.assert_allclose(found.sweep.reward, today.reward, atol=1e-12)
-    np.testing.assert_allclose(found.sweep.gap, today.gap, atol=1e-12)
+    np.testing.assert_allclose(found.sweep.reward, today.reward.value, atol=1e-12)
+    np.testing.assert_allclose(found.sweep.gap, today.gap.value, atol=1e-12)
     np.testing.assert_allclose(found.sweep.residuals, today.residuals, atol=1e-12)
 
 
@@ -58,7 +58,7 @@ def test_steady_states_are_those_of_the_environment(people: Applicants, strength
 def test_a_group_accepted_at_the_present_rate_stays_as_it_is(people: Applicants, strength: float) -> None:
     """One group alone, in balance with a threshold: that threshold does what it does today, however strong feedback."""
     alone = Applicants(("a",), people.cuts, people.tops, people.counts[:1], people.columns, people.rows)
-    rates = look(alone, Aims()).acceptance
+    rates = look(alone, Aims()).acceptance.value
     for cut, balance in enumerate(rates):
         pools = environment(alone, Response(strength, float(balance)))
         assert pools.steady_state(np.full((1, 1), 2.0 * cut))[0, 0] == pytest.approx(0.5, abs=1e-9)

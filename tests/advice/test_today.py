@@ -33,14 +33,14 @@ def test_figures_equal_counting_people() -> None:
     for place in (0, 7, 200, 399):
         accepted = score >= found.thresholds[place]
         rates = [accepted[group == each].mean() for each in (0, 1)]
-        assert found.acceptance[place] == pytest.approx(accepted.mean())
-        np.testing.assert_allclose(found.rates[:, place], rates)
-        assert found.gap[place] == pytest.approx(abs(rates[0] - rates[1]))
-        assert found.reward[place] == pytest.approx((accepted * np.where(label == 1, 1.0, -2.0)).mean())
-        assert found.residuals[0, place] == pytest.approx(found.gap[place] - 0.1)
+        assert found.acceptance.value[place] == pytest.approx(accepted.mean())
+        np.testing.assert_allclose(found.rates.value[:, place], rates)
+        assert found.gap.value[place] == pytest.approx(abs(rates[0] - rates[1]))
+        assert found.reward.value[place] == pytest.approx((accepted * np.where(label == 1, 1.0, -2.0)).mean())
+        assert found.residuals[0, place] == pytest.approx(found.gap.value[place] - 0.1)
     assert found.known.all()
-    np.testing.assert_allclose(found.worst, found.reward)
-    np.testing.assert_allclose(found.best, found.reward)
+    np.testing.assert_allclose(found.worst, found.reward.value)
+    np.testing.assert_allclose(found.best, found.reward.value)
 
 
 @pytest.mark.parametrize("rates", [(0.5, 0.5), (0.5, 0.49), (0.1, 0.1), (0.02, 0.03), (0.9, 0.6)])
@@ -83,9 +83,9 @@ def test_intervals_of_reward_gap_and_rates_cover_the_truth(missing: float) -> No
             place = int(np.searchsorted(people.cuts, threshold))
             reward, gap, residuals = (np.squeeze(each) for each in SERVICE.figures(people.cuts[place]))
             overall = 0.45 - residuals[1]
-            hits[0, column] += found.reward_low[place] <= reward <= found.reward_high[place]
-            hits[1, column] += found.gap_low[place] <= gap <= found.gap_high[place]
-            hits[2, column] += found.acceptance_low[place] <= overall <= found.acceptance_high[place]
+            hits[0, column] += found.reward.low[place] <= reward <= found.reward.high[place]
+            hits[1, column] += found.gap.low[place] <= gap <= found.gap.high[place]
+            hits[2, column] += found.acceptance.low[place] <= overall <= found.acceptance.high[place]
     assert hits.min() >= least(300, level=0.94), hits / 300
 
 
@@ -96,9 +96,9 @@ def test_bounds_hold_whatever_the_missing_labels_are() -> None:
     label = table["label"].to_numpy()
     for filled, bound in ((0.0, found.worst), (1.0, found.best)):
         full = table.set_column(1, "label", pa.array(np.where(np.isnan(label), filled, label)))
-        np.testing.assert_allclose(look(from_frame(full, **COLUMNS), aims).reward, bound, atol=1e-12)
-    assert (found.worst <= found.reward + 1e-12).all()
-    assert (found.reward <= found.best + 1e-12).all()
+        np.testing.assert_allclose(look(from_frame(full, **COLUMNS), aims).reward.value, bound, atol=1e-12)
+    assert (found.worst <= found.reward.value + 1e-12).all()
+    assert (found.reward.value <= found.best + 1e-12).all()
 
 
 def test_labels_missing_at_random_are_filled_in_without_bias() -> None:
@@ -108,7 +108,7 @@ def test_labels_missing_at_random_are_filled_in_without_bias() -> None:
     for _ in range(200):
         people = from_frame(SERVICE.draw(2000, rng, missing=0.9), **COLUMNS)
         place = int(np.searchsorted(people.cuts, -1.0))
-        errors.append(look(people, SERVICE.aims).reward[place] - SERVICE.figures(people.cuts[place])[0][0])
+        errors.append(look(people, SERVICE.aims).reward.value[place] - SERVICE.figures(people.cuts[place])[0][0])
     assert abs(np.mean(errors)) <= 5.0 * np.std(errors) / np.sqrt(200) + 0.001  # bands have a width
 
 
@@ -128,6 +128,6 @@ def test_a_threshold_earns_the_same_with_all_bins_and_with_bins_joined() -> None
     assert len(joined.cuts) < len(people.cuts)
     fine, coarse = look(people, SERVICE.aims), look(joined, SERVICE.aims)
     places = np.searchsorted(people.cuts, joined.cuts)
-    np.testing.assert_allclose(coarse.reward, fine.reward[places], atol=1e-12)
+    np.testing.assert_allclose(coarse.reward.value, fine.reward.value[places], atol=1e-12)
     np.testing.assert_array_equal(coarse.known, fine.known[places])
-    np.testing.assert_allclose(coarse.gap, fine.gap[places], atol=1e-12)
+    np.testing.assert_allclose(coarse.gap.value, fine.gap.value[places], atol=1e-12)

@@ -1,4 +1,4 @@
-"""Every learner keeps the contract; a learner that breaks it is found out; memory survives JSON."""
+"""Every learner keeps the contract; a learner that breaks it is found out; state survives JSON."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_learner_without_constraints_survives_saving(small_task: fg.Task) -> N
     assert learner.load(saved, free.setting).residuals.shape == (0, 2, 9)
 
 
-def test_a_rule_whose_memory_is_not_plain_says_so_when_saved(small_task: fg.Task) -> None:
+def test_a_rule_whose_state_is_not_plain_says_so_when_saved(small_task: fg.Task) -> None:
     class Odd(EpsilonGreedy):
         def __init__(self, grid: list[float], rng: np.random.Generator) -> None:
             super().__init__(grid, rng)

@@ -255,7 +255,7 @@ def test_settings_of_problem_and_learner_may_differ_by_replicate(small_task: fg.
         np.testing.assert_array_equal(learner.recommend(state).single[row], one.recommend(alone).single[0])
 
 
-def test_a_loaded_memory_recommends_the_same(small_task: fg.Task) -> None:
+def test_a_loaded_state_recommends_the_same(small_task: fg.Task) -> None:
     learner = DoublyOptimistic()
     state, nature = learner.start(small_task.setting, 3), np.random.default_rng(0)
     world = small_task.environment.start(3)

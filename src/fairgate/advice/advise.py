@@ -56,13 +56,13 @@ class Advice:
         today, groups = self.today, self.applicants.groups
         known = today.known
         columns: dict[str, Any] = {"threshold": today.thresholds}
-        columns |= {f"acceptance{end}": getattr(today, f"acceptance{end}") for end in ("", "_low", "_high")}
+        ends = ("", "_low", "_high")
+        columns |= {f"acceptance{end}": values for end, values in zip(ends, today.acceptance, strict=True)}
         for place, name in enumerate(groups):
-            for end in ("", "_low", "_high"):
-                columns[f"acceptance{end} {name}"] = getattr(today, f"rates{end}")[place]
-        columns |= {f"gap{end}": getattr(today, f"gap{end}") for end in ("", "_low", "_high")}
-        for end in ("", "_low", "_high"):
-            columns[f"reward{end}"] = np.where(known, getattr(today, f"reward{end}"), np.nan)
+            columns |= {f"acceptance{end} {name}": rates[place] for end, rates in zip(ends, today.rates, strict=True)}
+        columns |= {f"gap{end}": values for end, values in zip(ends, today.gap, strict=True)}
+        for end, values in zip(ends, today.reward, strict=True):
+            columns[f"reward{end}"] = np.where(known, values, np.nan)
         columns |= {"reward_if_missing_0": today.worst, "reward_if_missing_1": today.best}
         for name, residual in zip(self.aims.problem.names, today.residuals, strict=True):
             columns[f"residual {name}"] = residual
@@ -125,5 +125,5 @@ def balance_of(applicants: Applicants, aims: Aims, best: int) -> float:
     accepted = applicants.above.sum(axis=(0, 2)) / applicants.people
     if aims.current is None:
         return float(accepted[best])
-    place = int(np.searchsorted(applicants.cuts, applicants.hidden(aims.current)))
+    place = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
     return float(accepted[place]) if place < len(accepted) else 0.0

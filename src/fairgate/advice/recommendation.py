@@ -12,7 +12,7 @@ from fairgate.advice.options import Option, other_ways
 from fairgate.advice.report.words import put_into_words
 from fairgate.advice.steady import Response, Steady, stands_until
 from fairgate.advice.today import Today
-from fairgate.estimates import Estimate as Interval
+from fairgate.estimates import Estimate
 from fairgate.people.applicants import Applicants
 from fairgate.problem import ROUNDING
 
@@ -55,9 +55,9 @@ class Recommendation:
     threshold: float
     rule: str
     feedback: float
-    reward: Interval
-    gap: Interval
-    acceptance: Interval
+    reward: Estimate
+    gap: Estimate
+    acceptance: Estimate
     rates: dict[str, float]
     residuals: dict[str, float]
     misses: dict[str, float]
@@ -96,9 +96,7 @@ def recommend(
         "feedback": response.strength,
         "reward": _reward(today, choice, response),
         "gap": _gap(today, choice, response),
-        "acceptance": Interval(
-            float(choice.counts.overall[cut]), float(today.acceptance_low[cut]), float(today.acceptance_high[cut])
-        ),
+        "acceptance": today.acceptance.at(cut)._replace(value=float(choice.counts.overall[cut])),
         "rates": dict(zip(applicants.groups, choice.counts.rates[cut].tolist(), strict=True)),
         "residuals": residuals,
         "misses": {name: value for name, value in residuals.items() if value > ROUNDING},
@@ -113,17 +111,17 @@ def recommend(
     return replace(made, text=put_into_words(made, applicants, aims, choice, steady))
 
 
-def _reward(today: Today, choice: Choice, response: Response) -> Interval:
+def _reward(today: Today, choice: Choice, response: Response) -> Estimate:
     cut, reach = choice.cut, quantile_of() * float(choice.reward_error[choice.cut])
     if response.strength == 0.0:
-        return Interval(float(today.reward[cut]), float(today.reward_low[cut]), float(today.reward_high[cut]))
+        return today.reward.at(cut)
     value = float(choice.reward[cut])
-    return Interval(value, value - reach, value + reach)
+    return Estimate(value, value - reach, value + reach)
 
 
-def _gap(today: Today, choice: Choice, response: Response) -> Interval:
+def _gap(today: Today, choice: Choice, response: Response) -> Estimate:
     cut, reach = choice.cut, quantile_of() * choice.gap_error
     if response.strength == 0.0:
-        return Interval(float(today.gap[cut]), float(today.gap_low[cut]), float(today.gap_high[cut]))
+        return today.gap.at(cut)
     value = float(choice.counts.gap[cut])
-    return Interval(value, max(value - reach, 0.0), min(value + reach, 1.0))
+    return Estimate(value, max(value - reach, 0.0), min(value + reach, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,23 @@ from numpy.typing import NDArray
 from fairgate.advice.aims import Aims
 from fairgate.advice.intervals import gap_interval, quantile_of, wilson
 from fairgate.counts import Counts
+from fairgate.estimates import Estimate
 from fairgate.people.applicants import Applicants
 from fairgate.people.labels import tail
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
+
+
+class Figures(NamedTuple):
+    """A figure of each threshold, and the ends of its 95% interval."""
+
+    value: Array
+    low: Array
+    high: Array
+
+    def at(self, place: int) -> Estimate:
+        """Return the figure of one threshold."""
+        return Estimate(float(self.value[place]), float(self.low[place]), float(self.high[place]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,13 +38,13 @@ class Today:
     ----------
     thresholds
         As they read in the table.
-    acceptance, acceptance_low, acceptance_high
+    acceptance
         Share of everybody accepted, (K,).
-    rates, rates_low, rates_high
+    rates
         Share of each group accepted, (G, K).
-    gap, gap_low, gap_high
+    gap
         Largest minus smallest rate of a group, (K,).
-    reward, reward_low, reward_high
+    reward
         Reward per person, (K,), missing labels being shared out among people of similar score and the same group.
     worst, best
         Reward if every missing label were 0, and if every one were 1, (K,).
@@ -41,18 +55,10 @@ class Today:
     """
 
     thresholds: Array
-    acceptance: Array
-    acceptance_low: Array
-    acceptance_high: Array
-    rates: Array
-    rates_low: Array
-    rates_high: Array
-    gap: Array
-    gap_low: Array
-    gap_high: Array
-    reward: Array
-    reward_low: Array
-    reward_high: Array
+    acceptance: Figures
+    rates: Figures
+    gap: Figures
+    reward: Figures
     worst: Array
     best: Array
     known: NDArray[np.bool_]
@@ -68,10 +74,10 @@ def look(applicants: Applicants, aims: Aims) -> Today:
     >>> table = pa.table({"score": [1, 2, 3, 4], "label": [0, 1, 0, 1], "group": ["a", "b", "a", "b"]})
     >>> people = fg.from_frame(table, score="score", label="label", group="group")
     >>> found = look(people, Aims(cost=1.0, constraints=[fg.DemographicParity(0.1)]))
-    >>> found.rates
+    >>> found.rates.value
     array([[1. , 0.5, 0.5, 0. ],
            [1. , 1. , 0.5, 0.5]])
-    >>> found.reward, found.feasible
+    >>> found.reward.value, found.feasible
     (array([0.  , 0.25, 0.  , 0.25]), array([ True, False,  True, False]))
     """
     accepted = applicants.above.sum(axis=2)
@@ -81,26 +87,18 @@ def look(applicants: Applicants, aims: Aims) -> Today:
     cells = cells_of(applicants.filled)
     found = aims.problem.assess(cells)
     counts = Counts(cells)
-    low, high = wilson(accepted, sizes)
-    overall_low, overall_high = wilson(accepted.sum(axis=0), applicants.people)
-    gap_low, gap_high = gap_interval(accepted.T, sizes.T)
+    acceptance = Figures(counts.overall, *wilson(accepted.sum(axis=0), applicants.people))
+    least = np.maximum(reward - reach, -aims.cost * acceptance.high)
+    most = np.minimum(reward + reach, acceptance.high)  # nobody accepted is worth more than 1
     _, positive, missing = np.moveaxis(applicants.above.sum(axis=0), -1, 0)
     everybody = accepted.sum(axis=0)
     worst = ((1.0 + aims.cost) * positive - aims.cost * everybody) / applicants.people
     return Today(
         thresholds=np.asarray(applicants.shown(applicants.cuts)),
-        acceptance=counts.overall,
-        acceptance_low=overall_low,
-        acceptance_high=overall_high,
-        rates=counts.rates.T,
-        rates_low=low,
-        rates_high=high,
-        gap=counts.gap,
-        gap_low=gap_low,
-        gap_high=gap_high,
-        reward=reward,
-        reward_low=np.maximum(reward - reach, -aims.cost * overall_high),
-        reward_high=np.minimum(reward + reach, overall_high),  # nobody accepted is worth more than 1
+        acceptance=acceptance,
+        rates=Figures(counts.rates.T, *wilson(accepted, sizes)),
+        gap=Figures(counts.gap, *gap_interval(accepted.T, sizes.T)),
+        reward=Figures(reward, least, most),
         worst=worst,
         best=worst + (1.0 + aims.cost) * missing / applicants.people,
         known=applicants.known,

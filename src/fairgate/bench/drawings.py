@@ -144,7 +144,7 @@ def _multiples(count: int) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _label(figure: Figure, axes: Sequence[Axes], x: str, y: str) -> None:
-    """Name the axes once a column and row of panels."""
+    """Name the axes once per column and row of panels."""
     for index, ax in enumerate(axes):
         if index + COLUMNS >= len(axes):
             ax.set_xlabel(x, fontsize=FONT)

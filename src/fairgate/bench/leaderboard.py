@@ -8,7 +8,7 @@ have one on each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -114,8 +114,7 @@ def rank(matrix: Matrix, seed: int = 0) -> Leaderboard:
         members.sort(key=lambda row: (-row.tasks, -round(row.success, 9), row.shortfall.value))
         if members:
             ranked[level] = [
-                Row(**{**vars(row), "rank": place, "p": p_values.get(row.learner)})
-                for place, row in enumerate(members, 1)
+                replace(row, rank=place, p=p_values.get(row.learner)) for place, row in enumerate(members, 1)
             ]
     order = [row.learner for members in ranked.values() for row in members]
     return Leaderboard(ranked, _best(matrix, ranked), _against(matrix), _comparison(matrix, order))

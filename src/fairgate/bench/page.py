@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from fairgate.bench.leaderboard import TARGET, Leaderboard
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.terminal import SEES, p_text
 from fairgate.pages import Picture, anchor, flat, templates
+from fairgate.plots import image
 from fairgate.statistics import iqm
 
 if TYPE_CHECKING:
@@ -123,10 +123,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
 
 
 def _picture(key: str, figure: Figure) -> Picture:
-    """Draw a figure to bytes that are the same every time."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
-    return Picture.of(key, buffer.getvalue())
+    return Picture.of(key, image(figure, "png", DPI))
 
 
 def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:

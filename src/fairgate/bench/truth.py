@@ -170,7 +170,7 @@ _known: dict[tuple[str, int], Truth] = {}
 
 
 def truth_of(task: Task, rounds: int) -> Truth:
-    """Solve a task for runs of `rounds` rounds; a task asked for before is remembered."""
+    """Solve a task for runs of `rounds` rounds; a task asked for before is kept."""
     key = (json.dumps(task.describe(), sort_keys=True), rounds)
     if key not in _known:
         if len(_known) >= 64:

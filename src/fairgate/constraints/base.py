@@ -13,7 +13,7 @@ import numpy as np
 
 from fairgate.confidence import Box
 from fairgate.constraints.pieces import Pieces
-from fairgate.counts import Counts, across_groups
+from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.settings import Array, Index, Number, Settings, replicates_of, rows_of
 
@@ -227,21 +227,6 @@ def written(name: str, constraint: object) -> str:
     settings = ":".join(map(str, values))
     place = name or f"{kind.__module__}:{kind.__qualname__}"
     return f"{place}={settings}" if settings else place
-
-
-def share_of(part: Array, whole: Array) -> Array:
-    """Return part / whole, NaN where there is nobody."""
-    return np.asarray(np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0))
-
-
-def gap_of(rates: Array) -> Array:
-    """Return largest minus smallest of the rates (…, groups) that are known; 0 if fewer than two are.
-
-    >>> gap_of(np.array([[0.25, 0.75, np.nan], [0.25, np.nan, np.nan], [np.nan, np.nan, np.nan]]))
-    array([0.5, 0. , 0. ])
-    """
-    gap = across_groups(np.fmax, rates) - across_groups(np.fmin, rates)
-    return np.asarray(np.where(np.isnan(gap), 0.0, gap))
 
 
 def rounded(value: Any, digits: int, *, up: bool) -> float:

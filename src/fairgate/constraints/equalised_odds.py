@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-
-from fairgate.constraints.base import Constraint, Needs, Words, compare_groups, gap_of, rounded, share_of
-from fairgate.constraints.pieces import Pieces, differences
-from fairgate.counts import Counts
-from fairgate.settings import Array, Share
+from fairgate.constraints.base import Needs, Words
+from fairgate.constraints.gap import Gap
 
 
 @dataclass(frozen=True)
-class EqualisedOdds(Constraint):
+class EqualisedOdds(Gap):
     r"""People of the same label, positive or negative, are accepted at nearly the same rate in every group [1]_.
 
     .. math:: g_{tpr} = \max_g tpr_g - \min_g tpr_g - \varepsilon \le 0, \quad
@@ -38,6 +34,7 @@ class EqualisedOdds(Constraint):
 
     Examples
     --------
+    >>> from fairgate import Counts
     >>> cells = [[[[3, 1], [1, 4]], [[1, 2], [0, 7]]]]     # tpr 4/5 and 7/7, fpr 1/4 and 2/3
     >>> [residual.round(3) for residual in EqualisedOdds(epsilon=0.1).residuals(Counts(cells))]
     [array([0.1]), array([0.317])]
@@ -46,40 +43,10 @@ class EqualisedOdds(Constraint):
     name: ClassVar[str] = "equalised-odds"
     help: ClassVar[str] = "Largest gap between the groups' acceptance rates among people of either label."
     needs: ClassVar[Needs] = "all-labels"
-    compares_groups: ClassVar[bool] = True
+    labels: ClassVar[Sequence[int | None]] = (1, 0)
+    among: ClassVar[str] = " among people of the same label"
     names: ClassVar[Sequence[str]] = ("tpr", "fpr")
     words: ClassVar[Sequence[Words]] = (
         Words("The gap among people of label 1", "the gap between groups among people of label 1 is {} too large"),
         Words("The gap among people of label 0", "the gap between groups among people of label 0 is {} too large"),
     )
-
-    epsilon: Share
-
-    def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return the gaps of true and of false positive rates minus `epsilon`."""
-        compare_groups(self, counts.group_count)
-        rates = share_of(counts.cells[..., 1], counts.cells.sum(axis=-1))  # P(d = 1 | g, y), (…, groups, 2)
-        return tuple(gap_of(rates[..., label]) - np.asarray(self.epsilon) for label in (1, 0))
-
-    def span(self, groups: int) -> list[tuple[float, float]]:
-        """Return ends that no gap minus `epsilon` goes beyond."""
-        return [(-1.0, 1.0)] * 2
-
-    def pieces(self, groups: int) -> Sequence[Pieces]:
-        """Return the signed differences of all pairs of groups, among people of each label."""
-        epsilon = float(np.asarray(self.epsilon))
-        return tuple(Pieces(differences(groups, label), epsilon) for label in (1, 0))
-
-    @property
-    def requirement(self) -> str:
-        """What is required, in a sentence."""
-        return f"The groups’ acceptance rates among people of the same label may differ by {self.epsilon:.4g} at most."
-
-    def relaxed(self, place: int, counts: Counts) -> Self:
-        """Return the same up to the gap that there is."""
-        gap = np.asarray(self.epsilon) + self.residuals(counts)[place]
-        return replace(self, epsilon=rounded(gap, 4, up=True))
-
-    def allows(self, place: int) -> str:
-        """Say which gap."""
-        return f"a gap of {self.epsilon:.4f} among people of the same label"

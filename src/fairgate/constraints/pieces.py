@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairgate.counts import Counts, across_groups
+from fairgate.counts import Counts, across_groups, per_person
 from fairgate.settings import Array
 
 
@@ -39,7 +39,7 @@ def rates_of(counts: Counts) -> tuple[Array, Array]:
     whole = [counts.total[..., None], counts.people, by_label[..., 0], by_label[..., 1]]
     taken = [across_groups(np.add, counts.accepted)[..., None], counts.accepted, accepted[..., 0], accepted[..., 1]]
     sizes, part = np.concatenate(whole, axis=-1), np.concatenate(taken, axis=-1)
-    return np.divide(part, sizes, out=np.full(sizes.shape, np.nan), where=sizes > 0), sizes
+    return per_person(part, sizes), sizes
 
 
 def first_of(groups: int, label: int | None = None) -> int:

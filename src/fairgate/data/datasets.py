@@ -21,7 +21,7 @@ class Dataset:
     name
         What the dataset is called.
     numeric
-        Numeric features, one row a person, shape (N, M).
+        Numeric features, one row per person, shape (N, M).
     categorical
         Categorical features as text, shape (N, C).
     numeric_names, categorical_names

@@ -65,7 +65,7 @@ def scores(dataset: Dataset) -> NDArray[np.float64]:
 
     Returns
     -------
-    Logits, shape (N,), one a person in the order of the rows.
+    Logits, shape (N,), one per person in the order of the rows.
 
     Examples
     --------

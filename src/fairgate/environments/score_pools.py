@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairgate.counts import Counts
+from fairgate.counts import Counts, as_codes
 from fairgate.environments.base import Environment
 from fairgate.environments.dynamics import approach, slowest_approach
 from fairgate.errors import InputError
@@ -78,10 +78,8 @@ class ScorePools(Environment):
     def __post_init__(self) -> None:
         super().__post_init__()
         scores = as_floats("ScorePools: scores", self.scores, ndim=1)
-        labels = as_codes("labels", self.labels, len(scores))
-        groups = as_codes("groups", self.groups, len(scores))
-        if labels.max() > 1:
-            raise InputError(f"ScorePools: labels must be 0 or 1, got {labels.max()}")
+        labels = as_codes("ScorePools: labels", self.labels, len(scores), 2)
+        groups = as_codes("ScorePools: groups", self.groups, len(scores))
         weights = np.ones(len(scores)) if self.weights is None else as_weights(self.weights, len(scores))
         sizes = np.bincount(groups, weights)
         if (sizes == 0).any():
@@ -189,18 +187,6 @@ class ScorePools(Environment):
         """Return every distinct score between `low` and `high`: nothing changes in between."""
         inside = self._distinct[(self._distinct > low) & (self._distinct < high)]
         return np.concatenate(([low], inside, [high]))
-
-
-def as_codes(name: str, values: ArrayLike, length: int) -> NDArray[np.int64]:
-    """Turn `values` into whole numbers from 0, one per person, or say what is wrong with them."""
-    array = as_floats(f"ScorePools: {name}", values, ndim=1)
-    if len(array) != length:
-        raise InputError(f"ScorePools: {name} must have one entry per person, {length}, got {len(array)}")
-    wrong = np.flatnonzero((array != np.round(array)) | (array < 0))
-    if wrong.size:
-        what = "0 or 1" if name == "labels" else "whole numbers from 0"
-        raise InputError(f"ScorePools: {name} must be {what}, got {array[wrong[0]]:g} at position {wrong[0]}")
-    return array.astype(np.int64)
 
 
 def as_weights(values: ArrayLike, length: int) -> Array:

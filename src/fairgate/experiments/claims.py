@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -56,6 +57,8 @@ class View:
         return float(self.values(task, method, figure).mean())
 
 
+T = TypeVar("T")
+
 Judged = tuple[str, str]
 Judge = Callable[[View], Judged]
 
@@ -64,6 +67,14 @@ def graded(full: Iterable[bool], weak: Iterable[bool]) -> str:
     """Holds if all of `full`; holds in direction if more than half of `weak`; else does not hold."""
     met = list(weak)
     return HOLDS if all(full) else DIRECTION if sum(met) > len(met) / 2 else FAILS
+
+
+def by_limits(
+    values: Mapping[str, T], full: Callable[[T], bool], weak: Callable[[T], bool], text: Callable[[T], str]
+) -> Judged:
+    """Grade one value per task by what it must meet in full, or at least, and write each."""
+    written = "; ".join(f"{TITLES[task]}: {text(value)}" for task, value in values.items())
+    return graded(map(full, values.values()), map(weak, values.values())), written
 
 
 def by_task(view: View, figure: str, tasks: Iterable[str], digits: int, methods: Iterable[str] = METHODS) -> str:
@@ -125,22 +136,23 @@ def baseline_window(view: View) -> Judged:
     ratio = {
         t: _ratio(view.mean(t, "primal-dual", "violation"), view.mean(t, "ofs", "violation")) for t in SEMI_SYNTHETIC
     }
-    full = [value >= 2.0 for value in ratio.values()]
-    weak = [value > 1.0 for value in ratio.values()]
-    return graded(full, weak), "; ".join(f"{TITLES[t]}: PD's is {ratio[t]:.1f} times OFS's" for t in SEMI_SYNTHETIC)
+    return by_limits(ratio, lambda r: r >= 2.0, lambda r: r > 1.0, lambda r: f"PD's is {r:.1f} times OFS's")
 
 
 def near_oracle(view: View) -> Judged:
     """The reward gap of OFS's settled thresholds is below 0.003, or at least below 0.01."""
-    gaps, written = {}, []
+    gaps = {}
     for task in TASKS:
         settled = view.context.figures(view.context.plan.job(task, "ofs", view.many))["settled"]
-        gaps[task] = float(reward_gaps(view.context, task, "ofs", view.many).mean())
-        feasible = is_feasible(exact_sweep(load_task(task), settled).residuals).mean()
-        written.append(f"{TITLES[task]}: {gaps[task]:.4f} (settled threshold feasible in {feasible:.0%} of seeds)")
-    full = [gap < 0.003 for gap in gaps.values()]
-    weak = [gap < 0.01 for gap in gaps.values()]
-    return graded(full, weak), "exact reward of the oracle minus OFS's: " + "; ".join(written)
+        feasible = float(is_feasible(exact_sweep(load_task(task), settled).residuals).mean())
+        gaps[task] = float(reward_gaps(view.context, task, "ofs", view.many).mean()), feasible
+    verdict, written = by_limits(
+        gaps,
+        lambda g: g[0] < 0.003,
+        lambda g: g[0] < 0.01,
+        lambda g: f"{g[0]:.4f} (settled threshold feasible in {g[1]:.0%} of seeds)",
+    )
+    return verdict, f"exact reward of the oracle minus OFS's: {written}"
 
 
 def bootstrap_excludes_zero(view: View) -> Judged:
@@ -220,20 +232,15 @@ def sublinear(view: View) -> Judged:
         by_round = violation(residuals).mean(axis=0)
         half = len(by_round) // 2
         ratio[task] = _ratio(float(by_round[half:].sum()), float(by_round[:half].sum()))
-    full = [value <= 0.6 for value in ratio.values()]
-    weak = [value <= 0.9 for value in ratio.values()]
-    written = "; ".join(f"{TITLES[t]}: {ratio[t]:.2f}" for t in TASKS)
-    return graded(full, weak), f"violation of the second half over that of the first (√T gives 0.41): {written}"
+    verdict, written = by_limits(ratio, lambda r: r <= 0.6, lambda r: r <= 0.9, lambda r: f"{r:.2f}")
+    return verdict, f"violation of the second half over that of the first (√T gives 0.41): {written}"
 
 
 def screens_by_feasibility(view: View) -> Judged:
     """In most rounds some threshold passes the feasibility test, as the rule's first branch needs."""
     share = {task: float((view.context.run(task, "ofs").traces["feasible"] > 0).mean()) for task in TASKS}
-    full = [value > 0.9 for value in share.values()]
-    weak = [value > 0.5 for value in share.values()]
-    return graded(full, weak), "rounds in which any threshold passes: " + "; ".join(
-        f"{TITLES[t]}: {share[t]:.1%}" for t in TASKS
-    )
+    verdict, written = by_limits(share, lambda s: s > 0.9, lambda s: s > 0.5, lambda s: f"{s:.1%}")
+    return verdict, f"rounds in which any threshold passes: {written}"
 
 
 def refines_within(view: View) -> Judged:
@@ -246,20 +253,17 @@ def refines_within(view: View) -> Judged:
             float(np.mean([(share > 0.1).sum() for share in shares])),
             float(np.mean([(share > 0.01).sum() for share in shares])),
         )
-    full = [major >= 2.0 for major, _ in counts.values()]
-    weak = [minor >= 2.0 for _, minor in counts.values()]
-    return graded(full, weak), "thresholds with more than 10% and more than 1% of a seed's plays: " + "; ".join(
-        f"{TITLES[t]}: {counts[t][0]:.1f} and {counts[t][1]:.1f}" for t in TASKS
+    verdict, written = by_limits(
+        counts, lambda c: c[0] >= 2.0, lambda c: c[1] >= 2.0, lambda c: f"{c[0]:.1f} and {c[1]:.1f}"
     )
+    return verdict, f"thresholds with more than 10% and more than 1% of a seed's plays: {written}"
 
 
 def contracting(view: View) -> Judged:
     """One round keeps two states less far apart than they were, under any threshold."""
     factors = {task: load_task(task).environment.contraction() for task in (*TASKS, *STRICT)}
-    full = [factor < 1.0 for factor in factors.values()]
-    return graded(full, full), "largest share of their distance that a round leaves two states: " + "; ".join(
-        f"{TITLES[task]}: {factor:.3f}" for task, factor in factors.items()
-    )
+    verdict, written = by_limits(factors, lambda f: f < 1.0, lambda f: f < 1.0, lambda f: f"{f:.3f}")
+    return verdict, f"largest share of their distance that a round leaves two states: {written}"
 
 
 JUDGES: dict[str, tuple[Judge, str]] = {

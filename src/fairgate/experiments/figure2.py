@@ -23,7 +23,7 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def draw(context: Context) -> tuple[Drawing, Figure]:
-    """Draw reward and gap, one row a task."""
+    """Draw reward and gap, one row per task."""
     figure, axes = panels(len(TASKS), len(HEADINGS), WIDTH, 4.4)
     letters, places = iter("abcd"), iter(axes)
     for task in TASKS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,9 +45,10 @@ def compute(context: Context) -> list[Drawn]:
     return drawn
 
 
-def worded(key: str, columns: Mapping[str, str], rows: Sequence[Row]) -> Finding:
-    """Put a finding's table together with its words."""
+def worded(key: str, columns: Mapping[str, str], cells: Mapping[str, Mapping[str, Cell]]) -> Finding:
+    """Put a finding's table, with cells by task and column, together with its words."""
     text = words()["findings"][key]
+    rows = [Row((task,), each) for task, each in cells.items()]
     return Finding(
         key=key,
         title=text["title"],
@@ -63,7 +64,7 @@ def empty_set(context: Context) -> Drawn:
     """F_t stays empty while the radius exceeds ε minus the mean gap."""
     figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
     twins = []
-    rows = []
+    rows = {}
     for ax, task in zip(axes, TASKS, strict=True):
         run = context.run(task, "ofs")
         learner = expect(OFS, load_learner("ofs", task))
@@ -84,18 +85,13 @@ def empty_set(context: Context) -> Drawn:
         other.spines[["top"]].set_visible(False)
         twins.append(other)
         filled = np.flatnonzero((size > 0).any(axis=0))
-        rows.append(
-            Row(
-                (task,),
-                {
-                    "empty": Cell(Estimate(100.0 * float((size == 0).mean())), digits=1),
-                    "first": Cell(str(filled[0] + 1) if filled.size else "never"),
-                    "largest": Cell(str(int(size.max()))),
-                    "radius": Cell(Estimate(float(radius[:, -1].mean()))),
-                    "epsilon": Cell(Estimate(epsilon(task)), digits=2),
-                },
-            )
-        )
+        rows[task] = {
+            "empty": Cell(Estimate(100.0 * float((size == 0).mean())), digits=1),
+            "first": Cell(str(filled[0] + 1) if filled.size else "never"),
+            "largest": Cell(str(int(size.max()))),
+            "radius": Cell(Estimate(float(radius[:, -1].mean()))),
+            "epsilon": Cell(Estimate(epsilon(task)), digits=2),
+        }
     axes[0].set_ylabel("confidence radius b")
     twins[-1].set_ylabel("thresholds in the feasible set")
     add_legend(figure, [axes[0], twins[0]], 3)
@@ -112,7 +108,7 @@ def empty_set(context: Context) -> Drawn:
 def lock_in(context: Context) -> Drawn:
     """One threshold gets nearly all plays."""
     figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
-    rows = []
+    rows = {}
     for ax, task in zip(axes, TASKS, strict=True):
         run, grid = context.run(task, "ofs"), load_task(task).thresholds
         arms = np.searchsorted(grid, run.thresholds[:, :, 0])
@@ -123,17 +119,12 @@ def lock_in(context: Context) -> Drawn:
         ax.set(xlabel="threshold", title=TITLES[task], yscale="log", ylim=(0.01, 150))
         many = np.searchsorted(grid, context.figures(context.plan.more(task, "ofs"))["settled"])
         reward = exact_sweep(load_task(task), grid[many]).reward
-        rows.append(
-            Row(
-                (task,),
-                {
-                    "share": Cell(Estimate.of(100.0 * shares.max(axis=1)), digits=1),
-                    "lowest": Cell(Estimate(100.0 * float((many == 0).mean())), digits=0),
-                    "worst": Cell(Estimate(float(reward.min()))),
-                    "oracle": Cell(Estimate(context.oracles[task].best.reward)),
-                },
-            )
-        )
+        rows[task] = {
+            "share": Cell(Estimate.of(100.0 * shares.max(axis=1)), digits=1),
+            "lowest": Cell(Estimate(100.0 * float((many == 0).mean())), digits=0),
+            "worst": Cell(Estimate(float(reward.min()))),
+            "oracle": Cell(Estimate(context.oracles[task].best.reward)),
+        }
     axes[0].set_ylabel("share of plays, %")
     add_legend(figure, axes, 2)
     columns = {
@@ -148,7 +139,7 @@ def lock_in(context: Context) -> Drawn:
 def same_plays(context: Context) -> Drawn:
     """Main and strict tasks are played identically."""
     figure, axes = panels(1, len(STRICT), WIDTH, HEIGHT)
-    rows = []
+    rows = {}
     for ax, strict in zip(axes, STRICT, strict=True):
         main = strict.removesuffix("-strict")
         one, other = context.run(main, "ofs"), context.run(strict, "ofs")
@@ -160,18 +151,11 @@ def same_plays(context: Context) -> Drawn:
         high = float(np.asarray(expect(ServiceRate, load_task(strict).problem.constraints[1]).high))
         ax.axhline(high, color="black", linestyle=":", label="cap of the strict window")
         ax.set(xlabel="round", title=TITLES[main], ylim=(0, 1.02))
-        rows.append(
-            Row(
-                (main,),
-                {
-                    "same": Cell(Estimate(100.0 * float(same.mean())), digits=1),
-                    "main": Cell(Estimate.of(context.figures(context.plan.main(main, "ofs"))["violation"]), digits=2),
-                    "strict": Cell(
-                        Estimate.of(context.figures(context.plan.main(strict, "ofs"))["violation"]), digits=2
-                    ),
-                },
-            )
-        )
+        rows[main] = {
+            "same": Cell(Estimate(100.0 * float(same.mean())), digits=1),
+            "main": Cell(Estimate.of(context.figures(context.plan.main(main, "ofs"))["violation"]), digits=2),
+            "strict": Cell(Estimate.of(context.figures(context.plan.main(strict, "ofs"))["violation"]), digits=2),
+        }
     axes[0].set_ylabel("acceptance rate")
     add_legend(figure, axes, 3)
     columns = {"same": "Identical plays, %", "main": "Violation, main", "strict": "Violation, strict"}
@@ -187,7 +171,7 @@ def floor(acceptance: Array, shares: Array, people: int) -> Array:
 def noise_floor(context: Context) -> Drawn:
     """Batch gaps are mostly sampling noise near the ends of the grid."""
     figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
-    rows = []
+    rows = {}
     for ax, task in zip(axes, TASKS, strict=True):
         exact, sampled = context.oracles[task].sweep, context.sweeps[task]
         run = context.run(task, "ofs")
@@ -201,16 +185,11 @@ def noise_floor(context: Context) -> Drawn:
         tail = slice(run.rounds - context.plan.tail, None)
         settled = run.thresholds[:, tail, 0] == np.median(run.thresholds[:, tail, 0], axis=1, keepdims=True)
         acceptance = Counts(run.probabilities[:, tail]).overall[settled]
-        rows.append(
-            Row(
-                (task,),
-                {
-                    "batch": Cell(Estimate(float(run.batch_gap[:, tail][settled].mean()))),
-                    "exact": Cell(Estimate(float(run.population_gap[:, tail][settled].mean()))),
-                    "floor": Cell(Estimate(float(floor(acceptance, shares, people).mean()))),
-                },
-            )
-        )
+        rows[task] = {
+            "batch": Cell(Estimate(float(run.batch_gap[:, tail][settled].mean()))),
+            "exact": Cell(Estimate(float(run.population_gap[:, tail][settled].mean()))),
+            "floor": Cell(Estimate(float(floor(acceptance, shares, people).mean()))),
+        }
     axes[0].set_ylabel("parity gap")
     add_legend(figure, axes, 4)
     columns = {"batch": "Batch gap", "exact": "Exact gap", "floor": "Noise floor (formula)"}
@@ -220,7 +199,7 @@ def noise_floor(context: Context) -> Drawn:
 def stall(context: Context) -> Drawn:
     """The one-point baselines rest where reward is near 0."""
     figure, axes = panels(1, len(TASKS), WIDTH, HEIGHT)
-    rows = []
+    rows = {}
     for ax, task in zip(axes, TASKS, strict=True):
         run = context.run(task, "unconstrained")
         centre = run.traces["centre"]
@@ -237,18 +216,13 @@ def stall(context: Context) -> Drawn:
         ax.set(xlabel="round", title=TITLES[task])
         steps = np.abs(np.diff(centre, axis=1))
         small = np.abs(run.batch.reward[:, :-1]) < 0.1
-        rows.append(
-            Row(
-                (task,),
-                {
-                    "near": Cell(Estimate(float(np.median(steps[small])))),
-                    "far": Cell(Estimate(float(np.median(steps[~small])))),
-                    "share": Cell(Estimate(100.0 * float(small.mean())), digits=0),
-                    "reward": Cell(Estimate.of(run.per_replicate(context.plan.tail)["reward"])),
-                    "acceptance": Cell(Estimate.of(run.per_replicate(context.plan.tail)["acceptance"])),
-                },
-            )
-        )
+        rows[task] = {
+            "near": Cell(Estimate(float(np.median(steps[small])))),
+            "far": Cell(Estimate(float(np.median(steps[~small])))),
+            "share": Cell(Estimate(100.0 * float(small.mean())), digits=0),
+            "reward": Cell(Estimate.of(run.per_replicate(context.plan.tail)["reward"])),
+            "acceptance": Cell(Estimate.of(run.per_replicate(context.plan.tail)["acceptance"])),
+        }
     axes[0].set_ylabel("centre of the search")
     add_legend(figure, axes, 2)
     columns = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +30,7 @@ from fairgate.experiments import (
 from fairgate.experiments.jobs import Store
 from fairgate.experiments.plan import Context, Plan
 from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
+from fairgate.plots import image
 from fairgate.store import code_digest, file_hash, prepare_folder, write_bytes, write_text
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ TABLES: dict[str, ModuleType] = {
 FIGURES: dict[str, ModuleType] = {"figure1": figure1, "figure2": figure2, "figure3": figure3}
 PARTS: dict[str, ModuleType] = {**TABLES, **FIGURES, "claims": claims, "findings": findings}
 """Every part of the reproduction by the name one can ask for; each module has ``jobs(plan)``."""
+
+DPI = 200
+"""Dots per inch of the figures."""
 
 LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "matplotlib", "pyarrow")
 
@@ -122,23 +125,15 @@ def write(results: Results, pictures: Mapping[str, Figure], out: Path) -> None:
         keep(out / "tables" / f"{table.key}.tex", table.latex())
     images = {}
     for key, figure in pictures.items():
-        images[key] = image(figure, "png")
+        images[key] = image(figure, "png", DPI)
         keep(out / "figures" / f"{key}.png", images[key])
-        keep(out / "figures" / f"{key}.pdf", image(figure, "pdf"))
+        keep(out / "figures" / f"{key}.pdf", image(figure, "pdf", DPI))
     keep(out / "summary.json", json.dumps(summary(results), indent=1, ensure_ascii=False) + "\n")
     keep(out / "report.html", report.render(results, images))
     files = {path.relative_to(out).as_posix(): file_hash(path) for path in written}
     runs = {path.relative_to(out).as_posix(): file_hash(path) for path in sorted((out / "runs").glob("*.parquet"))}
     manifest = {"settings": results.settings, "files": {**files, **runs}}
     write_text(out / "manifest.json", json.dumps(manifest, indent=1) + "\n")
-
-
-def image(figure: Figure, kind: str) -> bytes:
-    """Draw a figure to bytes that are the same every time."""
-    buffer = io.BytesIO()
-    stamp = {"CreationDate": None} if kind == "pdf" else {"Software": None}
-    figure.savefig(buffer, format=kind, dpi=200, metadata=stamp)
-    return buffer.getvalue()
 
 
 def summary(results: Results) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Table:
     rows: Sequence[Row]
 
     def lines(self) -> Iterator[list[str]]:
-        """Yield every line as text: row keys, source, and a figure a column."""
+        """Yield every line as text: row keys, source, and one figure per column."""
         for row in self.rows:
             for source in ("ours", "paper") if row.has_paper else ("ours",):
                 written = [row.cells[column].written(source) if column in row.cells else "" for column in self.columns]

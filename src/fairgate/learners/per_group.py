@@ -9,7 +9,6 @@ from fairgate.learners.forecast.monitor import MisfitTest
 from fairgate.learners.forecast.planner import Planner
 from fairgate.learners.forecast.policy_search import PolicySearch
 from fairgate.learners.forecast.thresholds_per_group import ThresholdsPerGroup
-from fairgate.settings import NonNegative
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,8 @@ class PerGroup(Forecast):
 
     Parameters
     ----------
-    width
-        Confidence width z, in standard errors.
-    phase_length
-        Rounds of each of the first four exploration phases.
-    epoch_length
-        Rounds after which predictions are compared with what happened.
-    misfit, change
-        When predictions are no longer trusted, and when everything is reset; see above.
+    width, phase_length, epoch_length, misfit, change
+        As in :class:`~fairgate.SafeForecast`.
 
     Examples
     --------
@@ -75,13 +68,7 @@ class PerGroup(Forecast):
     .. [3] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
 
-    width: NonNegative = 2.0
-    phase_length: int = 15
-    epoch_length: int = 25
-    misfit: NonNegative = 3.5
-    change: NonNegative = 36.0
-
     def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
         """Search thresholds per group; recent epochs count most, and shifted predictions may fail once more."""
         planner = PolicySearch.start(ThresholdsPerGroup(), replicates, groups, arms, width=self.width)
-        return planner, MisfitTest.start(replicates, self.misfit, most=2, memory=0.8)
+        return planner, MisfitTest.start(replicates, self.misfit, most=2, discount=0.8)

@@ -48,11 +48,11 @@ class SafeForecast(Forecast):
     phase_length
         Rounds of each of the first four exploration phases.
     epoch_length
-        Rounds between choices.
-    lottery_share
-        Largest share of later rounds that the uniform lottery is used in to learn more.
+        Rounds between choices, after which predictions are compared with what happened.
     misfit, change
         When predictions are no longer trusted, and when everything is reset; see above.
+    lottery_share
+        Largest share of later rounds that the uniform lottery is used in to learn more.
 
     Examples
     --------
@@ -72,11 +72,9 @@ class SafeForecast(Forecast):
     """
 
     width: NonNegative = 1.5
-    phase_length: int = 15
-    epoch_length: int = 25
-    lottery_share: NonNegative = 0.1
     misfit: NonNegative = 2.5
     change: NonNegative = 20.0
+    lottery_share: NonNegative = 0.1
 
     def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
         """Plan shared thresholds; one failure is final, since the Gaussian process then learns by itself."""

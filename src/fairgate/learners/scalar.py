@@ -17,7 +17,7 @@ from fairgate.settings import Array
 
 
 class ScalarRule(Protocol):
-    """A learner of one loop: made as ``Rule(grid, rng, **options)``, keeping its memory in plain attributes."""
+    """A learner of one loop: made as ``Rule(grid, rng, **options)``, keeping its state in plain attributes."""
 
     def propose(self) -> float:
         """Return the threshold to play."""
@@ -28,14 +28,14 @@ class ScalarRule(Protocol):
 
 @dataclass
 class ScalarState(State):
-    """One rule a replicate."""
+    """One rule per replicate."""
 
     rules: list[ScalarRule]
 
 
 @dataclass(frozen=True)
 class Scalar(Learner[ScalarState]):
-    """Runs one plain rule a replicate; made by :func:`scalar`."""
+    """Runs one plain rule per replicate; made by :func:`scalar`."""
 
     rule: type
     options: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Scalar(Learner[ScalarState]):
         return {"kind": self.rule.__name__, **encode(dict(self.options))}
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ScalarState:
-        """Make one rule a replicate, each with random numbers of its own."""
+        """Make one rule per replicate, each with random numbers of its own."""
         generators = common["rng"].spawn(common["replicates"])
         rules = [self.rule(setting.thresholds.tolist(), rng, **self.options) for rng in generators]
         return ScalarState(**common, rules=rules)
@@ -68,7 +68,7 @@ class Scalar(Learner[ScalarState]):
 def scalar(rule: type, **options: Any) -> Scalar:
     """Make a learner from a plain class with ``propose()`` and ``observe(threshold, reward, residuals)``.
 
-    The class is called as ``rule(grid, rng, **options)`` once a replicate, with the grid as a list and a NumPy
+    The class is called as ``rule(grid, rng, **options)`` once per replicate, with the grid as a list and a NumPy
     random generator. If its attributes are arrays, generators and plain values, it can be saved and loaded.
 
     >>> import fairgate as fg

@@ -123,12 +123,8 @@ class Applicants:
         return "≤" if self.descending else "≥"
 
     def shown(self, scores: Any) -> Any:
-        """Return scores, or thresholds, as they read in the table."""
+        """Return scores, or thresholds, as they read in the table; and the other way round."""
         return 0.0 - scores if self.descending else scores  # no negative zero
-
-    def hidden(self, threshold: float) -> float:
-        """Return a threshold of the table as it reads here, where higher is better."""
-        return 0.0 - threshold if self.descending else threshold
 
     def called(self, group: str) -> str:
         """Name a group in words; one that is a number by its column, too."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -80,8 +79,26 @@ def take_in(source: Source, columns: Columns, *, positive: object = None, descen
     if not any(map(len, scores)):
         _refuse_all(columns, dropped, rows, text)
     meanings = label_meanings(columns.label, labels.found, positive)
-    counted = _count(scores, codes, meanings, labels, groups, columns, rows, +dropped, descending)
-    return replace(counted, lines=source.lines())
+    cuts, tops, exact = cut_points(np.concatenate(scores))
+    order = sorted(groups.found, key=natural)
+    rank = np.array([order.index(name) for name in groups.found])
+    meaning = np.array([*(meanings[value] for value in labels.found), 2])  # the last is for -1, a missing label
+    coded = ((meaning[label], rank[group]) for label, group in codes)  # batch by batch, to keep rows small
+    counts = _count(scores, coded, cuts, len(order))
+    present = np.flatnonzero(counts.sum(axis=(1, 2)))
+    return Applicants(
+        groups=tuple(order[place] for place in present),
+        cuts=cuts,
+        tops=tops,
+        counts=counts[present],
+        columns=columns,
+        rows=rows,
+        dropped=dict(+dropped),
+        meanings=meanings,
+        descending=descending,
+        exact=exact,
+        lines=source.lines(),
+    )
 
 
 def from_file(
@@ -138,41 +155,15 @@ def _refuse_all(columns: Columns, dropped: Counter[str], rows: int, text: Sequen
 
 
 def _count(
-    scores: list[Array],
-    codes: list[tuple[NDArray[np.int16], NDArray[np.int16]]],
-    meanings: dict[str, int],
-    labels: Words,
-    groups: Words,
-    columns: Columns,
-    rows: int,
-    dropped: dict[str, int],
-    descending: bool,
-) -> Applicants:
-    """Count the kept rows by group, bin and label."""
-    cuts, tops, exact = cut_points(np.concatenate(scores))
-    meaning = np.array([meanings[value] for value in labels.found] + [2], dtype=np.int64)
-    order = sorted(groups.found, key=natural)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[[groups.found[name] for name in order]] = np.arange(len(order))
-    shape = (len(order), len(cuts), 3)
+    scores: list[Array], codes: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], cuts: Array, groups: int
+) -> NDArray[np.int64]:
+    """Count the kept rows, whose codes are label and group, by group, bin and label."""
+    shape = (groups, len(cuts), 3)
     counts = np.zeros(np.prod(shape), dtype=np.int64)
     for score, (label, group) in zip(scores, codes, strict=True):
         place = np.searchsorted(cuts, score, side="right") - 1
-        counts += np.bincount((rank[group] * len(cuts) + place) * 3 + meaning[label], minlength=len(counts))
-    cube = counts.reshape(shape)
-    present = np.flatnonzero(cube.sum(axis=(1, 2)))
-    return Applicants(
-        groups=tuple(order[place] for place in present),
-        cuts=cuts,
-        tops=tops,
-        counts=cube[present],
-        columns=columns,
-        rows=rows,
-        dropped=dict(dropped),
-        meanings=meanings,
-        descending=descending,
-        exact=exact,
-    )
+        counts += np.bincount((group * len(cuts) + place) * 3 + label, minlength=len(counts))
+    return counts.reshape(shape)
 
 
 def cut_points(scores: Array) -> tuple[Array, Array, bool]:

@@ -6,7 +6,9 @@ import csv
 import io
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +175,7 @@ def _csv(file: Path) -> Source:
         return "skip"
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
-        try:
+        with _told(f"file {str(file)!r} cannot be read as CSV", pa.ArrowException, OSError, ValueError):
             # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
             table = arrow_csv.read_csv(
                 str(file),
@@ -189,8 +191,6 @@ def _csv(file: Path) -> Source:
                 ),
             )
             yield from table.to_batches(BATCH)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise InputError(f"file {str(file)!r} cannot be read as CSV: {_first_line(error)}") from None
 
     def lines() -> int:
         """Count lines that are not blank, whatever ends them."""
@@ -208,16 +208,13 @@ def _parquet(file: Path) -> Source:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    told = partial(_told, f"file {str(file)!r} cannot be read as Parquet", pa.ArrowException, OSError, ValueError)
+    with told():
         table = pq.ParquetFile(file)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"file {str(file)!r} cannot be read as Parquet: {_first_line(error)}") from None
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
-        try:
+        with told():
             yield from table.iter_batches(batch_size=BATCH, columns=list(wanted), use_threads=False)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise InputError(f"file {str(file)!r} cannot be read as Parquet: {_first_line(error)}") from None
 
     return Source(str(file), table.schema_arrow.names, read)
 
@@ -225,17 +222,15 @@ def _parquet(file: Path) -> Source:
 def _arrow(file: Path) -> Source:
     import pyarrow as pa
 
-    try:
+    name = f"file {str(file)!r} cannot be read as Arrow or Feather"
+    told = partial(_told, name, pa.ArrowException, OSError, ValueError)
+    with told():
         reader = pa.ipc.open_file(pa.memory_map(str(file)))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"file {str(file)!r} cannot be read as Arrow or Feather: {_first_line(error)}") from None
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
-        try:
+        with told():
             for place in range(reader.num_record_batches):
                 yield reader.get_batch(place).select(list(wanted))
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise InputError(f"file {str(file)!r} cannot be read as Arrow or Feather: {_first_line(error)}") from None
 
     return Source(str(file), reader.schema.names, read)
 
@@ -247,7 +242,8 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
         raise InputError("a query needs DuckDB, which is not installed: pip install 'fairgate[tables]'") from None
 
     name = f"query {query!r}" if query is not None else f"file {str(file)!r}"
-    try:
+    told = partial(_told, f"{name} cannot be run by DuckDB", duckdb.Error)
+    with told():
         connection = duckdb.connect(str(file), read_only=True) if file is not None else duckdb.connect()
         if query is None:
             tables = [row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()]
@@ -259,19 +255,24 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
         if relation is None:
             raise InputError(f"{name} must be a select that returns a table, and returns nothing")
         columns = list(relation.columns)
-    except duckdb.Error as error:
-        raise InputError(f"{name} cannot be run by DuckDB: {_first_line(error)}") from None
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
         quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in dict.fromkeys(wanted))
-        try:
+        with told():
             chosen = relation.project(quoted)
             stream = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
             yield from stream(BATCH)
-        except duckdb.Error as error:
-            raise InputError(f"{name} cannot be run by DuckDB: {_first_line(error)}") from None
 
     return Source(name, columns, read)
+
+
+@contextmanager
+def _told(failure: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn what a library raises into one sentence."""
+    try:
+        yield
+    except kinds as error:
+        raise InputError(f"{failure}: {_first_line(error)}") from None
 
 
 def _first_line(error: BaseException) -> str:

@@ -41,8 +41,8 @@ def test_epochs_that_are_no_test_do_not_count() -> None:
     assert test.trials.tolist() == [0.0]
 
 
-def test_old_misfits_fade_where_memory_is_short() -> None:
-    long, short = MisfitTest.start(1, limit=2.0), MisfitTest.start(1, limit=2.0, memory=0.5)
+def test_old_misfits_fade_where_the_discount_is_strong() -> None:
+    long, short = MisfitTest.start(1, limit=2.0), MisfitTest.start(1, limit=2.0, discount=0.5)
     for squared in (3.9, 0.0, 0.0, 0.0, 0.0):
         long.update(ROW, np.array([squared]), YES)
         short.update(ROW, np.array([squared]), YES)

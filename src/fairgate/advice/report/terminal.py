@@ -42,7 +42,7 @@ def show(advice: Advice, console: Console) -> None:
 def _today(advice: Advice) -> Table:
     """Nine thresholds at about even shares of people and the recommended one, each with 95% intervals."""
     today, advised = advice.today, advice.recommendation.threshold
-    even = [int(np.abs(today.acceptance - share).argmin()) for share in np.linspace(0.9, 0.1, 9)]
+    even = [int(np.abs(today.acceptance.value - share).argmin()) for share in np.linspace(0.9, 0.1, 9)]
     place = int(np.flatnonzero(today.thresholds == advised)[0])
     size = f"with 95% intervals; all {len(today.thresholds)} thresholds are in thresholds.csv"
     table = Table(title=f"Today ({size})", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -50,14 +50,11 @@ def _today(advice: Advice) -> Table:
     for heading in ("threshold", "accepted", "gap", "reward", "met"):
         table.add_column(heading, justify="right", overflow="fold")  # a number that is cut is a wrong number
     for k in sorted({*even, place}):
-        known = bool(today.known[k])
         table.add_row(
             advice.applicants.words(k),
-            f"{today.acceptance[k]:.1%}",
-            f"{today.gap[k]:.3f} ({today.gap_low[k]:.3f} to {today.gap_high[k]:.3f})",
-            f"{today.reward[k]:.3f} ({today.reward_low[k]:.3f} to {today.reward_high[k]:.3f})"
-            if known
-            else "not known",
+            f"{today.acceptance.value[k]:.1%}",
+            _with_interval(today.gap.at(k)),
+            _with_interval(today.reward.at(k)) if today.known[k] else "not known",
             "yes" if today.feasible[k] else "no",
             style="bold" if k == place else "",
         )
@@ -94,17 +91,17 @@ def _loop(advice: Advice, strength: float) -> Table:
         table.add_row(
             outcome.entrant.title,
             settled(outcome, advice.candidates),
-            _mean(figures["population_reward"], 4),
-            _mean(figures["population_gap"], 4),
+            _short(figures["population_reward"].mean, 4),
+            _short(figures["population_gap"].mean, 4),
             f"{figures['acceptance'].mean:.1%}",
-            _mean(figures["population_violation"], 1),
+            _short(figures["population_violation"].mean, 1),
             f"{figures['feasible'].mean:.0%}",
         )
     return table
 
 
-def _mean(value: Estimate, digits: int) -> str:
-    return _short(value.mean, digits)
+def _with_interval(figure: Estimate) -> str:
+    return f"{figure.value:.3f} ({figure.low:.3f} to {figure.high:.3f})"
 
 
 def _levels(advice: Advice) -> str:

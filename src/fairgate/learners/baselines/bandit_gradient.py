@@ -36,7 +36,7 @@ class BanditGradient(Learner[GradientState]):
 
     where :math:`\Pi` projects to the grid's interval, narrowed by :math:`\rho` so that what is played lies in
     it. The estimator is unbiased for a smoothed loss, but its size is that of the loss, not of the slope: it
-    wanders wherever the reward is large and rests where the reward is near 0.
+    wanders where the reward is large and rests where the reward is near 0.
 
     Parameters
     ----------

@@ -37,6 +37,8 @@ class Bayesian(Epochs[ArmsState]):
 
     Parameters
     ----------
+    epoch_length, burn_in
+        Rounds for which a threshold is kept, and how many of them are not learnt from.
     length
         Length scale :math:`\ell`, as a share of the grid's interval.
     amplitude
@@ -49,8 +51,6 @@ class Bayesian(Epochs[ArmsState]):
         Where in the grid the safe search starts.
     safe
         Whether to play only what is known to be safe.
-    epoch_length, burn_in
-        Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
     --------

@@ -27,10 +27,10 @@ class EpsilonGreedy(Epochs[ArmsState]):
 
     Parameters
     ----------
-    exploration
-        How much to explore, :math:`e`: about :math:`e (1 + \log(m / e K))` random epochs a threshold up to epoch m.
     epoch_length, burn_in
         Rounds for which a threshold is kept, and how many of them are not learnt from.
+    exploration
+        How much to explore, :math:`e`: about :math:`e (1 + \log(m / e K))` random epochs per threshold up to epoch m.
 
     Examples
     --------

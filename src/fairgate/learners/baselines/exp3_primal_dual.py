@@ -38,14 +38,14 @@ class Exp3PrimalDual(Epochs[Exp3State]):
 
     Parameters
     ----------
+    epoch_length, burn_in
+        Rounds for which a threshold is kept, and how many of them are not learnt from.
     rate
         Learning rate :math:`\eta` of the weights; 1 or so is what the theory asks for.
     dual_step
         First step size :math:`\mu` of the multipliers.
     largest
         Largest multiplier :math:`\Lambda`.
-    epoch_length, burn_in
-        Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
     --------

@@ -40,6 +40,8 @@ class PessimisticOptimistic(Epochs[QueueState]):
 
     Parameters
     ----------
+    epoch_length, burn_in
+        Rounds for which a threshold is kept, and how many of them are not learnt from.
     width
         Width :math:`w` of the confidence radius after one epoch.
     trade_off
@@ -48,8 +50,6 @@ class PessimisticOptimistic(Epochs[QueueState]):
         First tightening :math:`\epsilon`.
     rectified
         Whether violations cannot be paid back.
-    epoch_length, burn_in
-        Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def fit(people: NDArray[np.int64], positives: NDArray[np.int64], precision: int)
 
 
 def as_lottery(fitted: Any, grid: Array) -> tuple[Array, Array]:
-    """Turn what fairlearn found, two thresholds a group drawn with the group's own odds, into one lottery for all.
+    """Turn what fairlearn found, two thresholds per group drawn with the group's own odds, into one lottery for all.
 
     A number drawn evenly from [0, 1] decides: a group's first threshold holds below its odds, its second above. The
     odds of all groups cut [0, 1] into G + 1 pieces, the lottery's weights, of which the largest comes first.

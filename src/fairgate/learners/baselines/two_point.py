@@ -52,6 +52,8 @@ class TwoPoint(Epochs[TwoPointState]):
 
     Parameters
     ----------
+    epoch_length, burn_in
+        Rounds for which a threshold is kept, and how many of them are not learnt from.
     step
         First step size :math:`a`, as a share of the grid's interval.
     dual_step
@@ -60,8 +62,6 @@ class TwoPoint(Epochs[TwoPointState]):
         First distance :math:`\delta` from the centre, as a share of the grid's interval; at most one half is used.
     start_at
         Where in the grid's interval the centre starts.
-    epoch_length, burn_in
-        Rounds for which a threshold is kept, and how many of them are not learnt from.
 
     Examples
     --------

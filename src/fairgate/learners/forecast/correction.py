@@ -116,7 +116,7 @@ class ShiftCorrection:
         The people they are from, (R, G).
     before
         People of the last epoch, and accepted beyond prediction, if nothing has changed since, (2, R, G).
-    memory
+    discount
         What an epoch leaves of the weight of earlier ones.
     distrust
         See :class:`~fairgate.learners.forecast.steady_state.Shift`.
@@ -125,7 +125,7 @@ class ShiftCorrection:
     amount: Array
     weight: Array
     before: Array
-    memory: float = 0.5
+    discount: float = 0.5
     distrust: float = 0.2
 
     @classmethod
@@ -156,7 +156,7 @@ class ShiftCorrection:
 
         corrected = error - np.where(failures[rows][:, None] > 0, self.amount[0, rows], 0.0)
         squared = corrected**2 / (noise / people + play.variance[rows])
-        fading = self.memory * self.weight[rows]
+        fading = self.discount * self.weight[rows]
         latest = np.stack((error, (positives - predicted_positives) / people))
         self.amount[:, rows] = (fading * self.amount[:, rows] + people * latest) / (fading + people)
         self.weight[rows] = fading + people

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,15 +22,31 @@ from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, whole_number
 
 
+@dataclass(frozen=True)
 class Forecast(Learner[ForecastState]):
     """Explore by a uniform lottery, then play what is safe by steady-state prediction, and monitor the predictions.
 
     Its forms differ in the parts they are made of, :meth:`parts`.
+
+    Parameters
+    ----------
+    width
+        Confidence width z, in standard errors.
+    phase_length
+        Rounds of each of the first four exploration phases.
+    epoch_length
+        Rounds after which predictions are compared with what happened.
+    misfit
+        How many times their variance predictions may be off by, on average, before they are no longer trusted.
+    change
+        By how many squared standard errors what is kept must suddenly do otherwise for everything to be reset.
     """
 
-    phase_length: int
-    epoch_length: int
-    change: NonNegative
+    width: NonNegative = 2.0
+    phase_length: int = 15
+    epoch_length: int = 25
+    misfit: NonNegative = 3.5
+    change: NonNegative = 36.0
 
     level: ClassVar[str] = "selective-labels"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")

@@ -51,7 +51,7 @@ class MisfitTest:
         Sum of squared errors in units of their variance, and how many, since the last failure, (R,).
     failures
         How often predictions have failed, (R,), and no more than `most`.
-    memory
+    discount
         What an epoch leaves of the weight of earlier ones: 1 sums them all.
     again
         How many times as large errors must be for corrected predictions to fail once more: a slow drift is no failure.
@@ -62,19 +62,19 @@ class MisfitTest:
     trials: Array
     failures: NDArray[np.int64]
     most: int = 1
-    memory: float = 1.0
+    discount: float = 1.0
     again: float = 4.0
 
     @classmethod
-    def start(cls, replicates: int, limit: Number, most: int = 1, memory: float = 1.0) -> MisfitTest:
+    def start(cls, replicates: int, limit: Number, most: int = 1, discount: float = 1.0) -> MisfitTest:
         """Make a test that has seen no epoch."""
         squared, trials, failures = np.zeros(replicates), np.zeros(replicates), np.zeros(replicates, dtype=np.int64)
-        return cls(per_replicate(limit, replicates), squared, trials, failures, most, memory)
+        return cls(per_replicate(limit, replicates), squared, trials, failures, most, discount)
 
     def update(self, rows: NDArray[np.int64], squared: Array, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Take in the epochs of replicates `rows` where they are a test, and return where predictions now fail."""
-        self.squared[rows] = self.memory * self.squared[rows] + np.where(tested, squared, 0.0)
-        self.trials[rows] = self.memory * self.trials[rows] + tested
+        self.squared[rows] = self.discount * self.squared[rows] + np.where(tested, squared, 0.0)
+        self.trials[rows] = self.discount * self.trials[rows] + tested
         limit = self.limit[rows] * np.where(self.failures[rows] > 0, self.again, 1.0)
         trials = np.maximum(self.trials[rows], 1.0)
         failed = np.asarray(self.squared[rows] > limit * (trials + 3.0 / trials))

@@ -44,7 +44,7 @@ class Planner(Protocol):
 
 @dataclass
 class ForecastState(State):
-    """The parts, each with what it remembers."""
+    """The parts, each with its state."""
 
     response: ResponseModel
     exploration: Exploration

@@ -21,7 +21,7 @@ from fairgate.problem import Observation
 from fairgate.settings import Array
 
 SPEEDS = np.array([0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0])
-"""Speeds ρ of the moving average, of which the data choose: a memory of 50 rounds to one."""
+"""Speeds ρ of the moving average, of which the data choose: a mean over 50 rounds to one."""
 
 TERMS = 4
 """Level, slope, curvature and transient."""
