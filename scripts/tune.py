@@ -19,14 +19,12 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 import fairgate as fg
 from fairgate.learners import LEARNERS, Learner
-from fairgate.learners.registry import kind_of
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
@@ -121,10 +119,9 @@ def main() -> None:
     print(f"|---|---|---|---|{'---|' * len(tasks)}")
     differing, began = [], time.perf_counter()
     for name in options.learners:
-        kind = kind_of(name)
-        defaults: Choice = {field.name: field.default for field in fields(kind)}  # type: ignore[misc]
         named = SPACES[name]
-        current = {key: defaults[key] for key in named[0]}
+        default: Any = LEARNERS[name]()
+        current: Choice = {key: getattr(default, key) for key in named[0]}
         tried = named if current in named else [*named, current]
         scores = [compare(name, tried, *pair, options.seeds) for pair in zip(tasks, judges, strict=True)]
         table = np.array(scores)  # (tasks, settings)
