@@ -193,8 +193,8 @@ class DoublyOptimistic(Learner[OptimisticState]):
         if kept.size:
             pool(state, kept, feedback)
         if feedback.credits is not None:
-            state.pending[state.rounds] = kept
-        self.credit(state, feedback, feedback.credited(played, state.rounds), kept)
+            state.pending[feedback.round] = kept
+        self.credit(state, feedback, feedback.credited(played), kept)
         state.age += 1
         over = np.flatnonzero(state.age >= state.length)
         if over.size:

@@ -129,8 +129,8 @@ class Epochs(Learner[E]):
         ours = (played.single == state.current[:, None]).all(axis=1)
         counted = (state.age >= np.asarray(self.burn_in)) & ours
         if feedback.credits is not None:
-            state.pending[state.rounds] = np.where(counted, state.epochs, -1)
-        self.credit(state, feedback, feedback.credited(played, state.rounds), counted)
+            state.pending[feedback.round] = np.where(counted, state.epochs, -1)
+        self.credit(state, feedback, feedback.credited(played), counted)
         state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
         state.accepted += counted[:, None] * feedback.observation.accepted
@@ -166,7 +166,7 @@ class Epochs(Learner[E]):
                     rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
                     self.late(state, rows, each, each.share / rounds)
                 if each.last:
-                    del state.pending[each.round]
+                    state.pending.pop(each.round, None)
 
 
 def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepted: Array) -> Array:

@@ -158,8 +158,8 @@ class SmoothOptimist(Learner[SmoothState]):
         ):
             sums[rows, :, arm] += counted[:, None] * seen
         if feedback.credits is not None:
-            state.pending[state.rounds] = counted
-        self.credit(state, feedback, feedback.credited(played, state.rounds), counted)
+            state.pending[feedback.round] = counted
+        self.credit(state, feedback, feedback.credited(played), counted)
         state.moved = state.moved | ~as_proposed
         state.waited += 1
 

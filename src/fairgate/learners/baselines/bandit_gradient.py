@@ -101,16 +101,17 @@ class BanditGradient(Learner[GradientState]):
         if feedback.credits is None:
             self.descend(state, self.loss(state, feedback.reward, feedback.residuals), sign)
             return
-        state.pending[state.rounds] = np.stack((sign, *feedback.residuals))
+        state.pending[feedback.round] = np.stack((sign, *feedback.residuals))
         self.credit(state, feedback, feedback.credits)
 
     def credit(self, state: GradientState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Descend by labels that arrived, each on the side that accepted these people."""
         for each in credited:
-            sign, *residuals = state.pending[each.round]
-            self.descend(state, self.loss(state, each.reward, np.array(residuals)), each.share * sign)
+            if each.round in state.pending:
+                sign, *residuals = state.pending[each.round]
+                self.descend(state, self.loss(state, each.reward, np.array(residuals)), each.share * sign)
             if each.last:
-                del state.pending[each.round]
+                state.pending.pop(each.round, None)
 
     def descend(self, state: GradientState, loss: Array, sign: Array) -> None:
         """Move the centre by one estimate of the gradient."""
