@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,11 +12,7 @@ import fairgate as fg
 from fairgate.cli import main
 from fairgate.experiments.reproduce import PARTS
 from fairgate.tasks import presets
-
-
-def fairgate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "fairgate", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+from tests.command import fairgate
 
 
 @pytest.mark.slow

@@ -19,14 +19,10 @@ import fairgate as fg
 from fairgate.advice import Aims, advise
 from fairgate.advice.example import example_table
 from fairgate.people import from_file
+from tests.command import fairgate, fairgate_here
 
 SMALL = ("--seeds", "2", "--rounds", "20", "--feedback", "0,0.5")
 NAMES = ("--score", "risk_score", "--label", "repaid", "--group", "sex")
-
-
-def fairgate(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "fairgate", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
@@ -156,7 +152,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], s
     for name, text in TABLES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "occupied/report.json").mkdir(parents=True)
-    result = fairgate("advise", *arguments, *(() if "--json" in arguments else ("--json",)), cwd=tmp_path)
+    result = fairgate_here("advise", *arguments, *(() if "--json" in arguments else ("--json",)), cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert sentence in result.stderr
     assert result.stderr.startswith("fairgate: ")

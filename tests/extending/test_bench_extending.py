@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +14,7 @@ import fairgate as fg
 from fairgate.bench import Size, run_bench
 from fairgate.bench.entrants import gather_tasks
 from fairgate.places import find_task
+from tests.command import fairgate, fairgate_here
 
 MINE = '''
 from dataclasses import dataclass
@@ -105,11 +104,6 @@ def outside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("outside_file")
 
 
-def fairgate(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "fairgate", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-
-
 def test_they_are_simulated_and_have_names_that_last(outside: ModuleType, tmp_path: Path) -> None:
     task = outside.crowd(pull=0.1)
     run = fg.simulate(task, outside.Stubborn(0.25), rounds=60, seeds=3)
@@ -181,7 +175,7 @@ def test_what_is_no_task_is_said(outside: ModuleType, task: str, sentence: str) 
 
 @pytest.mark.parametrize("command", [("run", "outside_file:crwd", "ofs"), ("bench", "--task", "outside_file:crwd")])
 def test_what_is_no_task_is_one_sentence_and_exit_code_2(folder: Path, command: tuple[str, ...]) -> None:
-    result = fairgate(*command, *SIZE, cwd=folder)
+    result = fairgate_here(*command, *SIZE, cwd=folder)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == (
         "fairgate: unknown name in task outside_file:crwd 'crwd': did you mean 'crowd'? Known: Crowd, Stubborn, crowd, "

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from fairgate.advice.report.page import shown
 from fairgate.constraints import as_constraint, parse_constraint
 from fairgate.tasks import make_problem, presets
 from tests.advice.people import SERVICE
+from tests.command import fairgate
 from tests.extending.harm import FewHarmed, FewHarmedInWords
 
 HARM = Path(__file__).with_name("harm.py")
@@ -29,11 +28,6 @@ MADE = (FewHarmed, FewHarmedInWords)
 
 def example() -> fg.people.Applicants:
     return fg.from_frame(example_table(), score="risk_score", label="repaid", group="sex")
-
-
-def fairgate(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "fairgate", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
 @pytest.mark.parametrize("kind", MADE)
