@@ -1,0 +1,177 @@
+"""Labels know where they come from: unknown until they arrive, and then about the policy that accepted those people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairgate as fg
+from fairgate.learners import LEARNERS, Learner, as_learner, load_learner
+from fairgate.loop import Loop
+from fairgate.nature import Nature
+from fairgate.problem import Arrival
+
+EVERY = [load_learner("fixed:threshold=0" if name == "fixed" else name) for name in LEARNERS]
+
+
+def test_few_people_and_many_late_labels_make_an_ordinary_reward() -> None:
+    """3 people come while 200 good labels of an earlier batch of 400 arrive: half of it accepted, all of it good."""
+    task = fg.load_task("interior")
+    cells = np.zeros((1, 2, 2, 2), dtype=np.int64)
+    cells[0, 0, 0, 1], cells[0, 1, 0, 0] = 2, 1
+    earlier = Arrival(
+        0, fg.Policy.of([[0.0, 0.0]]), np.array([[[0, 120], [0, 80]]]), np.array([400]), np.array([200]), last=True
+    )
+    feedback = task.problem.reveal(cells, "bandit", [earlier])
+    assert feedback.reward.tolist() == [0.5]
+    assert feedback.credits is not None
+    assert feedback.credits[0].share.tolist() == [1.0]
+    assert feedback.observation.positives.tolist() == [[120, 80]]
+
+
+def test_a_label_that_has_not_arrived_is_unknown_and_not_bad() -> None:
+    task = fg.load_task("interior")
+    cells = np.zeros((1, 2, 2, 2), dtype=np.int64)
+    cells[0, :, 1, 1], cells[0, :, 1, 0] = 64, 64
+    nothing = Arrival(0, fg.Policy.of([[0.0, 0.0]]), np.zeros((1, 2, 2)), np.array([256]), np.array([128]))
+    feedback = task.problem.reveal(cells, "bandit", [nothing])
+    assert np.isnan(feedback.reward).all()
+    assert np.isfinite(feedback.residuals).all()  # decisions are known at once
+    some = nothing._replace(labels=np.array([[[1, 3], [0, 0]]]))
+    assert task.problem.reveal(cells, "bandit", [some]).reward.tolist() == [(3 - 1) / 4 * 0.5]
+
+
+def test_the_shares_of_a_batch_add_up_to_its_reward() -> None:
+    """However its labels are spread over rounds, a batch counts once, with the reward it would have had at once."""
+    task = fg.load_task("label-delay")
+    loop = Loop(task, 20, 256, Nature(3))
+    policy = fg.Policy.shared(np.full(20, 0.2), 2)
+    earned, known = np.zeros((20, 20)), np.zeros((20, 20))
+    batches = []
+    for _ in range(600):
+        happened = loop.play(policy)
+        batches.append(task.problem.assess(happened.counts).reward)
+        for each in happened.feedback.credits or ():
+            if each.round < 20:
+                earned[each.round] += each.share * each.reward
+                known[each.round] += each.share
+    np.testing.assert_allclose(known, 1.0)
+    np.testing.assert_allclose(earned, batches[:20], atol=1e-12)
+
+
+def test_late_labels_are_credited_to_the_threshold_that_accepted() -> None:
+    """Two thresholds, one after the other; all labels of the first arrive while the second is played."""
+    task = fg.load_task("interior")
+    first, second = (fg.Policy.shared([task.thresholds[arm]], 2) for arm in (18, 22))
+    learner = fg.SmoothOptimist(epoch_length=1, burn_in=0)
+    state = learner.start(task.setting, 1, np.random.default_rng(0))
+    cells = np.full((1, 2, 2, 2), 32)
+    later = Arrival(0, first, np.zeros((1, 2, 2)), np.array([256]), np.array([128]))
+    for arm, policy, arrivals in (
+        (18, first, [later]),
+        (22, second, [later._replace(labels=np.full((1, 2, 2), 32), last=True)]),
+    ):
+        learner.propose(state)
+        state.arm[:] = arm
+        learner.observe(state, policy, task.problem.reveal(cells, "bandit", arrivals))
+    assert state.positives[0, :, 18].tolist() == [32, 32]
+    assert state.positives[0, :, 22].tolist() == [0, 0]
+    ofs = fg.OFS()
+    known = ofs.start(task.setting, 1, np.random.default_rng(0))
+    ofs.observe(known, first, task.problem.reveal(cells, "bandit", [later]))
+    ofs.observe(known, second, task.problem.reveal(cells, "bandit", [later._replace(labels=np.array([[[0, 64]] * 2]))]))
+    assert known.rewards[0, 18] == pytest.approx(0.5)
+    assert known.credited[0].tolist() == [1.0 if arm == 18 else 0.0 for arm in range(41)]
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=repr)
+def test_late_labels_break_nothing(learner: Learner[Any]) -> None:
+    task = fg.load_task("label-delay")
+    run = fg.simulate(task, learner, rounds=120, seeds=2, batch=30)
+    assert np.isfinite(run.population.reward).all()
+    assert not np.isnan(run.policies.thresholds).any()
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=repr)
+def test_nobody_in_some_replicates_changes_nothing_there(learner: Learner[Any]) -> None:
+    """Three replicates; in round 5 nobody comes in the middle one, which goes on as if the round had not been."""
+    task = fg.load_task("interior")
+    edges = len(task.thresholds) + 1
+    rng = np.random.default_rng(4)
+    batches = rng.multinomial(200, np.full(2 * edges * 4, 1 / (8 * edges)), size=(12, 3)).reshape(12, 3, 2, edges, 2, 2)
+    batches[5, 1] = 0
+    state = learner.start(task.setting, 3, np.random.default_rng(0))
+    for cells in batches:
+        seen = cells if learner.level != "bandit" else cells.sum(axis=2)
+        before = learner.propose(state)
+        learner.observe(state, before, task.problem.reveal(seen, learner.level))
+        policy = learner.propose(state)
+        assert not np.isnan(policy.thresholds).any()
+        assert not np.isnan(policy.weights).any()
+    recommended = learner.recommend(state)
+    assert recommended is None or not np.isnan(recommended.thresholds).any()
+
+
+OVERRIDES = {
+    "another threshold": lambda task: fg.Policy.shared(np.full(3, task.thresholds[-1]), 2),
+    "off the grid": lambda task: fg.Policy.shared(np.full(3, 0.5 * task.thresholds[:2].sum()), 2),
+    "by group": lambda task: fg.Policy.of(np.tile(task.thresholds[[0, -1]], (3, 1))),
+    "a lottery": lambda task: fg.Policy.uniform(np.full(3, 0.5), 2),
+}
+
+
+@pytest.mark.parametrize("override", OVERRIDES)
+@pytest.mark.parametrize("learner", EVERY, ids=repr)
+def test_what_was_played_may_be_something_else(learner: Learner[Any], override: str) -> None:
+    """A hold or an override for ten rounds: no learner breaks, and none credits its own proposal with it."""
+    task = fg.load_task("interior")
+    state, loop = learner.start(task.setting, 3, np.random.default_rng(0)), Loop(task, 3, 100, Nature(0), "bandit")
+    loop.level = learner.level
+    loop.edges = None if learner.level == "bandit" or override == "off the grid" else task.thresholds
+    for t in range(40):
+        proposed = learner.propose(state)
+        played = OVERRIDES[override](task) if 10 <= t < 20 else proposed
+        if loop.edges is None and learner.level != "bandit":
+            return  # nobody can see off-grid decisions by bin
+        learner.observe(state, played, loop.play(played).feedback)
+    assert not np.isnan(learner.propose(state).thresholds).any()
+
+
+def test_ofs_credits_what_was_played_and_not_what_it_proposed() -> None:
+    task = fg.load_task("interior")
+    learner = fg.OFS()
+    state = learner.start(task.setting, 1, np.random.default_rng(0))
+    learner.propose(state)
+    played = fg.Policy.shared([task.thresholds[30]], 2)
+    learner.observe(state, played, task.problem.reveal(np.full((1, 2, 2, 2), 32)))
+    assert np.flatnonzero(state.plays[0]).tolist() == [30]
+    learner.observe(state, fg.Policy.uniform([0.5], 2), task.problem.reveal(np.full((1, 2, 2, 2), 32)))
+    assert np.flatnonzero(state.plays[0]).tolist() == [30]
+
+
+class Plain:
+    """The three methods, and nothing else."""
+
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> dict[str, Any]:
+        return {"grid": setting.thresholds, "shape": [replicates, setting.groups], "rng": rng, "seen": 0}
+
+    def propose(self, state: dict[str, Any]) -> Any:
+        return np.repeat(state["rng"].choice(state["grid"], state["shape"][0])[:, None], state["shape"][1], axis=1)
+
+    def observe(self, state: dict[str, Any], played: fg.Policy, feedback: fg.Feedback) -> None:
+        state["seen"] += 1
+
+
+def test_a_plain_learner_has_a_name_checks_and_a_file() -> None:
+    fg.learners.check_learner(Plain())
+    task = fg.load_task("interior")
+    run = fg.simulate(task, Plain(), rounds=5, seeds=2)
+    assert run.learner == "Plain"
+    learner = as_learner(Plain())
+    state = learner.start(task.setting, 2, np.random.default_rng(0))
+    learner.observe(state, learner.propose(state), task.problem.reveal(np.full((2, 2, 2, 2), 9)))
+    loaded = learner.load(learner.save(state), task.setting)
+    np.testing.assert_array_equal(learner.propose(loaded).thresholds, learner.propose(state).thresholds)
+    assert loaded.own["seen"] == 1
