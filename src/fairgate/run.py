@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from fairgate.estimates import Estimate
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
+from fairgate.store import read_table, write_table
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
@@ -247,51 +247,34 @@ class Run:
         return columns | {f"trace_{name}": values.ravel() for name, values in self.traces.items()}
 
     def save(self, path: str | Path) -> Path:
-        """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata.
-
-        Written beside its place first and moved there whole, so that an interruption leaves no half a file.
-        """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
+        """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata."""
         path = Path(path)
         shape = (*self.counts.shape[:3], len(self.policies.weights))
         header = {"format": FORMAT, "names": self.names, "shape": shape, "settings": self.settings}
         if self.final is not None:
             header["final"] = self.final.to_json()
-        table = pa.table(self.columns()).replace_schema_metadata({"fairgate": json.dumps(header)})
-        unfinished = path.with_name(path.name + ".part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(table, unfinished, compression="zstd")
-            unfinished.replace(path)
-        except OSError as error:
-            raise InputError(f"cannot write the run to {path}: {error.strerror or error}") from None
+        write_table(path, self.columns(), header)
         return path
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """Read a run that :meth:`save` wrote."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         try:
-            table = pq.read_table(path)
-            header = json.loads((table.schema.metadata or {})[b"fairgate"])
+            flat, header = read_table(Path(path))
         except FileNotFoundError:
             raise InputError(f"{path} is no saved run: there is no such file") from None
-        except KeyError:
-            raise InputError(f"{path} is no saved run, but a table of something else") from None
-        except (OSError, pa.ArrowInvalid) as error:
+        except (OSError, ValueError) as error:  # pyarrow's complaints about what is no Parquet are ValueErrors
             raise InputError(f"{path} is no saved run: {error}") from None
+        if "format" not in header:
+            raise InputError(f"{path} is no saved run, but a table of something else")
         if header["format"] != FORMAT:
             raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
         replicates, rounds, groups, parts = header["shape"]
-        column = {name: table[name].to_numpy().reshape(replicates, rounds) for name in table.column_names}
+        column = {name: values.reshape(replicates, rounds) for name, values in flat.items()}
 
         def cells(kind: str) -> NDArray[Any]:
-            flat = [column[f"{kind}_{g}{y}{d}"] for g in range(groups) for y in (0, 1) for d in (0, 1)]
-            return np.stack(flat, axis=-1).reshape(replicates, rounds, groups, 2, 2)
+            each = [column[f"{kind}_{g}{y}{d}"] for g in range(groups) for y in (0, 1) for d in (0, 1)]
+            return np.stack(each, axis=-1).reshape(replicates, rounds, groups, 2, 2)
 
         def assessment(kind: str) -> Assessment:
             residuals = [column[f"{kind}_residual_{j}"] for j in range(len(header["names"]))]

@@ -106,10 +106,8 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(
-            self, "epoch_length", whole_number("SmoothOptimist: epoch_length", int(self.epoch_length), 1)
-        )
-        object.__setattr__(self, "burn_in", whole_number("SmoothOptimist: burn_in", int(self.burn_in), 0))
+        for name, least in (("epoch_length", 1), ("burn_in", 0)):
+            object.__setattr__(self, name, whole_number(f"SmoothOptimist: {name}", int(getattr(self, name)), least))
         if self.burn_in >= self.epoch_length:
             raise InputError(
                 f"SmoothOptimist: burn_in must be below epoch_length, {self.epoch_length}, or nothing is counted, "
@@ -184,11 +182,7 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def recommend(self, state: SmoothState) -> Policy:
         """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""
-        value = self.value(state)
-        upper = value.residual + np.asarray(self.margin) * value.residual_error
-        feasible = upper <= 0.0
-        best = np.where(feasible, value.reward, -np.inf).argmax(axis=0)
-        arm = np.where(feasible.any(axis=0), best, upper.argmin(axis=0))
+        arm, _ = self.value(state).best(np.asarray(self.margin))
         return Policy.shared(state.grid[arm], state.groups)
 
     def value(self, state: SmoothState) -> Value:
@@ -202,9 +196,7 @@ class SmoothOptimist(Learner[SmoothState]):
 
         line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
         prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
-        each = state.accepted / np.maximum(
-            state.labelled, 1.0
-        )  # people that a known label stands for; 1 if none is late
+        each = state.accepted / np.maximum(state.labelled, 1.0)  # people per known label; 1 if none is late
         unknown = TYPICAL_PRECISION * state.accepted
         positives = np.where(state.labelled > 0, state.positives * each, unknown)
         seen = np.stack((state.accepted, positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
