@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures" / "environments"
 SUITE = [name for name in presets() if name not in presets(("presets.toml",))]
-ROUNDS = {"drift": (375, 1125), "shock": (0, 1500)}  # the rounds in which what changes of its own accord is shown
+ROUNDS = {"drift": (375, 1125), "shock": (0, 1500)}  # the rounds in which what changes by itself is shown
 DASHES = ("--", "-.", (0, (1, 1)))  # of the residuals; the groups' lines are solid in one state and dotted in the other
 STABLE = {"performative": 0.4}  # the performatively stable threshold; tests/environments/test_performative.py finds it
 HEADER = (

@@ -106,9 +106,10 @@ def draw_thresholds(ax: Axes, rounds: Array, policies: Sequence[Policy], by_grou
             ax.scatter(at, where, s=4.0, color=shades, linewidths=0)
     if not by_group:
         ax.plot([], [], color=COLOURS[2], linewidth=2.0, label="thresholds in play, fainter if less likely")
-    lottery = np.mean([np.isinf(policy.thresholds[:, 0]).all() for policy in policies]) * len(policies)
-    if lottery > 0:
-        ax.axvspan(rounds[0], float(lottery), color="0.92", linewidth=0, zorder=0, label="uniform lottery")
+    threshold = [(np.isfinite(each.thresholds) & (each.weights[:, :, None] > 0)).any() for each in policies]
+    first = rounds[int(np.argmax(threshold))]
+    if first > rounds[0]:
+        ax.axvspan(rounds[0], first, color="0.92", linewidth=0, zorder=0, label="uniform lottery")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -22,8 +22,8 @@ def main() -> None:
     good = fine.thresholds[is_feasible(fine.residuals)]
     learners = {
         "OFS, as printed": fg.OFS(),
-        "SmoothOptimist (level `bandit`)": fg.recommended(task, level="bandit"),
-        "SafeForecast (level `selective-labels`)": fg.recommended(task, level="selective-labels"),
+        "SmoothOptimist (level bandit)": fg.recommended(task, level="bandit"),
+        "SafeForecast (level selective-labels)": fg.recommended(task, level="selective-labels"),
     }
     figure, axes = panels(1, 3, 7.6, 2.7)
     places = np.arange(SMOOTH - 1, ROUNDS) + 1
@@ -33,11 +33,7 @@ def main() -> None:
     axes[1].axhline(truth.best.reward, color="black", lw=1, ls=":")
     for (name, learner), colour in zip(learners.items(), COLOURS, strict=False):
         run = fg.simulate(task, learner, ROUNDS, SEEDS, seed=3)
-        played = np.where(np.isinf(run.thresholds[:, :, 0]), np.nan, run.thresholds[:, :, 0])
-        low, middle, high = (
-            np.nanpercentile(played, q, axis=0) if np.isfinite(played).all() else _quantile(played, q)
-            for q in (10, 50, 90)
-        )
+        low, middle, high = (_quantile(run.thresholds[:, :, 0], q) for q in (10, 50, 90))
         axes[0].plot(np.arange(1, ROUNDS + 1), middle, color=colour, lw=1.2, label=name)
         axes[0].fill_between(np.arange(1, ROUNDS + 1), low, high, color=colour, alpha=0.2, lw=0)
         reward = run.population.reward.mean(axis=0)

@@ -22,14 +22,14 @@ def main() -> None:
             cells.append(f"{found[target]['mean']:.0%}, {found['violation']['mean']:.2f}")
         print(f"| {task} | " + " | ".join(cells) + " |")
     for level, rows in bench["leaderboard"].items():
-        print(f"\n**Level {level}**\n")
-        print("| learner | target met | shortfall a round | beats OFS | violation |\n|---|---|---|---|---|")
+        print(f"\n**Level `{level}`**\n")
+        print("| learner | target met | shortfall per round | beats OFS | violation |\n|---|---|---|---|---|")
         for row in rows:
             short, better = row["shortfall"], row["better"]
-            chance = "–" if better is None or better["value"] is None else f"{better['value']:.2f}"
+            improved = "–" if better is None or better["value"] is None else f"{better['value']:.2f}"
             print(
                 f"| {row['learner']} | {row['success']:.0%} | {short['value']:.4f} ({short['low']:.4f} to "
-                f"{short['high']:.4f}) | {chance} | {row['violation']:.1f} |"
+                f"{short['high']:.4f}) | {improved} | {row['violation']:.1f} |"
             )
 
 

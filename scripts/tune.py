@@ -19,14 +19,12 @@ import argparse
 import itertools
 import time
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 import fairgate as fg
 from fairgate.learners import LEARNERS, Learner
-from fairgate.learners.registry import kind_of
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
@@ -35,17 +33,17 @@ from fairgate.tasks import presets
 ROUNDS, SEEDS, ROOT = 3000, 20, 1000
 TASKS = ("interior", "german", "compas", "mve-s", "performative", "strategic", "delayed-impact")
 
-Setting = dict[str, float | bool]
+Choice = dict[str, float | bool]
 
 
-def product(epochs: Iterable[tuple[int, int]] = (), **values: Iterable[float | bool]) -> list[Setting]:
-    """Return every combination; `epochs` are pairs of epoch and burn-in."""
+def product(epochs: Iterable[tuple[int, int]] = (), **values: Iterable[float | bool]) -> list[Choice]:
+    """Return every combination; `epochs` are pairs of epoch length and burn-in."""
     rest = [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
-    pairs: list[Setting] = [{"epoch_length": epoch_length, "burn_in": burn_in} for epoch_length, burn_in in epochs]
+    pairs: list[Choice] = [{"epoch_length": epoch_length, "burn_in": burn_in} for epoch_length, burn_in in epochs]
     return [{**pair, **each} for pair in pairs or [{}] for each in rest]
 
 
-SPACES: dict[str, list[Setting]] = {
+SPACES: dict[str, list[Choice]] = {
     "ofs": product(c=(0.000005, 0.00005, 0.0005, 0.005), exploration=(0.03, 0.1, 0.2)),
     "primal-dual": product(step=(0.001, 0.003, 0.01), radius=(0.05, 0.15), dual_step=(0.4, 1.6)),
     "two-point": product([(20, 10), (30, 15)], step=(0.1, 0.3, 1.0), dual_step=(2.0, 8.0)),
@@ -58,7 +56,7 @@ SPACES: dict[str, list[Setting]] = {
     "bayesian": product([(20, 10), (30, 15)], length=(0.1, 0.2), beta=(1.0, 2.0, 3.0)),
     "safe-bayesian": product(length=(0.2, 0.4), amplitude=(0.2, 0.5), beta=(1.0, 2.0, 3.0)),
 }
-"""Twelve settings a learner; what is not named keeps its default."""
+"""Twelve settings per learner; what is not named keeps its default."""
 
 PAPER = ("ofs", "primal-dual")
 """Learners whose defaults are the paper's, tuned or not."""
@@ -85,7 +83,7 @@ class Judge:
         return np.asarray(np.interp(run.thresholds[:, :, 0], self.at, self.of).mean(axis=1))
 
 
-def compare(name: str, settings: list[Setting], task: fg.Task, judge: Judge, seeds: int) -> Array:
+def compare(name: str, settings: list[Choice], task: fg.Task, judge: Judge, seeds: int) -> Array:
     """Return the mean shortfall of each setting; those that differ in numbers alone are one run."""
     found = np.empty(len(settings))
     switches = [tuple(value for value in setting.values() if isinstance(value, bool)) for setting in settings]
@@ -102,7 +100,7 @@ def compare(name: str, settings: list[Setting], task: fg.Task, judge: Judge, see
     return found
 
 
-def words(setting: Setting) -> str:
+def words(setting: Choice) -> str:
     """Return a setting as it is written on the command line."""
     return ",".join(f"{key}={value:g}" for key, value in setting.items())
 
@@ -121,10 +119,9 @@ def main() -> None:
     print(f"|---|---|---|---|{'---|' * len(tasks)}")
     differing, began = [], time.perf_counter()
     for name in options.learners:
-        kind = kind_of(name)
-        defaults: Setting = {field.name: field.default for field in fields(kind)}  # type: ignore[misc]
         named = SPACES[name]
-        current = {key: defaults[key] for key in named[0]}
+        default: Any = LEARNERS[name]()
+        current: Choice = {key: getattr(default, key) for key in named[0]}
         tried = named if current in named else [*named, current]
         scores = [compare(name, tried, *pair, options.seeds) for pair in zip(tasks, judges, strict=True)]
         table = np.array(scores)  # (tasks, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import Any, NamedTuple
 
@@ -114,8 +115,10 @@ class DelayedLabels:
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
         delay = self.nature.delays(taken, int(people.max()), self.arrival)
-        for late in np.unique(delay).tolist():
-            self.due[now + late].append((now, place[delay == late]))
+        order = np.argsort(delay, kind="stable")
+        rounds, first = np.unique(delay[order], return_index=True)
+        for late, members in zip(rounds.tolist(), np.split(place[order], first)[1:], strict=True):
+            self.due[now + late].append((now, members))
         arrived = dict(self.due.pop(now, ()))
         found = []
         for origin in sorted({now, *arrived}):
@@ -134,4 +137,4 @@ def _tally(places: NDArray[np.int64], shape: tuple[int, ...], coarse: bool = Fal
     if coarse and len(shape) == 4:
         group, label = places // (shape[2] * 2), places % 2
         places, shape = group * 2 + label, (*shape[:2], 2)
-    return np.bincount(places, minlength=int(np.prod(shape))).reshape(shape)
+    return np.bincount(places, minlength=math.prod(shape)).reshape(shape)

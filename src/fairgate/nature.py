@@ -59,6 +59,11 @@ class Strided(np.random.Generator):
         """Draw normal numbers."""
         return super(Strided, self._next()).standard_normal(*given, **options)
 
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Return generators of their own, the first of them the same however many there are."""
+        seeds: Any = self.bit_generator.seed_seq
+        return [np.random.default_rng(each) for each in seeds.spawn(n_children)]
+
     def _next(self) -> Strided:
         self.calls += 1
         return self.at(self.calls)
@@ -127,7 +132,8 @@ class Nature:
 
     def _at(self, kind: int) -> np.random.Generator:
         self.generator.bit_generator.state = self._beginning
-        self.generator.bit_generator.advance((self.round * KINDS + kind) * STRETCH)  # type: ignore[attr-defined]
+        bits: Any = self.generator.bit_generator  # numpy's types do not know that one can advance it
+        bits.advance((self.round * KINDS + kind) * STRETCH)
         return self.generator
 
 

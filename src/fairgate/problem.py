@@ -296,7 +296,7 @@ class Problem(Settings):
             residuals = np.where(np.array(hidden)[:, None], np.nan, residuals)
         credited = None
         if arrivals is not None:
-            credited = tuple(self._credit(each) for each in arrivals)
+            credited = self._credited(arrivals)
             reward = _mean_reward(credited, reward)
             labels = sum((each.labels for each in arrivals), np.zeros_like(cells[..., 1])) if labels is None else labels
         elif labels is None:
@@ -310,18 +310,26 @@ class Problem(Settings):
             seen = seen._replace(labels=labels + cells[..., 0] if level == "full-labels" else labels)
         return Feedback(reward, residuals, seen, credited)
 
-    def _credit(self, arrival: Arrival) -> Credit:
-        """Read the reward of a batch off those of its labels that arrived."""
-        labels = over_bins(arrival.labels) if arrival.labels.ndim == 4 else np.asarray(arrival.labels)
-        arrived, accepted = labels.sum(axis=(1, 2)), np.asarray(arrival.accepted)
-        nobody = np.where(np.asarray(arrival.people) > 0, 1.0, 0.0)  # accepted: the reward is known without a label
+    def _credited(self, arrivals: Sequence[Arrival]) -> tuple[Credit, ...]:
+        """Read the rewards of batches off those of their labels that arrived."""
+        if not arrivals:
+            return ()
+        coarse = [over_bins(each.labels) if each.labels.ndim == 4 else each.labels for each in arrivals]
+        labels, people, accepted = (
+            np.stack(values) for values in (coarse, [a.people for a in arrivals], [a.accepted for a in arrivals])
+        )
+        arrived = labels.sum(axis=(2, 3))
+        nobody = np.where(people > 0, 1.0, 0.0)  # accepted: the reward is known without a label
         share = np.divide(arrived, accepted, out=nobody, where=accepted > 0)
-        people = np.asarray(arrival.people * share)
+        meant = people * share
         cells = np.zeros((*labels.shape, 2))
         cells[..., 1] = labels
-        cells[:, 0, 0, 0] = np.maximum(people - arrived, 0.0)
+        cells[:, :, 0, 0, 0] = np.maximum(meant - arrived, 0.0)
         reward = np.nan_to_num(self.utility.reward(Counts(cells)), nan=0.0)
-        return Credit(arrival.round, arrival.played, arrival.last, labels, reward, share, people)
+        return tuple(
+            Credit(each.round, each.played, each.last, *values)
+            for each, *values in zip(arrivals, labels, reward, share, meant, strict=True)
+        )
 
     @property
     def replicates(self) -> int | None:

@@ -247,34 +247,38 @@ class Run:
         return columns | {f"trace_{name}": values.ravel() for name, values in self.traces.items()}
 
     def save(self, path: str | Path) -> Path:
-        """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata."""
-        path = Path(path)
+        """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata.
+
+        Written beside its place first and moved there whole, so that an interruption leaves no half a file.
+        """
         shape = (*self.counts.shape[:3], len(self.policies.weights))
         header = {"format": FORMAT, "names": self.names, "shape": shape, "settings": self.settings}
         if self.final is not None:
             header["final"] = self.final.to_json()
-        write_table(path, self.columns(), header)
-        return path
+        write_table(Path(path), self.columns(), header)
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """Read a run that :meth:`save` wrote."""
+        from pyarrow import ArrowInvalid
+
         try:
-            flat, header = read_table(Path(path))
+            columns, header = read_table(Path(path))
         except FileNotFoundError:
             raise InputError(f"{path} is no saved run: there is no such file") from None
-        except (OSError, ValueError) as error:  # pyarrow's complaints about what is no Parquet are ValueErrors
+        except (OSError, ArrowInvalid) as error:
             raise InputError(f"{path} is no saved run: {error}") from None
-        if "format" not in header:
+        if not header:
             raise InputError(f"{path} is no saved run, but a table of something else")
         if header["format"] != FORMAT:
             raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
         replicates, rounds, groups, parts = header["shape"]
-        column = {name: values.reshape(replicates, rounds) for name, values in flat.items()}
+        column = {name: values.reshape(replicates, rounds) for name, values in columns.items()}
 
         def cells(kind: str) -> NDArray[Any]:
-            each = [column[f"{kind}_{g}{y}{d}"] for g in range(groups) for y in (0, 1) for d in (0, 1)]
-            return np.stack(each, axis=-1).reshape(replicates, rounds, groups, 2, 2)
+            flat = [column[f"{kind}_{g}{y}{d}"] for g in range(groups) for y in (0, 1) for d in (0, 1)]
+            return np.stack(flat, axis=-1).reshape(replicates, rounds, groups, 2, 2)
 
         def assessment(kind: str) -> Assessment:
             residuals = [column[f"{kind}_residual_{j}"] for j in range(len(header["names"]))]

@@ -187,7 +187,7 @@ def test_the_text_form_goes_both_ways(name: str) -> None:
         ("service=0.8", "service must be written as service=low:high, got service=0.8"),
         ("service=0.8:0.3", "service=0.8:0.3: the window is empty, low must be below high"),
         ("nowhere:Mine=1", "'nowhere:Mine': there is no module 'nowhere' here or installed"),
-        ("math:Mine=1", "unknown name in place math:Mine 'Mine'"),
+        ("math:Mine=1", "unknown name in constraint math:Mine 'Mine'"),
         ("math:pi", "math:pi must be written as"),
     ],
 )

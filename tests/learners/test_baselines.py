@@ -152,7 +152,7 @@ def test_epochs_may_differ_by_replicate() -> None:
     ("learner", "epochs"),
     [
         (ExploreThenCommit(epoch_length=60, burn_in=50), 42),
-        (EpsilonGreedy(epoch_length=60, burn_in=50, exploration=1.0), 150),
+        (EpsilonGreedy(epoch_length=60, burn_in=50, exploration=2.0), 250),
     ],
 )
 def test_with_hardly_any_noise_the_best_threshold_is_found(learner: Any, epochs: int) -> None:

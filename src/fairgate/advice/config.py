@@ -68,7 +68,7 @@ class Config:
             query=self.query,
             positive=self.positive,
             descending=self.descending,
-            reader=None if self.reader is None else import_place(self.reader),
+            reader=None if self.reader is None else import_place(self.reader, "reader"),
         )
 
 

@@ -63,7 +63,7 @@ def make_constraint(name: str, settings: object = None) -> Constraint:
     fairgate.errors.InputError: service must be written as service=low:high, got service=0.8
     """
     if ":" in name:
-        kind = import_place(name)
+        kind = import_place(name, "constraint")
     elif name in CONSTRAINTS:
         kind = CONSTRAINTS[name]
     else:

@@ -53,7 +53,7 @@ class PerGroup(Forecast):
     >>> run = fg.simulate(fg.load_task("mean-shift"), fg.learners.PerGroup(), rounds=600, seeds=3)
     >>> run.settled().single
     array([[-0.2,  0.7],
-           [-0.2,  0.7],
+           [-0.2,  0.8],
            [-0.2,  0.7]])
     >>> round(run.summary()["population_reward"].mean, 2), round(run.summary()["feasible"].mean, 2)
     (0.16, 1.0)

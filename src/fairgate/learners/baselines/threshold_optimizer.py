@@ -141,7 +141,7 @@ def fit(people: NDArray[np.int64], positives: NDArray[np.int64], precision: int)
     from fairlearn.postprocessing import ThresholdOptimizer as Optimizer
     from sklearn.base import BaseEstimator
 
-    class Score(BaseEstimator):  # type: ignore[misc]
+    class Score(BaseEstimator):  # type: ignore[misc]  # no types in sklearn
         """The bin itself."""
 
         def fit(self, bins: Array, labels: Array) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.problem import Problem
+from fairgate.problem import Problem, best_feasible
 from fairgate.settings import Array
 
 CERTAIN = 3.0
@@ -28,10 +28,7 @@ class Value(NamedTuple):
         The safe set holds the options whose upper bound, residual plus `width` (R,) standard errors, is at most 0.
         """
         upper = self.residual + width * self.residual_error
-        safe = upper <= 0.0
-        dearest = np.where(safe, self.reward, -np.inf).argmax(axis=0)
-        nearest = upper.round(12).argmin(axis=0)  # of what differs by rounding alone, the first
-        best = np.where(safe.any(axis=0), dearest, nearest)
+        best = best_feasible(self.reward.T, upper.round(12).T[None])  # of what differs by rounding alone, the first
         return best, upper[best, np.arange(best.size)]
 
     def certain_residual(self) -> Array:
