@@ -155,30 +155,19 @@ class SmoothOptimist(Learner[SmoothState]):
             (state.accepted, feedback.observation.accepted),
         ):
             sums[rows, :, arm] += counted[:, None] * seen
-        if feedback.credits is not None:
-            state.pending[state.rounds] = counted
-        self.credit(state, feedback, feedback.credited(played, state.rounds), counted)
+        state.pending[state.rounds] = counted
+        self.credit(state, feedback, feedback.credited(played, state.rounds))
         state.moved = state.moved | ~as_proposed
         state.waited += 1
 
-    def credit(
-        self,
-        state: SmoothState,
-        feedback: Feedback,
-        credited: Sequence[Credit],
-        counted: NDArray[np.bool_] | None = None,
-    ) -> None:
+    def credit(self, state: SmoothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Count labels for the threshold that accepted these people."""
         rows = np.arange(state.replicates)
-        for each in credited:
+        for each, counted in state.noted(credited):
             arm, known = arm_of(state.grid, each.played)
-            settled = state.pending.get(each.round, counted)
-            if settled is not None:
-                kept = (known & settled)[:, None]
-                state.labelled[rows, :, arm] += kept * each.labels.sum(axis=-1)
-                state.positives[rows, :, arm] += kept * each.labels[..., 1]
-            if each.last:
-                state.pending.pop(each.round, None)
+            kept = (known & counted)[:, None]
+            state.labelled[rows, :, arm] += kept * each.labels.sum(axis=-1)
+            state.positives[rows, :, arm] += kept * each.labels[..., 1]
 
     def recommend(self, state: SmoothState) -> Policy:
         """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""

@@ -106,11 +106,8 @@ class BanditGradient(Learner[GradientState]):
 
     def credit(self, state: GradientState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Descend by labels that arrived, each on the side that accepted these people."""
-        for each in credited:
-            sign, *residuals = state.pending[each.round]
+        for each, (sign, *residuals) in state.noted(credited):
             self.descend(state, self.loss(state, each.reward, np.array(residuals)), each.share * sign)
-            if each.last:
-                del state.pending[each.round]
 
     def descend(self, state: GradientState, loss: Array, sign: Array) -> None:
         """Move the centre by one estimate of the gradient."""

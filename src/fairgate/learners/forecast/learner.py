@@ -26,7 +26,7 @@ from fairgate.settings import Array, NonNegative, whole_number
 class Forecast(Learner[ForecastState]):
     """Explore by a uniform lottery, then play what is safe by steady-state prediction, and monitor the predictions.
 
-    Its forms differ in the parts they are made of, :meth:`parts`; :class:`~fairgate.SafeForecast` explains the settings.
+    Its forms differ in the parts they are made of, :meth:`parts`; :class:`~fairgate.SafeForecast` has the settings.
     """
 
     width: NonNegative = 2.0
