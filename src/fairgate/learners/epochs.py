@@ -199,11 +199,8 @@ class Arms:
 
     def add(self, state: EpochState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to what is known of the arms they were on."""
-        rows, everyone, arm = (
-            np.flatnonzero(over),
-            np.arange(state.replicates),
-            np.searchsorted(state.grid, state.current),
-        )
+        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
+        arm = np.searchsorted(state.grid, state.current)
         place = (rows, arm[rows])
         self.plays[place] += 1.0
         self.credited[place] += share[rows]

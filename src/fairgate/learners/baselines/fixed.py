@@ -16,7 +16,7 @@ from fairgate.settings import Array, Real
 
 @dataclass(frozen=True)
 class Fixed(Learner[State]):
-    """Play one threshold for ever.
+    """Play one threshold in every round.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class OptimizerState(State):
 
 @dataclass(frozen=True)
 class ThresholdOptimizer(Learner[OptimizerState]):
-    r"""Accept everybody at first, fit fairlearn's ThresholdOptimizer on them, and play what it says for ever.
+    r"""Accept everybody at first, fit fairlearn's ThresholdOptimizer on them, and play what it says from then on.
 
     What a practitioner does today: take a labelled sample, post-process the scores once under demographic parity, and
     deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0, not
