@@ -89,8 +89,8 @@ class Loop:
         fine = environment.cells(self.state, policy, edges)
         cells = self.nature.draw(fine, self.batch)
         counts, probabilities = (cells, fine) if edges is None else (over_bins(cells), over_bins(fine))
-        late = () if self.delayed is None else self.delayed.arrive(self.round, policy, cells)
-        feedback = self.task.problem.reveal(cells, self.level, *late)
+        arrivals, labels = (None, None) if self.delayed is None else self.delayed.arrive(self.round, policy, cells)
+        feedback = self.task.problem.reveal(cells, self.level, arrivals, labels, self.round)
         self.state = environment.update(self.state, Counts(counts), policy.published, self.nature.world())
         self.nature.round += 1
         self.round += 1

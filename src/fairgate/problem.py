@@ -132,20 +132,23 @@ class Feedback(NamedTuple):
     credits
         Where labels are delayed, what those that arrived say of the policies that accepted these people; None if all
         labels are known at once.
+    round
+        Number of the round, by which later :class:`Arrival` of its labels refer to it; −1 if none will.
     """
 
     reward: Array
     residuals: Array
     observation: Observation
     credits: tuple[Credit, ...] | None = None
+    round: int = -1
 
-    def credited(self, played: Policy, round_number: int) -> tuple[Credit, ...]:
+    def credited(self, played: Policy) -> tuple[Credit, ...]:
         """Return what labels say of policies, whether delayed or not; `played` is the policy of this round."""
         if self.credits is not None:
             return self.credits
         people = self.observation.people.sum(axis=1)
         labels = np.stack((self.observation.negatives, self.observation.positives), axis=-1)
-        return (Credit(round_number, played, True, labels, self.reward, np.ones(len(people)), people),)
+        return (Credit(self.round, played, True, labels, self.reward, np.ones(len(people)), people),)
 
 
 ROUNDING = 1e-12
@@ -175,6 +178,11 @@ def best_feasible(reward: Array, residuals: Array, known: NDArray[np.bool_] | No
     best = np.where(feasible, reward, -np.inf).argmax(axis=-1)
     broken = violation(residuals) if known is None else np.where(known, violation(residuals), np.inf)
     return np.asarray(np.where(feasible.any(axis=-1), best, broken.argmin(axis=-1)))
+
+
+def coarse(labels: NDArray[Any]) -> NDArray[Any]:
+    """Sum labels (replicates, groups, …, 2) over score bins, if there are any."""
+    return over_bins(labels) if labels.ndim == 4 else np.asarray(labels)
 
 
 def _mean_reward(credited: Sequence[Credit], like: Array) -> Array:
@@ -268,7 +276,8 @@ class Problem(Settings):
         counts: Any,
         level: str = "bandit",
         arrivals: Sequence[Arrival] | None = None,
-        labels: Array | None = None,
+        labels: NDArray[Any] | None = None,
+        round_number: int = -1,
     ) -> Feedback:
         """Return what a learner of a feedback level gets to know of a batch.
 
@@ -284,6 +293,8 @@ class Problem(Settings):
             Labels that arrived in this round and the batches they belong to, if not all are known at once.
         labels
             All of them together by score bin, (replicates, groups, bins, 2), if those of `arrivals` have no bins.
+        round_number
+            Number of this round, by which `arrivals` of later rounds refer to it.
         """
         if isinstance(counts, Counts):
             counts = counts.cells if counts.binned is None or level == "bandit" else counts.binned
@@ -298,7 +309,9 @@ class Problem(Settings):
         if arrivals is not None:
             credited = self._credited(arrivals)
             reward = _mean_reward(credited, reward)
-            labels = sum((each.labels for each in arrivals), np.zeros_like(cells[..., 1])) if labels is None else labels
+            if labels is None:
+                shown = [each.labels if binned else coarse(each.labels) for each in arrivals]
+                labels = sum(shown, np.zeros_like(cells[..., 1]))
         elif labels is None:
             labels = cells[..., 1]
         known = over_bins(labels) if binned else labels
@@ -308,16 +321,14 @@ class Problem(Settings):
             seen = seen._replace(scores=by_decision[..., 0] + by_decision[..., 1])
         if level in ("selective-labels", "full-labels"):
             seen = seen._replace(labels=labels + cells[..., 0] if level == "full-labels" else labels)
-        return Feedback(reward, residuals, seen, credited)
+        return Feedback(reward, residuals, seen, credited, round_number)
 
     def _credited(self, arrivals: Sequence[Arrival]) -> tuple[Credit, ...]:
         """Read the rewards of batches off those of their labels that arrived."""
         if not arrivals:
             return ()
-        coarse = [over_bins(each.labels) if each.labels.ndim == 4 else each.labels for each in arrivals]
-        labels, people, accepted = (
-            np.stack(values) for values in (coarse, [a.people for a in arrivals], [a.accepted for a in arrivals])
-        )
+        labels = np.stack([coarse(each.labels) for each in arrivals])
+        people, accepted = (np.stack([getattr(each, name) for each in arrivals]) for name in ("people", "accepted"))
         arrived = labels.sum(axis=(2, 3))
         nobody = np.where(people > 0, 1.0, 0.0)  # accepted: the reward is known without a label
         share = np.divide(arrived, accepted, out=nobody, where=accepted > 0)

@@ -68,14 +68,14 @@ def test_late_labels_are_credited_to_the_threshold_that_accepted() -> None:
     learner = fg.SmoothOptimist(epoch_length=1, burn_in=0)
     state = learner.start(task.setting, 1, np.random.default_rng(0))
     cells = np.full((1, 2, 2, 2), 32)
-    later = Arrival(0, first, np.zeros((1, 2, 2)), np.array([256]), np.array([128]))
+    later = Arrival(18, first, np.zeros((1, 2, 2)), np.array([256]), np.array([128]))
     for arm, policy, arrivals in (
         (18, first, [later]),
         (22, second, [later._replace(labels=np.full((1, 2, 2), 32), last=True)]),
     ):
         learner.propose(state)
         state.arm[:] = arm
-        learner.observe(state, policy, task.problem.reveal(cells, "bandit", arrivals))
+        learner.observe(state, policy, task.problem.reveal(cells, "bandit", arrivals, round_number=arm))
     assert state.positives[0, :, 18].tolist() == [32, 32]
     assert state.positives[0, :, 22].tolist() == [0, 0]
     ofs = fg.OFS()
@@ -84,6 +84,20 @@ def test_late_labels_are_credited_to_the_threshold_that_accepted() -> None:
     ofs.observe(known, second, task.problem.reveal(cells, "bandit", [later._replace(labels=np.array([[[0, 64]] * 2]))]))
     assert known.rewards[0, 18] == pytest.approx(0.5)
     assert known.credited[0].tolist() == [1.0 if arm == 18 else 0.0 for arm in range(41)]
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=repr)
+def test_labels_of_a_round_before_the_first_break_nothing(learner: Learner[Any]) -> None:
+    """Outcomes of people whom another rule had accepted, before the learner was put in charge, at any level."""
+    task = fg.load_task("interior")
+    state = learner.start(task.setting, 1, np.random.default_rng(0))
+    cells = np.full((1, 2, len(task.thresholds) + 1, 2, 2), 3)
+    old = Arrival(-7, fg.Policy.of([[0.3, 0.3]]), cells[..., 1], np.array([900]), np.array([400]), last=True)
+    seen = cells.sum(axis=2) if learner.level == "bandit" else cells
+    for number in range(3):
+        learner.propose(state)
+        learner.observe(state, learner.propose(state), task.problem.reveal(seen, learner.level, [old], None, number))
+    assert not np.isnan(learner.propose(state).thresholds).any()
 
 
 @pytest.mark.parametrize("learner", EVERY, ids=repr)

@@ -192,8 +192,8 @@ class DoublyOptimistic(Learner[OptimisticState]):
         kept = np.flatnonzero((state.age >= np.asarray(self.burn_in)) & ~strange)
         if kept.size:
             pool(state, kept, feedback)
-        state.pending[state.rounds] = kept
-        self.credit(state, feedback, feedback.credited(played, state.rounds))
+        state.pending[feedback.round] = kept
+        self.credit(state, feedback, feedback.credited(played))
         state.age += 1
         over = np.flatnonzero(state.age >= state.length)
         if over.size:

@@ -128,8 +128,8 @@ class Epochs(Learner[E]):
         """Add the round to its epoch, and digest the epochs that it ends."""
         ours = (played.single == state.current[:, None]).all(axis=1)
         counted = (state.age >= np.asarray(self.burn_in)) & ours
-        state.pending[state.rounds] = np.where(counted, state.epochs, -1)
-        self.credit(state, feedback, feedback.credited(played, state.rounds))
+        state.pending[feedback.round] = np.where(counted, state.epochs, -1)
+        self.credit(state, feedback, feedback.credited(played))
         state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
         state.accepted += counted[:, None] * feedback.observation.accepted

@@ -119,7 +119,7 @@ class OFS(Learner[OFSState]):
         for means, seen in zip(state.residuals, feedback.residuals, strict=True):
             flat = means.ravel()
             flat[place] += (seen[rows] - flat[place]) / plays
-        self.credit(state, feedback, feedback.credited(played, state.rounds))
+        self.credit(state, feedback, feedback.credited(played))
 
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""

@@ -155,8 +155,8 @@ class SmoothOptimist(Learner[SmoothState]):
             (state.accepted, feedback.observation.accepted),
         ):
             sums[rows, :, arm] += counted[:, None] * seen
-        state.pending[state.rounds] = counted
-        self.credit(state, feedback, feedback.credited(played, state.rounds))
+        state.pending[feedback.round] = counted
+        self.credit(state, feedback, feedback.credited(played))
         state.moved = state.moved | ~as_proposed
         state.waited += 1
 

@@ -101,7 +101,7 @@ class BanditGradient(Learner[GradientState]):
         if feedback.credits is None:
             self.descend(state, self.loss(state, feedback.reward, feedback.residuals), sign)
             return
-        state.pending[state.rounds] = np.stack((sign, *feedback.residuals))
+        state.pending[feedback.round] = np.stack((sign, *feedback.residuals))
         self.credit(state, feedback, feedback.credits)
 
     def credit(self, state: GradientState, feedback: Feedback, credited: Sequence[Credit]) -> None:

@@ -70,7 +70,7 @@ class BestLottery(Learner[LotteryState]):
 
     def learn(self, state: LotteryState, played: Policy, feedback: Feedback) -> None:
         """Add up the rewards, as far as they are known."""
-        self.credit(state, feedback, feedback.credited(played, state.rounds))
+        self.credit(state, feedback, feedback.credited(played))
 
     def credit(self, state: LotteryState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add up the rewards that arrived labels stand for."""

@@ -90,7 +90,7 @@ class Forecast(Learner[ForecastState]):
         play.transient |= ~as_proposed
         settling = np.where(play.transient, state.exploration.duration(response.age) * 2 // 5, 0)
         counted = as_proposed & ~state.exploring & (play.waited >= settling)
-        play.count(feedback, response.regressors(play.speed), counted, state.rounds - play.waited + settling)
+        play.count(feedback, response.regressors(play.speed), counted, feedback.round - play.waited + settling)
         response.absorb(feedback.observation)
         ended = np.flatnonzero((response.age == play.due) & ~state.exploring)
         if ended.size:
