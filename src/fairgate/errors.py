@@ -21,6 +21,15 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     unknown task 'compass': did you mean 'compas'? Known: compas, german
     """
     known = sorted(known)
-    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return InputError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}")
+    return InputError(f"unknown {kind} {name!r}: {nearest(name, known)}Known: {', '.join(known)}")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Ask whether the known name nearest to `name` was meant, whatever its case; nothing if none is near.
+
+    >>> nearest("Score", ["label", "risk_score"])
+    "did you mean 'risk_score'? "
+    """
+    lowered = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.5)
+    return f"did you mean {lowered[near[0]]!r}? " if near else ""

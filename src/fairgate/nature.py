@@ -132,7 +132,8 @@ class Nature:
 
     def _at(self, kind: int) -> np.random.Generator:
         self.generator.bit_generator.state = self._beginning
-        self.generator.bit_generator.advance((self.round * KINDS + kind) * STRETCH)  # type: ignore[attr-defined]
+        bits: Any = self.generator.bit_generator  # numpy's types do not know that one can advance it
+        bits.advance((self.round * KINDS + kind) * STRETCH)
         return self.generator
 
 

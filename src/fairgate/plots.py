@@ -148,7 +148,7 @@ def plot_tradeoff(
     epsilon
         Largest gap allowed; gaps up to it are shaded.
     ends
-        Thresholds to mark besides, such as those learners settled on, by the name they have in the legend.
+        More thresholds to mark, such as those learners settled on, by the name they have in the legend.
     ax
         Axes to draw on; by default those of a new figure.
     zoom

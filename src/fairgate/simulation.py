@@ -25,7 +25,7 @@ BLOCK = 250
 Progress = Callable[[int], None]
 
 RECORDS = ("state",)
-"""What a simulation can record besides what a Run always has."""
+"""What a simulation can record in addition to what a Run always has."""
 
 
 def simulate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from fairgate.advice.aims import Aims
 from fairgate.constraints import Constraint, make_constraint
-from fairgate.errors import InputError
+from fairgate.errors import InputError, nearest
 from fairgate.importing import import_place
 from fairgate.people.applicants import Applicants, Columns
 from fairgate.people.intake import from_file
@@ -147,9 +146,7 @@ def _constraint(path: Path, name: str, value: object) -> Constraint:
 
 
 def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> InputError:
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return InputError(f"--config {path} has an unknown {what}: {hint}Known: {', '.join(known)}")
+    return InputError(f"--config {path} has an unknown {what}: {nearest(name, known)}Known: {', '.join(known)}")
 
 
 def parse_strengths(text: str | None) -> tuple[float, ...] | None:

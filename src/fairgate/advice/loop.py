@@ -51,9 +51,9 @@ class Outcome(NamedTuple):
     summary: Mapping[str, Estimate]
 
 
-def grid(applicants: Applicants, *besides: int) -> NDArray[np.int64]:
-    """Return the numbers of the thresholds a learner chooses from: evenly spread over the people, and these besides."""
-    return np.union1d(applicants.starts(ARMS), np.array(besides, dtype=np.int64))
+def grid(applicants: Applicants, *more: int) -> NDArray[np.int64]:
+    """Return the numbers of the thresholds a learner chooses from: evenly spread over the people, and these."""
+    return np.union1d(applicants.starts(ARMS), np.array(more, dtype=np.int64))
 
 
 def entrants(task: Task, choice: Choice, today: int) -> list[Entrant]:

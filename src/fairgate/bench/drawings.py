@@ -1,4 +1,4 @@
-"""Figures of the benchmark: regret against violation, and how learners come along, task by task."""
+"""Figures of the benchmark: regret against violation, and how learners progress, task by task."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
 
 
 def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Figure:
-    """Draw how a level's learners come along on each task: the interquartile mean over seeds in a band of quartiles.
+    """Draw how a level's learners progress on each task: the interquartile mean over seeds in a band of quartiles.
 
     `quantity` is ``"shortfall"``, the mean of all rounds so far, or ``"violation"``, summed up to a round. OFS is drawn
     in every level.

@@ -62,7 +62,9 @@ def judge(run: Run, truth: Truth) -> Judged:
     A run with lotteries in it is judged by the population's figures in the state it was in instead of the steady state.
     """
     long_run = run.population if run.has_lotteries else truth.played(run.thresholds)
-    return _compare(long_run, truth.by_round("reward"), truth.by_round("least"))
+    best = truth.by_round([moment.reward for moment in truth.moments])
+    least = truth.by_round([moment.least for moment in truth.moments])
+    return _compare(long_run, best, least)
 
 
 def _compare(assessment: Assessment, best: Array | float, least: Array | float) -> Judged:

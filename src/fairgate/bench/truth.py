@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,11 +79,9 @@ class Truth:
         """The task as it stands at the end."""
         return self.moments[-1]
 
-    def by_round(self, name: str) -> Array:
-        """Return `feasible`, `reward` or `least` for every round, (T,)."""
-        ends = [*(moment.first for moment in self.moments[1:]), self.rounds]
-        lengths = np.diff([0, *ends])
-        return np.repeat([float(getattr(moment, name)) for moment in self.moments], lengths)
+    def by_round(self, values: Sequence[float]) -> Array:
+        """Return what is given by moment for every round, (T,)."""
+        return np.repeat(values, np.diff([*(moment.first for moment in self.moments), self.rounds]))
 
     def played(self, thresholds: Array) -> Assessment:
         """Return the steady-state reward (R, T) and residuals (J, R, T) of thresholds (R, T, groups).

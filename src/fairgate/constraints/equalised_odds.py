@@ -12,7 +12,7 @@ from fairgate.constraints.gap import Gap
 
 @dataclass(frozen=True)
 class EqualisedOdds(Gap):
-    r"""People of the same label, positive or negative, are accepted at nearly the same rate in every group [1]_.
+    r"""People of the same label, positive or negative, are accepted at nearly the same rate in every group.
 
     .. math:: g_{tpr} = \max_g tpr_g - \min_g tpr_g - \varepsilon \le 0, \quad
               g_{fpr} = \max_g fpr_g - \min_g fpr_g - \varepsilon \le 0
@@ -21,16 +21,13 @@ class EqualisedOdds(Gap):
     exactly when the larger gap is at most ε. A group with nobody of that label in the batch is left out of that gap;
     with fewer than two groups left it is 0.
 
-    It needs the labels of rejected people: see :class:`EqualOpportunity` for when they can be had.
+    It needs the labels of rejected people: see :class:`EqualOpportunity` for when they can be had, and for the paper
+    that both come from.
 
     Parameters
     ----------
     epsilon
         Largest gap allowed, for either label.
-
-    References
-    ----------
-    .. [1] M. Hardt, E. Price, N. Srebro. Equality of opportunity in supervised learning. NeurIPS, 2016.
 
     Examples
     --------

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from fairgate.confidence import Box
 from fairgate.constraints.base import Words
 from fairgate.constraints.pieces import each_group
 from fairgate.constraints.window import Window
-from fairgate.counts import Counts, across_groups
+from fairgate.counts import Counts
 from fairgate.settings import Array
 
 
@@ -48,26 +46,14 @@ class GroupService(Window):
         Words("The highest acceptance rate of a group", "the highest acceptance rate of a group is {} too high"),
     )
 
-    def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return how far the worst-off group is below the window and the best-off above."""
-        return self._beyond(counts.rates, counts.rates)
-
-    def lowest(self, box: Box) -> Sequence[Array]:
-        """Return the smallest residuals in the box."""
-        return self._beyond(box.rates_high, box.rates_low)
-
-    def highest(self, box: Box) -> Sequence[Array]:
-        """Return the largest residuals in the box."""
-        return self._beyond(box.rates_low, box.rates_high)
-
-    def _beyond(self, for_low: Array, for_high: Array) -> Sequence[Array]:
-        smallest, largest = across_groups(np.fmin, for_low), across_groups(np.fmax, for_high)
-        return (np.asarray(self.low) - smallest, largest - np.asarray(self.high))
-
     def lines(self, groups: int) -> Array:
         """Return every group's rate."""
         return each_group(groups)
 
-    def extremes(self, counts: Counts) -> tuple[Array, Array]:
-        """Return the rates of the worst-off and of the best-off group."""
-        return across_groups(np.fmin, counts.rates), across_groups(np.fmax, counts.rates)
+    def rates(self, counts: Counts) -> Array:
+        """Return every group's rate."""
+        return counts.rates
+
+    def bounds(self, box: Box) -> tuple[Array, Array]:
+        """Return the bounds of every group's rate."""
+        return box.rates_low, box.rates_high

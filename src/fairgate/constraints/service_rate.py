@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from fairgate.confidence import Box
 from fairgate.constraints.base import Words
 from fairgate.constraints.pieces import everybody
@@ -45,22 +43,14 @@ class ServiceRate(Window):
         Words("The highest acceptance rate", "the acceptance rate is {} too high"),
     )
 
-    def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return how far the acceptance rate is below and above the window."""
-        return (np.asarray(self.low) - counts.overall, counts.overall - np.asarray(self.high))
-
-    def lowest(self, box: Box) -> Sequence[Array]:
-        """Return the smallest residuals in the box."""
-        return (np.asarray(self.low) - box.overall_high, box.overall_low - np.asarray(self.high))
-
-    def highest(self, box: Box) -> Sequence[Array]:
-        """Return the largest residuals in the box."""
-        return (np.asarray(self.low) - box.overall_low, box.overall_high - np.asarray(self.high))
-
     def lines(self, groups: int) -> Array:
         """Return the overall rate."""
         return everybody(groups)
 
-    def extremes(self, counts: Counts) -> tuple[Array, Array]:
-        """Return the overall rate, twice."""
-        return counts.overall, counts.overall
+    def rates(self, counts: Counts) -> Array:
+        """Return the overall rate."""
+        return counts.overall[..., None]
+
+    def bounds(self, box: Box) -> tuple[Array, Array]:
+        """Return the bounds of the overall rate."""
+        return box.overall_low[..., None], box.overall_high[..., None]

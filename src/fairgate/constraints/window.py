@@ -9,9 +9,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from fairgate.confidence import Box
 from fairgate.constraints.base import Constraint, Limit, Needs, rounded
 from fairgate.constraints.pieces import Pieces
-from fairgate.counts import Counts
+from fairgate.counts import Counts, across_groups
 from fairgate.errors import InputError
 from fairgate.settings import Array, Number, Share
 
@@ -20,8 +21,8 @@ from fairgate.settings import Array, Number, Share
 class Window(Constraint):
     """Some acceptance rates lie between `low` and `high`.
 
-    A subclass says which: `figure` of a report, `whom` and `rate` in words, `lines` that read them, and the
-    `extremes` among given counts.
+    A subclass says which: `figure` of a report, `whom` and `rate` in words, `lines` that read them, the `rates`
+    themselves and their `bounds`.
     """
 
     needs: ClassVar[Needs] = "decisions"
@@ -44,8 +45,29 @@ class Window(Constraint):
         """Return the rows that read the rates, as in :mod:`fairgate.constraints.pieces`."""
 
     @abstractmethod
-    def extremes(self, counts: Counts) -> tuple[Array, Array]:
-        """Return the smallest and the largest of the rates."""
+    def rates(self, counts: Counts) -> Array:
+        """Return the rates, the last axis."""
+
+    @abstractmethod
+    def bounds(self, box: Box) -> tuple[Array, Array]:
+        """Return the lowest and the highest that the rates can be in the box."""
+
+    def residuals(self, counts: Counts) -> Sequence[Array]:
+        """Return how far the smallest rate is below the window and the largest above."""
+        return self._beyond(self.rates(counts), self.rates(counts))
+
+    def lowest(self, box: Box) -> Sequence[Array]:
+        """Return the smallest residuals in the box."""
+        low, high = self.bounds(box)
+        return self._beyond(high, low)
+
+    def highest(self, box: Box) -> Sequence[Array]:
+        """Return the largest residuals in the box."""
+        return self._beyond(*self.bounds(box))
+
+    def _beyond(self, for_low: Array, for_high: Array) -> Sequence[Array]:
+        smallest, largest = across_groups(np.fmin, for_low), across_groups(np.fmax, for_high)
+        return (np.asarray(self.low) - smallest, largest - np.asarray(self.high))
 
     def _ends(self) -> tuple[float, float]:
         return float(np.asarray(self.low)), float(np.asarray(self.high))
@@ -71,10 +93,9 @@ class Window(Constraint):
 
     def relaxed(self, place: int, counts: Counts) -> Self:
         """Return a window that reaches to the rate that there is."""
-        smallest, largest = self.extremes(counts)
         if place == 0:
-            return replace(self, low=rounded(smallest, 3, up=False))
-        return replace(self, high=rounded(largest, 3, up=True))
+            return replace(self, low=rounded(across_groups(np.fmin, self.rates(counts)), 3, up=False))
+        return replace(self, high=rounded(across_groups(np.fmax, self.rates(counts)), 3, up=True))
 
     def allows(self, place: int) -> str:
         """Say which end."""

@@ -77,6 +77,9 @@ class _Check:
     def shared(self, threshold: float) -> Array:
         return np.full((self.replicates, self.groups), threshold)
 
+    def cells(self, state: State, threshold: float) -> Array:
+        return self.environment.probabilities(state, self.shared(threshold))
+
     def require(self, kept: bool | np.bool_, breach: str) -> None:
         if not kept:
             raise EnvironmentCheckError(f"{type(self.environment).__name__}: {breach}")
@@ -104,7 +107,7 @@ class _Check:
         for threshold in self.grid[[0, len(self.grid) // 2, -1]]:
             state, rng = found[0], np.random.default_rng(1)
             for _ in range(5):
-                people = self.environment.probabilities(state, self.shared(threshold))
+                people = self.cells(state, threshold)
                 counts = Counts(rng.multinomial(500, people.reshape(len(people), -1)).reshape(people.shape))
                 state = self.environment.update(state, counts, self.shared(threshold), rng)
             self.check_shapes(state, found[0], "update")
@@ -142,28 +145,22 @@ class _Check:
 
     def check_order(self, state: State) -> None:
         """Higher thresholds accept fewer of the same people."""
-        cells = np.stack([self.environment.probabilities(state, self.shared(at)) for at in self.grid])
+        cells = np.stack([self.cells(state, threshold) for threshold in self.grid])
         people = cells.sum(axis=-1)
         self.require(abs(people - people[0]).max() <= CLOSE, "who arrives in a state depends on the threshold")
         self.require((np.diff(cells[..., 1], axis=0) <= CLOSE).all(), "a higher threshold accepts more people")
 
     def check_histogram(self, state: State) -> None:
-        bins, wanted = (
-            self.environment.histogram(state, self.grid),
-            (self.replicates, self.groups, len(self.grid) + 1, 2),
-        )
+        bins = self.environment.histogram(state, self.grid)
+        wanted = (self.replicates, self.groups, len(self.grid) + 1, 2)
         self.require(np.shape(bins) == wanted, f"histogram has shape {np.shape(bins)}, not {wanted}")
         self.require((bins >= 0.0).all(), f"a number of the histogram is {np.min(bins):g}, below 0 or not a number")
         total = bins.sum(axis=(1, 2, 3))
-        self.require(
-            abs(total - 1.0).max() <= CLOSE, f"histogram sums to {total[np.argmax(abs(total - 1.0))]:.6g}, not to 1"
-        )
+        worst = total[np.argmax(abs(total - 1.0))]
+        self.require(abs(worst - 1.0) <= CLOSE, f"histogram sums to {worst:.6g}, not to 1")
         for place, edge in enumerate(self.grid):
-            apart = (
-                bins[:, :, place + 1 :].sum(axis=2) - self.environment.probabilities(state, self.shared(edge))[..., 1]
-            )
-            worst = float(np.abs(apart).max())
-            self.require(worst <= CLOSE, f"histogram and probabilities differ by {worst:.3g} above {edge:g}")
+            apart = np.abs(bins[:, :, place + 1 :].sum(axis=2) - self.cells(state, edge)[..., 1]).max()
+            self.require(apart <= CLOSE, f"histogram and probabilities differ by {apart:.3g} above {edge:g}")
 
     def check_update(self, state: State) -> None:
         thresholds = self.shared(self.grid[len(self.grid) // 2])
@@ -237,9 +234,7 @@ class _Check:
             cells[:, absent] = 0.0
             moved = self.environment.update(state, Counts(cells), at, np.random.default_rng(5))
             for threshold in self.grid:
-                before, after = (
-                    self.environment.probabilities(each, self.shared(threshold)) for each in (state, moved)
-                )
+                before, after = (self.cells(each, threshold) for each in (state, moved))
                 who = f"group {absent[0]} moves" if len(absent) < self.groups else "groups move"
                 same = np.abs(before - after)[:, absent].max() <= EXACT
                 self.require(same, f"{who} although nobody of it is in the batch")

@@ -20,7 +20,7 @@ from fairgate.settings import Array, PositiveShare, Real, as_floats, whole_numbe
 
 @dataclass(frozen=True)
 class Drift(NormalScores):
-    r"""Normal scores that answer to acceptance, in a world that changes besides.
+    r"""Normal scores that answer to acceptance, in a world that also changes by itself.
 
     Description
     -----------

@@ -100,9 +100,11 @@ class Learner(Settings, ABC, Generic[S]):
         )
         keep_rows(state, before, empty, small, large)
 
-    @abstractmethod
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> S:
-        """Make the state a run starts with; `common` holds the fields of :class:`State`."""
+        """Make the state a run starts with; `common` holds the fields of :class:`State`, by default all there are."""
+        plain: Any = State(**common)
+        made: S = plain
+        return made
 
     def choose(self, state: S) -> Array:
         """Pick one shared threshold per replicate, (replicates,)."""

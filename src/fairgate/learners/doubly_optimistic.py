@@ -192,9 +192,8 @@ class DoublyOptimistic(Learner[OptimisticState]):
         kept = np.flatnonzero((state.age >= np.asarray(self.burn_in)) & ~strange)
         if kept.size:
             pool(state, kept, feedback)
-        if feedback.credits is not None:
-            state.pending[feedback.round] = kept
-        self.credit(state, feedback, feedback.credited(played), kept)
+        state.pending[feedback.round] = kept
+        self.credit(state, feedback, feedback.credited(played))
         state.age += 1
         over = np.flatnonzero(state.age >= state.length)
         if over.size:
@@ -206,18 +205,11 @@ class DoublyOptimistic(Learner[OptimisticState]):
             for field, found in zip((state.lower, state.upper, state.worst), bounds, strict=True):
                 field[place] = found[over] if state.varying else found
 
-    def credit(
-        self,
-        state: OptimisticState,
-        feedback: Feedback,
-        credited: Sequence[Credit],
-        kept: Rows | None = None,
-    ) -> None:
+    def credit(self, state: OptimisticState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Pool rewards for the threshold that accepted these people."""
         utility = state.problem.utility
-        for each in credited:
-            rows = state.pending.get(each.round, kept)
-            if rows is not None and rows.size:
+        for each, rows in state.noted(credited):
+            if rows.size:
                 arm, _ = arm_of(state.grid, each.played)
                 place = rows, arm[rows]
                 reward, share = each.reward[rows], each.share[rows]
@@ -227,8 +219,6 @@ class DoublyOptimistic(Learner[OptimisticState]):
                     cost = of(utility.false_positive_cost, rows)
                     batch = good - cost * bad, good + cost**2 * bad, each.people[rows]
                 state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
-            if each.last:
-                state.pending.pop(each.round, None)
 
     def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
         """Return lower and upper bound of the reward, and the lower bound of the largest residual, of the arms played.
@@ -306,8 +296,7 @@ def pooled_residuals(state: OptimisticState) -> Array:
     """Return the residuals (J, R, K) of each arm's pooled counts, or means of batches; those never played have any."""
     people = np.where(state.people.sum(axis=-1, keepdims=True) > 0, state.people, 1.0).swapaxes(0, 1)
     accepted = state.accepted.swapaxes(0, 1)
-    decided = np.stack((people - accepted, accepted), axis=-1)  # (K, R, G, 2)
-    counts = Counts(np.stack((decided, np.zeros_like(decided)), axis=-2))  # as if all labels were 0
+    counts = Counts.of_decisions(people, accepted)  # (K, R, G, 2, 2)
     total, _, count = state.means
     means = iter(total / np.maximum(count, 1.0))
     residuals: list[Array] = []

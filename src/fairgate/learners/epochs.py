@@ -128,9 +128,8 @@ class Epochs(Learner[E]):
         """Add the round to its epoch, and digest the epochs that it ends."""
         ours = (played.single == state.current[:, None]).all(axis=1)
         counted = (state.age >= np.asarray(self.burn_in)) & ours
-        if feedback.credits is not None:
-            state.pending[feedback.round] = np.where(counted, state.epochs, -1)
-        self.credit(state, feedback, feedback.credited(played), counted)
+        state.pending[feedback.round] = np.where(counted, state.epochs, -1)
+        self.credit(state, feedback, feedback.credited(played))
         state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
         state.accepted += counted[:, None] * feedback.observation.accepted
@@ -146,34 +145,22 @@ class Epochs(Learner[E]):
         for field in (state.age, state.sums, state.known, state.people.T, state.accepted.T):
             field[..., over | ~ours] = 0
 
-    def credit(
-        self,
-        state: E,
-        feedback: Feedback,
-        credited: Sequence[Credit],
-        counted: NDArray[np.bool_] | None = None,
-    ) -> None:
+    def credit(self, state: E, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add rewards to the epochs whose people they are about: the present one, or those that are over."""
-        for each in credited:
-            epoch = state.pending.get(each.round)
-            present = counted if epoch is None else epoch == state.epochs
-            if present is not None:
-                state.sums[0] += np.where(present, each.share * each.reward, 0.0)
-                state.known += np.where(present, each.share, 0.0)
-            if epoch is not None:
-                rows = np.flatnonzero((epoch >= 0) & (epoch < state.epochs) & (each.share > 0.0))
-                if rows.size:
-                    rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
-                    self.late(state, rows, each, each.share / rounds)
-                if each.last:
-                    state.pending.pop(each.round, None)
+        for each, epoch in state.noted(credited):
+            present = epoch == state.epochs
+            state.sums[0] += np.where(present, each.share * each.reward, 0.0)
+            state.known += np.where(present, each.share, 0.0)
+            rows = np.flatnonzero((epoch >= 0) & (epoch < state.epochs) & (each.share > 0.0))
+            if rows.size:
+                rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
+                self.late(state, rows, each, each.share / rounds)
 
 
 def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepted: Array) -> Array:
     """Return reward and residuals (1 + J, R) with those on decisions alone read off counts (R, G)."""
     somebody = np.where(people.sum(axis=1, keepdims=True) > 0, people, 1.0)  # replicates yet to count are ignored
-    rejected_accepted = np.stack((somebody - accepted, accepted), axis=-1)
-    counts = Counts(np.stack((rejected_accepted, np.zeros_like(rejected_accepted)), axis=-2))  # as if all labels were 0
+    counts = Counts.of_decisions(somebody, accepted)
     rows = [table[:1]]
     for constraint in problem.constraints:
         taken = sum(map(len, rows))
@@ -212,11 +199,8 @@ class Arms:
 
     def add(self, state: EpochState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to what is known of the arms they were on."""
-        rows, everyone, arm = (
-            np.flatnonzero(over),
-            np.arange(state.replicates),
-            np.searchsorted(state.grid, state.current),
-        )
+        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
+        arm = np.searchsorted(state.grid, state.current)
         place = (rows, arm[rows])
         self.plays[place] += 1.0
         self.credited[place] += share[rows]

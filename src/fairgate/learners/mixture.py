@@ -40,10 +40,7 @@ class Mixture(Forecast):
 
     Equals are treated by chance; see ``docs/learners/mixture.md``.
 
-    Parameters
-    ----------
-    width, phase_length, epoch_length, misfit, change
-        As in :class:`~fairgate.SafeForecast`.
+    Its settings are those of :class:`~fairgate.SafeForecast`, but for `lottery_share`.
 
     Examples
     --------

@@ -43,10 +43,7 @@ class PerGroup(Forecast):
     People with equal scores are treated differently by group, which many laws forbid; see
     ``docs/learners/per-group.md``.
 
-    Parameters
-    ----------
-    width, phase_length, epoch_length, misfit, change
-        As in :class:`~fairgate.SafeForecast`.
+    Its settings are those of :class:`~fairgate.SafeForecast`, but for `lottery_share`.
 
     Examples
     --------

@@ -106,10 +106,8 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(
-            self, "epoch_length", whole_number("SmoothOptimist: epoch_length", int(self.epoch_length), 1)
-        )
-        object.__setattr__(self, "burn_in", whole_number("SmoothOptimist: burn_in", int(self.burn_in), 0))
+        for name, least in (("epoch_length", 1), ("burn_in", 0)):
+            object.__setattr__(self, name, whole_number(f"SmoothOptimist: {name}", int(getattr(self, name)), least))
         if self.burn_in >= self.epoch_length:
             raise InputError(
                 f"SmoothOptimist: burn_in must be below epoch_length, {self.epoch_length}, or nothing is counted, "
@@ -157,30 +155,19 @@ class SmoothOptimist(Learner[SmoothState]):
             (state.accepted, feedback.observation.accepted),
         ):
             sums[rows, :, arm] += counted[:, None] * seen
-        if feedback.credits is not None:
-            state.pending[feedback.round] = counted
-        self.credit(state, feedback, feedback.credited(played), counted)
+        state.pending[feedback.round] = counted
+        self.credit(state, feedback, feedback.credited(played))
         state.moved = state.moved | ~as_proposed
         state.waited += 1
 
-    def credit(
-        self,
-        state: SmoothState,
-        feedback: Feedback,
-        credited: Sequence[Credit],
-        counted: NDArray[np.bool_] | None = None,
-    ) -> None:
+    def credit(self, state: SmoothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Count labels for the threshold that accepted these people."""
         rows = np.arange(state.replicates)
-        for each in credited:
+        for each, counted in state.noted(credited):
             arm, known = arm_of(state.grid, each.played)
-            settled = state.pending.get(each.round, counted)
-            if settled is not None:
-                kept = (known & settled)[:, None]
-                state.labelled[rows, :, arm] += kept * each.labels.sum(axis=-1)
-                state.positives[rows, :, arm] += kept * each.labels[..., 1]
-            if each.last:
-                state.pending.pop(each.round, None)
+            kept = (known & counted)[:, None]
+            state.labelled[rows, :, arm] += kept * each.labels.sum(axis=-1)
+            state.positives[rows, :, arm] += kept * each.labels[..., 1]
 
     def recommend(self, state: SmoothState) -> Policy:
         """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""
@@ -198,9 +185,7 @@ class SmoothOptimist(Learner[SmoothState]):
 
         line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
         prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
-        each = state.accepted / np.maximum(
-            state.labelled, 1.0
-        )  # people that a known label stands for; 1 if none is late
+        each = state.accepted / np.maximum(state.labelled, 1.0)  # people per known label; 1 if none is late
         unknown = TYPICAL_PRECISION * state.accepted
         positives = np.where(state.labelled > 0, state.positives * each, unknown)
         seen = np.stack((state.accepted, positives), axis=-1) / np.maximum(people, 1e-9)[..., None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.nature import Strided, restored
-from fairgate.problem import Problem
+from fairgate.problem import Credit, Problem
 from fairgate.setting import Setting
 from fairgate.settings import Array
 
@@ -56,6 +56,14 @@ class State:
     def groups(self) -> int:
         """Number of groups."""
         return self.setting.groups
+
+    def noted(self, credited: Sequence[Credit]) -> Iterator[tuple[Credit, Any]]:
+        """Yield labels that arrived, with what was noted of their round; the last ones of a round end the note."""
+        for each in credited:
+            if each.round in self.pending:
+                yield each, self.pending[each.round]
+            if each.last:
+                self.pending.pop(each.round, None)
 
 
 def encode(value: Any) -> Any:

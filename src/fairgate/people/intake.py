@@ -5,7 +5,6 @@ A row is kept as 12 bytes until all have been read, so that ten million rows nee
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.errors import InputError
+from fairgate.errors import InputError, nearest
 from fairgate.people.applicants import Applicants, Columns
 from fairgate.people.sources import Reader, Source, open_source
 from fairgate.people.values import LISTED, Words, as_numbers, label_meanings, listed, natural
@@ -127,11 +126,8 @@ def _check_columns(source: Source, columns: Columns) -> None:
         if not isinstance(name, str) or not name:
             raise InputError(f"{role} must be the name of a column, got {name!r}")
         if name not in source.columns:
-            near = difflib.get_close_matches(name.lower(), [each.lower() for each in source.columns], n=1, cutoff=0.5)
-            close = [each for each in source.columns if near and each.lower() == near[0]]
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            known = listed(source.columns) or "(none)"
-            raise InputError(f"the {role} column {name!r} is not in the table: {hint}Its columns: {known}")
+            known = f"{nearest(name, source.columns)}Its columns: {listed(source.columns) or '(none)'}"
+            raise InputError(f"the {role} column {name!r} is not in the table: {known}")
         if list(source.columns).count(name) > 1:
             raise InputError(f"the {role} column {name!r} is in the table more than once: rename all but one")
     for role, other in (("score", "label"), ("score", "group"), ("label", "group")):

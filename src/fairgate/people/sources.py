@@ -260,7 +260,8 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
         quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in dict.fromkeys(wanted))
         with told():
             chosen = relation.project(quoted)
-            stream = getattr(chosen, "to_arrow_reader", None) or chosen.fetch_record_batch
+            newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
+            stream = chosen.to_arrow_reader if newer else chosen.fetch_record_batch
             yield from stream(BATCH)
 
     return Source(name, columns, read)

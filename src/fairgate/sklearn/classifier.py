@@ -357,7 +357,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     def _routed(
         self, method: str, template: Any, groups: Any, weights: Any, batch: Batch, params: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """What the estimator's method gets besides features and labels."""
+        """What the estimator's method gets in addition to features and labels."""
         weights = None if weights is None else batch.weights
         if _routing():
             routed = process_routing(self, method, sensitive_features=groups, sample_weight=weights, **params)

@@ -144,7 +144,7 @@ NOTHING = Definition()
 
 @dataclass(frozen=True)
 class Module:
-    """A module's definitions by name, under "" what it does besides, and what its imported names mean.
+    """A module's definitions by name, under "" what else it does, and what its imported names mean.
 
     An imported name means a module and a name in it, or "" for the module itself.
     """

@@ -106,12 +106,8 @@ class BanditGradient(Learner[GradientState]):
 
     def credit(self, state: GradientState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Descend by labels that arrived, each on the side that accepted these people."""
-        for each in credited:
-            if each.round in state.pending:
-                sign, *residuals = state.pending[each.round]
-                self.descend(state, self.loss(state, each.reward, np.array(residuals)), each.share * sign)
-            if each.last:
-                state.pending.pop(each.round, None)
+        for each, (sign, *residuals) in state.noted(credited):
+            self.descend(state, self.loss(state, each.reward, np.array(residuals)), each.share * sign)
 
     def descend(self, state: GradientState, loss: Array, sign: Array) -> None:
         """Move the centre by one estimate of the gradient."""

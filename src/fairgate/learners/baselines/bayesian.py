@@ -19,16 +19,16 @@ from fairgate.settings import Array, NonNegative, Number, Positive, Share
 
 @dataclass(frozen=True)
 class Bayesian(Epochs[ArmsState]):
-    r"""Model reward and residuals as smooth functions of the threshold, and epoch where they may be best.
+    r"""Model reward and residuals as smooth functions of the threshold, and play where they may be best.
 
     Reward and every residual get a Gaussian process over the grid's interval [0, 1] with mean 0 and covariance
     :math:`k(x, x') = a^2 \exp(-(x - x')^2 / 2 \ell^2)`, seen with noise of standard deviation :math:`\sigma` in every
     epoch. They share one posterior standard deviation :math:`s_i` and differ in their means :math:`\mu^r_i` and
-    :math:`\mu^g_{ij}`. Epoch next on
+    :math:`\mu^g_{ij}`. The next epoch plays
 
     .. math:: \arg\max_i \; \mu^r_i + \beta s_i \quad \text{subject to} \quad \mu^g_{ij} - \beta s_i \le 0 \; \forall j,
 
-    or, if no threshold passes, on the one of least :math:`\sum_j \max(\mu^g_{ij} - \beta s_i, 0)`. This is CONFIG.
+    or, if no threshold passes, the one of least :math:`\sum_j \max(\mu^g_{ij} - \beta s_i, 0)`. This is CONFIG.
 
     With `safe` it is SafeOpt: only thresholds with :math:`\mu^g_{ij} + \beta s_i \le 0` for all j may be played, and
     the one at `start_at`, which is trusted until some :math:`\mu^g_{ij} - \beta s_i > 0` there. Among these, the least

@@ -1,4 +1,4 @@
-"""ExploreThenCommit: every threshold for a while, then the best for ever."""
+"""ExploreThenCommit: every threshold for a while, then the best for good."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairgate.settings import Array
 
 @dataclass(frozen=True)
 class ExploreThenCommit(Epochs[ArmsState]):
-    r"""Epoch once on every threshold, from the lowest to the highest; then play the best of them for ever.
+    r"""Play every threshold for one epoch, from the lowest to the highest; from then on, play the best of them.
 
     The best is the one of highest mean reward :math:`\hat r_i` among those with every :math:`\hat g_{ij} \le 0`, or,
     if there is none, the one of least :math:`\sum_j \max(\hat g_{ij}, 0)`. Residuals on

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,13 +11,12 @@ from fairgate.learners.base import Learner
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
-from fairgate.setting import Setting
 from fairgate.settings import Array, Real
 
 
 @dataclass(frozen=True)
 class Fixed(Learner[State]):
-    """Play one threshold for ever.
+    """Play one threshold in every round.
 
     Parameters
     ----------
@@ -37,10 +35,6 @@ class Fixed(Learner[State]):
     threshold: Real
 
     blind: ClassVar[bool] = True
-
-    def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
-        """Remember nothing of its own."""
-        return State(**common)
 
     def choose(self, state: State) -> Array:
         """Play `threshold`."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from fairgate.learners.base import Learner
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
-from fairgate.setting import Setting
 from fairgate.settings import Array
 
 
@@ -27,10 +25,6 @@ class Random(Learner[State]):
     """
 
     blind: ClassVar[bool] = True
-
-    def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
-        """Remember nothing of its own."""
-        return State(**common)
 
     def choose(self, state: State) -> Array:
         """Play any threshold."""

@@ -1,4 +1,4 @@
-"""RepeatedRetraining: play what is best for the people who come at present, and forget those who came long ago."""
+"""RepeatedRetraining: play what is best for recent people, and forget those who came long ago."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RENEW = 5
 
 @dataclass
 class RetrainingState(State):
-    """What is known of people of late.
+    """What is known of recent people.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class RetrainingState(State):
     margin
         Standard error of every threshold's largest residual, (K, R).
     infeasible
-        Whether it is certain that no threshold is feasible at present, (R,).
+        Whether it is certain that no threshold is feasible for recent people, (R,).
     """
 
     scores: Array
@@ -47,7 +47,7 @@ class RetrainingState(State):
 
 @dataclass(frozen=True)
 class RepeatedRetraining(Learner[RetrainingState]):
-    r"""Play the threshold that is best for the people of late, and choose again every round.
+    r"""Play the threshold that is best for recent people, and choose again every round.
 
     A batch shows the scores of everybody who came, so it tells how many any threshold would have accepted, not only
     the one in play. With :math:`n_{gb}` people of group g in score bin b, discounted by a factor :math:`\gamma` per
@@ -69,7 +69,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
     It follows a world that changes by itself, and is late by about :math:`1 / (1 - \gamma)` rounds. It does not know
     that people answer to it: it ends where the threshold is best for the people it brings about (*stable*), not where
     people and threshold are best together. If :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for
-    the people of late, and the trace ``infeasible`` says so.
+    recent people, and the trace ``infeasible`` says so.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
         )
 
     def propose(self, state: RetrainingState) -> Policy:
-        """Return the threshold that is best for the people of late; at the beginning, the uniform lottery."""
+        """Return the threshold that is best for recent people; at the beginning, the uniform lottery."""
         if state.rounds >= self.opening:
             return super().propose(state)
         window = acceptance_window(state.problem, state.groups)
@@ -149,7 +149,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
         state.labels += labels
 
     def prediction(self, state: RetrainingState) -> Prediction:
-        """Return what every threshold would do to the people of late."""
+        """Return what every threshold would do to recent people."""
         people = np.maximum(state.scores.sum(axis=-1), 1e-9)
         good = optimistic_share(state.labels, benefit=1.0)
         mass = state.scores / people[..., None]

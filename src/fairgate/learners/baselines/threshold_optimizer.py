@@ -43,7 +43,7 @@ class OptimizerState(State):
 
 @dataclass(frozen=True)
 class ThresholdOptimizer(Learner[OptimizerState]):
-    r"""Accept everybody at first, fit fairlearn's ThresholdOptimizer on them, and play what it says for ever.
+    r"""Accept everybody at first, fit fairlearn's ThresholdOptimizer on them, and play what it says from then on.
 
     What a practitioner does today: take a labelled sample, post-process the scores once under demographic parity, and
     deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0, not
@@ -141,7 +141,7 @@ def fit(people: NDArray[np.int64], positives: NDArray[np.int64], precision: int)
     from fairlearn.postprocessing import ThresholdOptimizer as Optimizer
     from sklearn.base import BaseEstimator
 
-    class Score(BaseEstimator):  # type: ignore[misc]
+    class Score(BaseEstimator):  # type: ignore[misc]  # no types in sklearn
         """The bin itself."""
 
         def fit(self, bins: Array, labels: Array) -> None:

@@ -37,7 +37,7 @@ class TwoPointState(EpochState):
 
 @dataclass(frozen=True)
 class TwoPoint(Epochs[TwoPointState]):
-    r"""Epoch a little above the centre, epoch a little below it, and step to the better side.
+    r"""Play an epoch a little above the centre and one a little below it, and step to the better side.
 
     One-point methods step by the size of the loss; the difference of two points is of the size of the slope. With the
     grid's interval as [0, 1], :math:`u = \pm 1` at random and :math:`L = r - \sum_j \lambda_j g_j`, pair m of epochs

@@ -26,20 +26,7 @@ from fairgate.settings import Array, NonNegative, whole_number
 class Forecast(Learner[ForecastState]):
     """Explore by a uniform lottery, then play what is safe by steady-state prediction, and monitor the predictions.
 
-    Its forms differ in the parts they are made of, :meth:`parts`.
-
-    Parameters
-    ----------
-    width
-        Confidence width z, in standard errors.
-    phase_length
-        Rounds of each of the first four exploration phases.
-    epoch_length
-        Rounds after which predictions are compared with what happened.
-    misfit
-        How many times their variance predictions may be off by, on average, before they are no longer trusted.
-    change
-        By how many squared standard errors what is kept must suddenly do otherwise for everything to be reset.
+    Its forms differ in the parts they are made of, :meth:`parts`; :class:`~fairgate.SafeForecast` has the settings.
     """
 
     width: NonNegative = 2.0

@@ -24,7 +24,7 @@ class Planner(Protocol):
         """Return how many thresholds its policies have, M."""
 
     def due(self, state: ForecastState, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return in which of replicates `rows` a new plan is worth its while, (rows,)."""
+        """Return in which of replicates `rows` a new plan is worth making, (rows,)."""
 
     def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
         """Return the best plan of the safe set for replicates `rows`."""

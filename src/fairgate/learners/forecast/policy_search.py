@@ -50,7 +50,7 @@ class PolicySearch:
     fit
         The latest that was trusted.
     fresh
-        Age from which on a new plan is worth its while, (R,).
+        Age from which on a new plan is worth making, (R,).
     patience
         A trusted plan is kept for 1 / `patience` of its age, and for an epoch at least: predictions improve slowly
         later.

@@ -65,7 +65,7 @@ def predict_thresholds(model: ResponseModel, rows: NDArray[np.int64], fit: Fit) 
 
 
 class Shift(NamedTuple):
-    """What to add to predictions that have failed, the misfit of what was played of late.
+    """What to add to predictions that have failed, the misfit of what was played recently.
 
     Attributes
     ----------
