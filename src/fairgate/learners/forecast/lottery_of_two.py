@@ -64,7 +64,7 @@ class LotteryOfTwo:
             limits = np.arange(len(families) + 1) * len(MOVES)
         prediction, rates, mixed = mix(states, tried)
         value = prediction.value(problem)
-        best, upper = value.best(width)
+        best, safe = value.best(width)
         infeasible &= value.certified_infeasible()
         low, high, weight = tried[:, every, best]
         ends = np.concatenate(([-np.inf], grid, [np.inf]))
@@ -72,7 +72,7 @@ class LotteryOfTwo:
         policy = Policy(np.repeat(thresholds, rates.shape[1], axis=2), np.stack((weight, 1.0 - weight)))
         terms = np.stack([each[every, :, :, best] for each in mixed])
         error = prediction.error[every, :, best]
-        return planned(states, policy, rates[every, :, best], error, terms, upper <= 0.0, infeasible)
+        return planned(states, policy, rates[every, :, best], error, terms, safe, infeasible)
 
     def families(self, count: int) -> list[Array]:
         """Return families of lotteries to begin with, (3, C) each: two of `count` options, and the weight.

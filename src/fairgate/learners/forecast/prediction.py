@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.problem import Problem, best_feasible
+from fairgate.problem import Problem, best_feasible, is_feasible
 from fairgate.settings import Array
 
 CERTAIN = 3.0
@@ -22,14 +22,14 @@ class Value(NamedTuple):
     reward_error: Array
     residual_error: Array
 
-    def best(self, width: Array | float) -> tuple[NDArray[np.int64], Array]:
-        """Return the option of highest reward in the safe set, else the nearest to it; and its upper bound, (R,) each.
+    def best(self, width: Array | float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the option of highest reward in the safe set, else the nearest to it; and whether it is safe, (R,).
 
         The safe set holds the options whose upper bound, residual plus `width` (R,) standard errors, is at most 0.
         """
-        upper = self.residual + width * self.residual_error
-        best = best_feasible(self.reward.T, upper.round(12).T[None])  # of what differs by rounding alone, the first
-        return best, upper[best, np.arange(best.size)]
+        upper = (self.residual + width * self.residual_error).round(12)  # of what differs by rounding alone, the first
+        best = best_feasible(self.reward.T, upper.T[None])
+        return best, is_feasible(upper[None, best, np.arange(best.size)])
 
     def certain_residual(self) -> Array:
         """Return what each option's residual is at least, by :data:`CERTAIN` standard errors, (K, R)."""

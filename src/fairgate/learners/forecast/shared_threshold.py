@@ -133,14 +133,14 @@ class SharedThreshold:
 
     def candidates(self, value: Value, failed: NDArray[np.bool_], width: Array) -> Candidates:
         """Return the best of the safe set, and the best of what may be feasible within `width` standard errors."""
-        cautious, upper = safest(value, failed, width)
+        cautious, safe = safest(value, failed, width)
         arms = len(value.reward)
         apart = np.abs(np.arange(arms)[:, None] - cautious) / max(arms - 1, 1)
         width = np.where(failed & (apart > self.near + 1e-9), 0.0, width)
         lower = value.residual - width * value.residual_error
         possible = lower <= np.maximum(0.0, lower.min(axis=0))
         hoped = value.reward + np.where(failed, self.eager, 1.0) * value.reward_error
-        return Candidates(cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), upper <= 0.0)
+        return Candidates(cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), safe)
 
     def compare(self, state: ForecastState, rows: NDArray[np.int64]) -> Comparison:
         """Compare what an epoch showed with the prediction and with earlier epochs on the same threshold."""
@@ -160,6 +160,6 @@ class SharedThreshold:
         self.spent[rows] = 0
 
 
-def safest(value: Value, failed: NDArray[np.bool_], width: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return the best of the safe set and its upper bound, (R,) each: by one standard error at most after a failure."""
+def safest(value: Value, failed: NDArray[np.bool_], width: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the best threshold and whether it is safe, (R,) each: by one standard error at most after a failure."""
     return value.best(np.where(failed, np.minimum(width, 1.0), width))

@@ -166,8 +166,8 @@ def climb(
     for step in (*steps, 0):
         taken = (np.take_along_axis(values, places, axis=2) for values in prediction[1:])
         value = Prediction(prediction.shares, *taken).value(problem)
-        top, upper = value.best(width)
+        top, safe = value.best(width)
         best = places[every, :, top]
         infeasible &= value.certified_infeasible()
         places = np.clip(best[..., None] + step * moves, ends, count - 1 - ends)
-    return Places(best, upper <= 0.0, infeasible)
+    return Places(best, safe, infeasible)
