@@ -109,7 +109,7 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
     >>> observation, info = env.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = env.step(25)
     >>> info["thresholds"], info["batch_reward"], round(reward, 3)
-    (array([0.5, 0.5]), 0.15234375, 0.148)
+    (array([0.5, 0.5]), 0.16015625, 0.029)
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, declared so by gymnasium

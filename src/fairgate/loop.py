@@ -109,12 +109,14 @@ class DelayedLabels:
     def arrive(self, now: int, played: Policy, cells: NDArray[np.int64]) -> tuple[list[Arrival], NDArray[np.int64]]:
         """Send the labels of a batch on their way, and return those that arrive now: by batch, and all by score bin."""
         accepted = cells[..., 1]
-        people, taken = (each.reshape(len(each), -1).sum(axis=1) for each in (cells, accepted))
-        begun = Arrival(now, played.copy(), np.zeros(0), people, taken)
-        self.batches[now] = begun._replace(people=np.where(taken > 0, people, 0))  # else all is known at once
+        people, by_group = (each.reshape(*each.shape[:2], -1).sum(axis=2) for each in (cells, accepted))
+        taken = by_group.sum(axis=1)
+        begun = Arrival(now, played.copy(), np.zeros(0), people, by_group)
+        known = (taken == 0)[:, None]  # of nobody accepted all is known at once
+        self.batches[now] = begun._replace(people=np.where(known, 0, people))
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
-        delay = self.nature.delays(taken, int(people.max()), self.arrival)
+        delay = self.nature.delays(taken, int(people.sum(axis=1).max()), self.arrival)
         order = np.argsort(delay, kind="stable")
         rounds, first = np.unique(delay[order], return_index=True)
         for late, members in zip(rounds.tolist(), np.split(place[order], first)[1:], strict=True):

@@ -6,6 +6,7 @@ from the beginning of a stretch, one row per replicate, so the first rows are th
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from fairgate.counts import draw
 from fairgate.errors import unknown_name
 from fairgate.settings import Array
 
-STRETCH = 1 << 48
-"""Random numbers of a stretch."""
+STRETCH = (1 << 48) + 1
+"""Random numbers of a stretch: odd, since streams that lie a power of two apart are related."""
 
 COUPLINGS = ("common", "independent")
 """How loops of the same seed are related: the same people come to all, or other people to each."""
@@ -37,7 +38,7 @@ class Strided(np.random.Generator):
     """
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
-        super().__init__(np.random.PCG64(seed))
+        super().__init__(np.random.PCG64DXSM(seed))
         self.beginning: Any = self.bit_generator.state
         self.calls = 0
 
@@ -46,18 +47,6 @@ class Strided(np.random.Generator):
         self.bit_generator.state = self.beginning
         self.bit_generator.advance(stretch * STRETCH)  # type: ignore[attr-defined]  # which numpy's types do not know
         return self
-
-    def random(self, *given: Any, **options: Any) -> Any:
-        """Draw numbers of [0, 1)."""
-        return super(Strided, self._next()).random(*given, **options)
-
-    def integers(self, *given: Any, **options: Any) -> Any:
-        """Draw whole numbers."""
-        return super(Strided, self._next()).integers(*given, **options)
-
-    def standard_normal(self, *given: Any, **options: Any) -> Any:
-        """Draw normal numbers."""
-        return super(Strided, self._next()).standard_normal(*given, **options)
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
         """Return generators of their own, the first of them the same however many there are."""
@@ -70,6 +59,21 @@ class Strided(np.random.Generator):
 
     def __reduce__(self) -> Any:
         return restored, (self.beginning, self.calls)
+
+
+def _strided(name: str) -> Any:
+    """Return a method of a generator that begins a new stretch."""
+
+    def method(self: Strided, *given: Any, **options: Any) -> Any:
+        return getattr(np.random.Generator, name)(self._next(), *given, **options)
+
+    method.__doc__ = f"Begin a new stretch, and do what ``numpy.random.Generator.{name}`` does."
+    return method
+
+
+for _name in set(dir(np.random.Generator)) - {"bit_generator", "spawn"}:
+    if not _name.startswith("_"):
+        setattr(Strided, _name, _strided(_name))
 
 
 def restored(beginning: Any, calls: int) -> Strided:
@@ -105,7 +109,7 @@ class Nature:
         if coupling not in COUPLINGS:
             raise unknown_name("coupling", coupling, COUPLINGS)
         self.coupling = coupling
-        self.generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block, 0))))
+        self.generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(seed, spawn_key=(block, 0))))
         self._beginning: Any = self.generator.bit_generator.state
         self.round = 0
 
@@ -140,19 +144,27 @@ class Nature:
 def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
     """Count people, given by increasing numbers below 2³² (replicates, people), by the cells that they fall into.
 
-    Cells lie side by side by group, decision, label and score, so that a higher threshold makes the rejected part of
-    every group longer and changes little else; and counts are the same whether score bins are told apart or not. A
-    cell's probability is kept to within 2⁻³², far closer than the tables of any environment.
+    Cells lie side by side by group, label, decision and score. So a person has the same group and label under every
+    policy, a higher threshold rejects more of those who were nearest to it, and counts are the same whether score bins
+    are told apart or not. A cell's probability is kept to within 2⁻³², far closer than any environment's tables.
     """
-    order = (0, 1, 3, 2) if probabilities.ndim == 4 else (0, 1, 4, 3, 2)
+    order = (0, 1, 2, 3) if probabilities.ndim == 4 else (0, 1, 3, 4, 2)
     cells = probabilities.transpose(order)
     replicates, people = numbers.shape
+    rows, taken = _rows(replicates, people)
+    ends = cells.reshape(replicates, -1).cumsum(axis=1)[:, :-1] * 2.0**32
+    np.minimum(ends, 2.0**32, out=ends)
+    counts = np.empty((replicates, ends.shape[1] + 2), dtype=np.int64)
+    counts[:, 0], counts[:, -1] = taken[:-1], taken[1:]
+    counts[:, 1:-1] = np.searchsorted((numbers + rows).ravel(), (ends.astype(np.uint64) + rows).ravel()).reshape(
+        ends.shape
+    )
+    found = np.subtract(counts[:, 1:], counts[:, :-1]).reshape(cells.shape)
+    return found if probabilities.ndim == 4 else np.ascontiguousarray(found.transpose(0, 1, 4, 2, 3))
+
+
+@functools.lru_cache(maxsize=8)
+def _rows(replicates: int, people: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return what tells the numbers of replicates apart, (replicates, 1), and how many people come before each."""
     rows = np.arange(replicates, dtype=np.uint64)[:, None] << np.uint64(32)
-    ends = np.minimum(cells.reshape(replicates, -1).cumsum(axis=1)[:, :-1], 1.0)
-    below = np.searchsorted((numbers + rows).ravel(), ((ends * 2.0**32).astype(np.uint64) + rows).ravel())
-    counts = np.empty((replicates, ends.shape[1] + 1), dtype=np.int64)
-    counts[:, :-1] = below.reshape(replicates, -1)
-    counts[:, -1] = people * np.arange(1, replicates + 1)
-    counts[:, 1:] -= counts[:, :-1].copy()
-    counts[:, 0] -= people * np.arange(replicates)
-    return np.ascontiguousarray(counts.reshape(cells.shape).transpose(order))
+    return rows, people * np.arange(replicates + 1)

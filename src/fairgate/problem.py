@@ -77,7 +77,7 @@ class Arrival(NamedTuple):
     labels
         How many labels of either kind arrived, (replicates, groups, 2), or (replicates, groups, bins, 2).
     people, accepted
-        Size of that batch, and how many of it were accepted, (replicates,).
+        People of that batch, and how many of them were accepted, (replicates, groups).
     last
         Whether no more labels of that batch will come.
     """
@@ -115,6 +115,13 @@ class Credit(NamedTuple):
     reward: Array
     share: Array
     people: Array
+
+    def only(self, rows: NDArray[np.bool_]) -> Credit:
+        """Return the same for these replicates (replicates,), as if nothing had arrived in the others."""
+        labels = np.where(rows[:, None, None], self.labels, 0)
+        return self._replace(
+            labels=labels, share=np.where(rows, self.share, 0.0), people=np.where(rows, self.people, 0), last=False
+        )
 
 
 class Feedback(NamedTuple):
@@ -329,17 +336,29 @@ class Problem(Settings):
             return ()
         labels = np.stack([coarse(each.labels) for each in arrivals])
         people, accepted = (np.stack([getattr(each, name) for each in arrivals]) for name in ("people", "accepted"))
-        arrived = labels.sum(axis=(2, 3))
-        nobody = np.where(people > 0, 1.0, 0.0)  # accepted: the reward is known without a label
-        share = np.divide(arrived, accepted, out=nobody, where=accepted > 0)
-        meant = people * share
+        arrived = labels.sum(axis=3)
+        if people.shape != arrived.shape or (arrived > accepted).any() or (accepted > people).any():
+            got = f"{arrived.sum()} labels, {accepted.sum()} accepted, {people.sum()} people"
+            raise InputError(
+                "arrivals must have no more labels than people accepted, and no more accepted than people, "
+                f"(replicates, groups) each, got {got}"
+            )
+        taken = accepted.sum(axis=2)
+        nobody = np.where(people.any(axis=2), 1.0, 0.0)  # accepted: the reward is known without a label
+        share = np.divide(arrived.sum(axis=2), taken, out=nobody, where=taken > 0)
+        meant = people * share[..., None]
         cells = np.zeros((*labels.shape, 2))
         cells[..., 1] = labels
-        cells[:, :, 0, 0, 0] = np.maximum(meant - arrived, 0.0)
+        rejected = meant - arrived  # of a group whose labels came first, fewer than none: others have so many fewer
+        some = np.maximum(rejected, 0.0)
+        whole = some.sum(axis=2, keepdims=True)
+        cells[..., 0, 0] = some * np.divide(
+            rejected.sum(axis=2, keepdims=True), whole, out=whole * 0.0, where=whole > 0
+        )
         reward = np.nan_to_num(self.utility.reward(Counts(cells)), nan=0.0)
         return tuple(
             Credit(each.round, each.played, each.last, *values)
-            for each, *values in zip(arrivals, labels, reward, share, meant, strict=True)
+            for each, *values in zip(arrivals, labels, reward, share, meant.sum(axis=2), strict=True)
         )
 
     @property

@@ -22,7 +22,12 @@ def test_few_people_and_many_late_labels_make_an_ordinary_reward() -> None:
     cells = np.zeros((1, 2, 2, 2), dtype=np.int64)
     cells[0, 0, 0, 1], cells[0, 1, 0, 0] = 2, 1
     earlier = Arrival(
-        0, fg.Policy.of([[0.0, 0.0]]), np.array([[[0, 120], [0, 80]]]), np.array([400]), np.array([200]), last=True
+        0,
+        fg.Policy.of([[0.0, 0.0]]),
+        np.array([[[0, 120], [0, 80]]]),
+        np.array([[200, 200]]),
+        np.array([[120, 80]]),
+        last=True,
     )
     feedback = task.problem.reveal(cells, "bandit", [earlier])
     assert feedback.reward.tolist() == [0.5]
@@ -35,7 +40,7 @@ def test_a_label_that_has_not_arrived_is_unknown_and_not_bad() -> None:
     task = fg.load_task("interior")
     cells = np.zeros((1, 2, 2, 2), dtype=np.int64)
     cells[0, :, 1, 1], cells[0, :, 1, 0] = 64, 64
-    nothing = Arrival(0, fg.Policy.of([[0.0, 0.0]]), np.zeros((1, 2, 2)), np.array([256]), np.array([128]))
+    nothing = Arrival(0, fg.Policy.of([[0.0, 0.0]]), np.zeros((1, 2, 2)), np.array([[128, 128]]), np.array([[64, 64]]))
     feedback = task.problem.reveal(cells, "bandit", [nothing])
     assert np.isnan(feedback.reward).all()
     assert np.isfinite(feedback.residuals).all()  # decisions are known at once
@@ -68,7 +73,7 @@ def test_late_labels_are_credited_to_the_threshold_that_accepted() -> None:
     learner = fg.SmoothOptimist(epoch_length=1, burn_in=0)
     state = learner.start(task.setting, 1, np.random.default_rng(0))
     cells = np.full((1, 2, 2, 2), 32)
-    later = Arrival(18, first, np.zeros((1, 2, 2)), np.array([256]), np.array([128]))
+    later = Arrival(18, first, np.zeros((1, 2, 2)), np.array([[128, 128]]), np.array([[64, 64]]))
     for arm, policy, arrivals in (
         (18, first, [later]),
         (22, second, [later._replace(labels=np.full((1, 2, 2), 32), last=True)]),
@@ -92,7 +97,9 @@ def test_labels_of_a_round_before_the_first_break_nothing(learner: Learner[Any])
     task = fg.load_task("interior")
     state = learner.start(task.setting, 1, np.random.default_rng(0))
     cells = np.full((1, 2, len(task.thresholds) + 1, 2, 2), 3)
-    old = Arrival(-7, fg.Policy.of([[0.3, 0.3]]), cells[..., 1], np.array([900]), np.array([400]), last=True)
+    old = Arrival(
+        -7, fg.Policy.of([[0.3, 0.3]]), cells[..., 1], np.array([[450, 450]]), np.array([[260, 260]]), last=True
+    )
     seen = cells.sum(axis=2) if learner.level == "bandit" else cells
     for number in range(3):
         learner.propose(state)
@@ -189,3 +196,68 @@ def test_a_plain_learner_has_a_name_checks_and_a_file() -> None:
     loaded = learner.load(learner.save(state), task.setting)
     np.testing.assert_array_equal(learner.propose(loaded).thresholds, learner.propose(state).thresholds)
     assert loaded.own["seen"] == 1
+
+
+class PerGroup:
+    """A utility of one's own: good acceptances per person of the worse-off group."""
+
+    def reward(self, counts: fg.Counts) -> Any:
+        return (counts.cells[..., 1, 1] / counts.people).min(axis=-1)
+
+
+def test_a_users_own_reward_is_the_same_late_as_at_once() -> None:
+    problem = fg.Problem(PerGroup(), [fg.DemographicParity(0.1)])
+    cells = np.array([[[[10, 5], [20, 25]], [[30, 10], [10, 50]]]])
+    at_once = problem.reveal(cells).reward
+    counts = fg.Counts(cells)
+    late = Arrival(0, fg.Policy.of([[0.0, 0.0]]), cells[..., 1], counts.people, counts.accepted, last=True)
+    assert problem.reveal(cells, "bandit", [late]).reward == pytest.approx(at_once)
+
+
+def test_more_labels_than_people_accepted_are_refused() -> None:
+    task = fg.load_task("interior")
+    wrong = Arrival(
+        0, fg.Policy.of([[0.0, 0.0]]), np.array([[[0, 200], [0, 0]]]), np.array([[2, 1]]), np.array([[1, 0]])
+    )
+    with pytest.raises(
+        fg.InputError, match=r"no more labels than people accepted.*got 200 labels, 1 accepted, 3 people"
+    ):
+        task.problem.reveal(np.full((1, 2, 2, 2), 3), "bandit", [wrong])
+
+
+def test_labels_that_arrive_where_nobody_comes_are_credited() -> None:
+    """Two replicates; nobody comes in the first, while 40 labels of an earlier batch arrive in either."""
+    task = fg.load_task("interior")
+    learner, first = fg.SmoothOptimist(epoch_length=5, burn_in=0), fg.Policy.shared(np.full(2, 0.0), 2)
+    state = learner.start(task.setting, 2, np.random.default_rng(0))
+    cells = np.full((2, 2, 2, 2), 20)
+    came = fg.Counts(cells)
+    later = Arrival(0, first, np.zeros((2, 2, 2)), came.people, came.accepted)
+    learner.propose(state)
+    learner.observe(state, first, task.problem.reveal(cells, "bandit", [later], None, 0))
+    cells = cells.copy()
+    cells[0] = 0
+    some = later._replace(labels=np.full((2, 2, 2), 10), last=True)
+    learner.observe(state, first, task.problem.reveal(cells, "bandit", [some], None, 1))
+    assert state.labelled[:, :, 20].tolist() == [[20.0, 20.0], [20.0, 20.0]]
+
+
+def test_a_scalar_rule_is_told_only_of_thresholds_it_knows() -> None:
+    class Rule:
+        def __init__(self, grid: list[float], rng: np.random.Generator) -> None:
+            self.grid, self.told = grid, 0
+
+        def propose(self) -> float:
+            return self.grid[3]
+
+        def observe(self, threshold: float, reward: float, residuals: list[float]) -> None:
+            assert reward == reward
+            self.told += 1 + self.grid.index(threshold)
+
+    task = fg.load_task("interior")
+    learner = fg.learners.scalar(Rule)
+    state = learner.start(task.setting, 1, np.random.default_rng(0))
+    feedback = task.problem.reveal(np.full((1, 2, 2, 2), 9))
+    for played in (learner.propose(state), fg.Policy.of([[0.0, 0.1]]), fg.Policy.uniform([0.5], 2)):
+        learner.observe(state, played, feedback)
+    assert vars(state.rules[0])["told"] == 4

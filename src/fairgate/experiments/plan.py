@@ -41,7 +41,7 @@ TITLES = {
 ROOT_SEED = 0
 """Calibrated: the first root of random numbers for which no OFS loop of 10 is locked in far from the lowest threshold.
 
-About 1 loop in 30 is (of roots 0 to 6, roots 2, 3 and 6 have one each); the paper's ± leaves no room for one. The
+About 1 loop in 30 is (of roots 0 to 4, root 3 has two); the paper's ± leaves no room for one. The
 ledger's look with 100 seeds has such loops in it.
 """
 

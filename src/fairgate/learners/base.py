@@ -76,7 +76,8 @@ class Learner(Settings, ABC, Generic[S]):
 
     def observe(self, state: S, played: Policy | Array, feedback: Feedback) -> None:
         """Take in the feedback of a round in which `played` was played. A batch of nobody teaches nothing."""
-        policy, came = as_policy(played), np.asarray(feedback.observation.people.any(axis=1))
+        policy, people = as_policy(played), feedback.observation.people
+        came = np.asarray(people.any(axis=1))
         if came.all():
             self.learn(state, policy, feedback)
             state.rounds += 1
@@ -88,6 +89,7 @@ class Learner(Settings, ABC, Generic[S]):
     def _observe_some(self, state: S, played: Policy, feedback: Feedback, came: NDArray[np.bool_]) -> None:
         """Take in a round in which nobody came in some replicates, which stay as they were."""
         before = copy.deepcopy(state)
+        self.credit(before, feedback, [each.only(~came) for each in feedback.credits or ()])
         known = [np.where(came, values, 0.0) for values in (feedback.reward, feedback.residuals)]
         self.learn(state, played, feedback._replace(reward=known[0], residuals=known[1]))
         state.rounds += 1

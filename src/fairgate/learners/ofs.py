@@ -119,7 +119,12 @@ class OFS(Learner[OFSState]):
         for means, seen in zip(state.residuals, feedback.residuals, strict=True):
             flat = means.ravel()
             flat[place] += (seen[rows] - flat[place]) / plays
-        self.credit(state, feedback, feedback.credited(played))
+        if feedback.credits is not None:
+            self.credit(state, feedback, feedback.credits)
+            return
+        rewards, total = state.rewards.ravel(), state.credited.ravel()  # all labels are known: credit without a detour
+        total[place] += 1.0
+        rewards[place] += (feedback.reward[rows] - rewards[place]) / total[place]
 
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""

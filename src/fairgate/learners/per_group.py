@@ -52,8 +52,8 @@ class PerGroup(Forecast):
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("mean-shift"), fg.learners.PerGroup(), rounds=600, seeds=3)
     >>> run.settled().single
-    array([[-0.2,  0.7],
-           [-0.2,  0.8],
+    array([[-0.1,  0.8],
+           [-0.3,  0.7],
            [-0.2,  0.7]])
     >>> round(run.summary()["population_reward"].mean, 2), round(run.summary()["feasible"].mean, 2)
     (0.16, 1.0)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairgate.learners.base import Learner
+from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.state import State, encode
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
@@ -59,10 +59,12 @@ class Scalar(Learner[ScalarState]):
         return np.array([rule.propose() for rule in state.rules], dtype=np.float64)
 
     def learn(self, state: ScalarState, played: Policy, feedback: Feedback) -> None:
-        """Tell every rule."""
-        told = zip(played.single[:, 0].tolist(), feedback.reward.tolist(), feedback.residuals.T.tolist(), strict=True)
-        for rule, (threshold, reward, residuals) in zip(state.rules, told, strict=True):
-            rule.observe(threshold, reward, residuals)
+        """Tell every rule whose play was one threshold of the grid for all groups, and whose reward is known."""
+        arm, known = arm_of(state.grid, played)
+        told = zip(state.grid[arm].tolist(), feedback.reward.tolist(), feedback.residuals.T.tolist(), strict=True)
+        for rule, ours, (threshold, reward, residuals) in zip(state.rules, known.tolist(), told, strict=True):
+            if ours and reward == reward:  # not NaN, as where no label has arrived
+                rule.observe(threshold, reward, residuals)
 
 
 def scalar(rule: type, **options: Any) -> Scalar:

@@ -149,6 +149,9 @@ def keep_rows(now: Any, before: Any, rows: NDArray[np.int64], small: Any, large:
         return now
     if isinstance(now, list) and len(small) != len(large):
         return [before[place] if place in rows else each for place, each in enumerate(now)]
+    if isinstance(now, dict):
+        shared = [name for name in now if all(name in each for each in (before, small, large))]
+        return now | {name: keep_rows(now[name], before[name], rows, small[name], large[name]) for name in shared}
     if dataclasses.is_dataclass(now) and not isinstance(now, (type, Setting)):
         for name in vars(now):
             here, then, two, three = (getattr(each, name) for each in (now, before, small, large))

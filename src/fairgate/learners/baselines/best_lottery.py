@@ -75,4 +75,5 @@ class BestLottery(Learner[LotteryState]):
     def credit(self, state: LotteryState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add up the rewards that arrived labels stand for."""
         for each in credited:
-            state.earned = state.earned + each.share * each.reward
+            uniform = np.isinf(each.played.thresholds).all(axis=(0, 2))  # what else was played tells nothing
+            state.earned = state.earned + np.where(uniform, each.share * each.reward, 0.0)

@@ -38,7 +38,7 @@ class EpsilonGreedy(Epochs[ArmsState]):
     >>> run = fg.simulate(fg.load_task("interior"), fg.learners.EpsilonGreedy(), rounds=2000, seeds=5)
     >>> reward = run.population.reward.mean(axis=0)
     >>> reward[:200].mean().round(2), reward[-200:].mean().round(2)      # the oracle's is 0.11
-    (np.float64(0.05), np.float64(0.1))
+    (np.float64(0.04), np.float64(0.1))
 
     References
     ----------

@@ -56,7 +56,7 @@ class PessimisticOptimistic(Epochs[QueueState]):
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("german"), fg.learners.PessimisticOptimistic(), rounds=1000, seeds=5)
     >>> len(set(run.thresholds[0, :205, 0])), len(set(run.thresholds[0, -200:, 0]))
-    (41, 2)
+    (41, 1)
 
     References
     ----------

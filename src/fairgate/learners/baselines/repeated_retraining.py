@@ -90,7 +90,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
     >>> task = fg.load_task("drift")
     >>> run = fg.simulate(task, fg.learners.RepeatedRetraining(), rounds=1200, seeds=3)
     >>> run.thresholds[:, 375, 0].round(1), run.thresholds[:, 1125, 0].round(1)
-    (array([0.4, 0.4, 0.4]), array([-0.3, -0.3, -0.2]))
+    (array([0.4, 0.4, 0.3]), array([-0.2, -0.3, -0.2]))
 
     References
     ----------

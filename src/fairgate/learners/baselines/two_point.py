@@ -68,7 +68,7 @@ class TwoPoint(Epochs[TwoPointState]):
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("interior"), fg.learners.TwoPoint(), rounds=3000, seeds=5)
     >>> run.final.single[:, 0].round(1)                     # parity binds at 0.14
-    array([0.1, 0.2, 0.1, 0.1, 0.2])
+    array([0.1, 0.1, 0.1, 0.2, 0.1])
 
     References
     ----------
