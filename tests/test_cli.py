@@ -70,6 +70,8 @@ def test_one_seed_has_no_spread_in_table_or_json() -> None:
         (("run", "compass", "ofs"), "unknown task 'compass': did you mean 'compas'?"),
         (("run", "compas", "osf"), "unknown learner 'osf': did you mean 'ofs'?"),
         (("run", "mve-s", "ofs", "--rounds", "100"), "--rounds 100 is shorter than the tail of 200 rounds"),
+        (("run", "mve-s", "ofs", "--rounds", "50"), "ask for more, or for a shorter --tail"),
+        (("run", "mve-s", "ofs:"), "learner 'ofs:': after the colon must come a setting such as c=0.1"),
         (("run", "mve-s", "ofs", "--seeds", "0"), "seeds must be a whole number of at least 1, got 0"),
         (("run", "mve-s", "ofs", "--batch", "0"), "batch must be a whole number of at least 1, got 0"),
         (("run", "mve-s", "ofs:exploration=2"), "exploration must be in [0, 1], got 2.0"),
@@ -124,3 +126,56 @@ def test_reproduce_writes_its_parts_and_says_when_nothing_has_changed(tmp_path: 
     assert unknown.returncode == 2
     assert "unknown part 'table7'" in unknown.stderr
     assert all(part in unknown.stderr for part in PARTS)
+
+
+FAULTY = """
+import numpy as np
+import fairgate as fg
+
+class Failing:
+    def start(self, setting, replicates, rng):
+        return np.zeros((replicates, setting.groups))
+
+    def propose(self, state):
+        return state
+
+    def observe(self, state, played, feedback):
+        raise KeyError("no idea")
+
+class Broken(fg.Utility):
+    rounds = 0
+
+    def reward(self, counts):
+        Broken.rounds += 1
+        if Broken.rounds > 5:
+            raise ZeroDivisionError("no reward")
+        return super().reward(counts)
+
+def broken():
+    world = fg.load_task("mve-s")
+    return fg.Task(world.environment, fg.Problem(Broken(1.0)), world.grid, "mine")
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("mve-s", "faulty:Failing"),
+            "learner 'faulty:Failing' failed on mve-s: KeyError: 'no idea' (faulty.py, line 13)",
+        ),
+        (
+            ("mve-s", "faulty:Failing", "--seeds", "251", "--workers", "2"),
+            "learner 'faulty:Failing' failed on mve-s: KeyError: 'no idea' (faulty.py, line 13)",
+        ),
+        (("faulty:broken", "random"), "'random' failed on mine: ZeroDivisionError: no reward (faulty.py, line 21)"),
+    ],
+)
+def test_what_a_users_own_code_raises_is_one_sentence(
+    arguments: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    result = fairgate("run", *arguments, "--rounds", "200", "--json", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"{sentence}\n")
+    assert result.stderr.count("\n") == 1

@@ -83,6 +83,8 @@ def test_people_who_cannot_be_decided_on_are_one_sentence(given: Any, sentence: 
     ("plain", "sentence"),
     [
         ({"thresholds": [[[0.1]]]}, "this is no policy"),
+        ({"thresholds": 3, "weights": 1}, "thresholds of 3 axes and weights of 2, got 0 and 0"),
+        ({"thresholds": [[[0.1]]], "weights": [[0.5]]}, "weights of at least 0 that sum to 1"),
         ({"thresholds": [[[0.1]]], "weights": [[0.5], [0.5]]}, "must have thresholds of shape"),
         ({"thresholds": [[[0.1]], [[0.2]]], "weights": [[0.5], [0.6]]}, "weights of at least 0 that sum to 1"),
         ({"thresholds": [[["nan"]]], "weights": [[1.0]]}, "numbers or ±inf, got nan"),

@@ -165,3 +165,17 @@ def test_the_weights_of_a_lottery_may_sum_to_one_but_for_rounding() -> None:
 
     run = fg.simulate(task, Tenths(), rounds=20, seeds=3)
     np.testing.assert_allclose(fg.Counts(run.probabilities).overall, 1.0)
+
+
+def test_a_class_in_place_of_a_learner_is_said(small_task: fg.Task) -> None:
+    with pytest.raises(fg.InputError, match=r"learner must be an object such as OFS\(\), got the class OFS"):
+        fg.simulate(small_task, fg.OFS, rounds=2, seeds=1)  # type: ignore[arg-type]
+
+
+def test_a_task_may_be_named_and_a_record_be_one_text() -> None:
+    named = fg.simulate("interior", fg.OFS(), rounds=3, seeds=2, record="state")
+    given = fg.simulate(fg.load_task("interior"), fg.OFS(), rounds=3, seeds=2, record=("state",))
+    np.testing.assert_array_equal(named.thresholds, given.thresholds)
+    np.testing.assert_array_equal(named.states["state"], given.states["state"])
+    with pytest.raises(fg.InputError, match="unknown task 'inferior'"):
+        fg.simulate("inferior", fg.OFS())

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class InputError(ValueError):
@@ -33,3 +36,11 @@ def nearest(name: object, known: Iterable[str]) -> str:
     lowered = {each.lower(): each for each in known}
     near = difflib.get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.5)
     return f"did you mean {lowered[near[0]]!r}? " if near else ""
+
+
+def told(error: Exception) -> str:
+    """Say in one line what went wrong and where, also if it did so in another process."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    remote = re.findall(r'File "(.+)", line (\d+)', str(error.__cause__))
+    file, line = remote[-1] if remote else (frame.filename, frame.lineno)
+    return " ".join(f"{type(error).__name__}: {error} ({Path(file).name}, line {line})".split("\n"))

@@ -161,6 +161,9 @@ class Policy(NamedTuple):
             thresholds, weights = (np.array(plain[name], dtype=np.float64) for name in ("thresholds", "weights"))
         except (KeyError, TypeError, ValueError):
             raise InputError(f"this is no policy: it must have thresholds and weights, got {plain!r}") from None
+        if thresholds.ndim != 3 or weights.ndim != 2:
+            axes = f"got {thresholds.ndim} and {weights.ndim}"
+            raise InputError(f"a policy must have thresholds of 3 axes and weights of 2, {axes}")
         return cls(thresholds, weights).checked(None, thresholds.shape[1:])
 
     def checked(self, owner: object, shape: tuple[int, ...], edges: Array | None = None) -> Policy:
@@ -172,7 +175,7 @@ class Policy(NamedTuple):
             wrong = f"thresholds of shape {wanted} and weights of shape {wanted[:2]}, {got}"
         elif np.isnan(thresholds).any():
             wrong = "thresholds that are numbers or ±inf, got nan"
-        elif len(weights) > 1 and (not (weights >= 0).all() or (abs(weights.sum(axis=0) - 1.0) > 1e-9).any()):
+        elif weights is not _certain(shape[0]) and not _weights(weights):
             wrong = "weights of at least 0 that sum to 1"
         elif edges is not None:
             finite = thresholds[np.isfinite(thresholds)]
@@ -186,6 +189,11 @@ class Policy(NamedTuple):
 def as_policy(proposed: Any) -> Policy:
     """Return what a learner proposes as a policy: plain thresholds (replicates, groups) are one."""
     return proposed if isinstance(proposed, Policy) else Policy.of(proposed)
+
+
+def _weights(weights: Array) -> bool:
+    """Whether these are at least 0 and sum to 1 in every replicate."""
+    return bool((weights >= 0).all() and (abs(weights.sum(axis=0) - 1.0) <= 1e-9).all())
 
 
 @functools.lru_cache(maxsize=16)

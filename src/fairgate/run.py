@@ -249,7 +249,8 @@ class Run:
     def save(self, path: str | Path) -> Path:
         """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata.
 
-        Written beside its place first and moved there whole, so that an interruption leaves no half a file.
+        Recorded states (``record=("state",)``) are not saved. Written beside its place first and moved there whole, so
+        that an interruption leaves no half a file.
         """
         shape = (*self.counts.shape[:3], len(self.policies.weights))
         header = {"format": FORMAT, "names": self.names, "shape": shape, "settings": self.settings}

@@ -82,6 +82,14 @@ def whole_number(name: str, value: int, low: int, why: str = "") -> int:
     return int(value)
 
 
+def keep_whole(settings: object, name: str, low: int) -> None:
+    """Keep a setting that must be a whole number, the same for all replicates; 50.0 is one, as presets write it."""
+    value = getattr(settings, name)
+    whole = int(value) if isinstance(value, (float, np.floating)) and value.is_integer() else value
+    why = ", the same for all replicates" if isinstance(value, Sequence | np.ndarray) else ""
+    object.__setattr__(settings, name, whole_number(f"{type(settings).__name__}: {name}", whole, low, why))
+
+
 @functools.cache
 def _ranges(cls: Any) -> dict[str, Between]:
     """Annotated number fields of a settings class, with their ranges."""

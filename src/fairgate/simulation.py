@@ -17,7 +17,7 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run
 from fairgate.settings import Array, common_replicates, whole_number
-from fairgate.tasks import Task
+from fairgate.tasks import Task, load_task
 
 BLOCK = 250
 """Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
@@ -29,7 +29,7 @@ RECORDS = ("state",)
 
 
 def simulate(
-    task: Task,
+    task: Task | str,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -46,7 +46,7 @@ def simulate(
     Parameters
     ----------
     task, learner
-        What to do, and who does it. Settings of either may vary by replicate.
+        What to do, or the name of a built-in task, and who does it. Settings of either may vary by replicate.
     rounds
         Length of each loop.
     seeds
@@ -74,6 +74,8 @@ def simulate(
     >>> run.thresholds.shape, run.batch.reward.shape, run.population.residuals.shape
     ((3, 200, 2), (3, 200), (1, 3, 200))
     """
+    task = load_task(task) if isinstance(task, str) else task
+    record = (record,) if isinstance(record, str) else record
     rounds = whole_number("rounds", rounds, 1)
     batch = whole_number("batch", batch, 1)
     workers = whole_number("workers", workers, 1)

@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairgate.constraints import make_constraint
+from fairgate.constraints import check_residuals, make_constraint
+from fairgate.counts import Counts
 from fairgate.data import load_dataset, scores
 from fairgate.environments import ENVIRONMENTS, Environment
 from fairgate.errors import unknown_name
@@ -56,7 +57,9 @@ class Task(Settings):
         replicates = self.replicates or 1
         start = self.environment.start(replicates)
         middle = np.full((replicates, self.environment.group_count), thresholds[len(thresholds) // 2])
-        self.problem.assess(self.environment.probabilities(start, middle))  # problem and environment must fit
+        counts = Counts(self.environment.probabilities(start, middle))
+        check_residuals(self.problem.constraints, counts)
+        self.problem.assess(counts)  # problem and environment must fit
 
     def __repr__(self) -> str:
         return f"Task({self.name}: {self.environment}, {np.size(self.grid)} thresholds)"

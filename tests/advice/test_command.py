@@ -17,6 +17,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.advice import Aims, advise
+from fairgate.advice.config import put_together
 from fairgate.advice.example import example_table
 from fairgate.people import from_file
 from tests.command import fairgate, fairgate_here
@@ -98,6 +99,7 @@ TABLES = {
     "bad.toml": "[aims\n",
     "key.toml": "[aims]\ncots = 0.1\n",
     "constraint.toml": "[constraints]\npartiy = 0.1\n",
+    "parity.toml": "[constraints]\nparity = 0.3\n",
     "kind.toml": '[constraints]\nparity = "small"\n',
     "place.toml": '[constraints]\n"nowhere:Mine" = 0.1\n',
 }
@@ -128,6 +130,16 @@ TABLES = {
             "service=0.8:0.3: the window is empty, low must be below",
         ),
         (("people.csv", *NAMES, "--feedback", "0,1"), "feedback must be strengths in [0, 1), got 1"),
+        (("people.csv", *NAMES, "--feedback", "0,1.5"), "feedback must be strengths in [0, 1), got 1.5"),
+        (
+            ("people.csv", *NAMES, "--parity", "0.1", "--constraint", "parity=0.2"),
+            "parity is given twice: parity=0.1 and parity=0.2",
+        ),
+        (("people.csv", *NAMES, "--parity", "0.1", "--parity", "0.2"), "parity is given twice: parity=0.1 and"),
+        (
+            ("--config", "parity.toml", "--constraint", "parity=0.1", "--constraint", "parity"),
+            "parity is given twice: parity=0.1 and parity\n",
+        ),
         (("people.csv", *NAMES, "--cost", "nan"), "cost must be at least 0, got nan"),
         (("people.csv", *NAMES, "--rounds", "1"), "rounds must be a whole number of at least 5, got 1"),
         (("--query", "select 1 from nowhere", *NAMES), "cannot be run by DuckDB"),
@@ -225,3 +237,10 @@ def test_a_folder_in_the_place_of_a_file_is_one_sentence_and_leaves_nothing_half
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1].startswith("fairgate: cannot write advice/report.html: ")
     assert {path.name for path in (tmp_path / "advice").iterdir()} == {"report.html", "thresholds.csv"}
+
+
+def test_an_option_replaces_what_the_policy_file_says(tmp_path: Path) -> None:
+    (tmp_path / "parity.toml").write_text("[constraints]\nparity = 0.3\n", encoding="utf-8")
+    given = {"file": "a.csv", "score": "s", "label": "y", "group": "g"}
+    config = put_together(tmp_path / "parity.toml", given, {"parity": "0.1"})
+    assert [each.text for each in config.aims.problem.constraints] == ["parity=0.1"]

@@ -131,3 +131,34 @@ def test_a_page_needs_nothing_but_the_document() -> None:
     drawn = shown(document(fg.advise(example(), aims), "table"))
     assert drawn["limits"] == {}
     assert [each["broken"] for each in drawn["residuals"]] == ["the residual 'harm' is {} too large"]
+
+
+class Odd:
+    """A constraint whose names and residuals a test chooses."""
+
+    def __init__(self, names: Any, residuals: Any) -> None:
+        self.names, self.found = names, residuals
+
+    def residuals(self, counts: fg.Counts) -> Any:
+        return self.found(counts)
+
+
+@pytest.mark.parametrize(
+    ("names", "residuals", "sentence"),
+    [
+        (("a", "b"), lambda counts: [counts.gap], r"one array of shape .* per name \('a', 'b'\), got 1"),
+        (("a",), lambda counts: counts.gap, r"one array of shape .* per name \('a',\), got"),
+        (("a",), lambda _: 0.1, r"per name \('a',\), in a list, got 0.1"),
+        (("a",), lambda counts: [counts.rates], r"per name \('a',\), got one of shape"),
+        ("a", lambda counts: [counts.gap], r"names must be a sequence of texts such as \("),
+        (3, lambda counts: [counts.gap], r"names must be a sequence of texts such as \("),
+        (("parity",), lambda counts: [counts.gap], "residuals of different names, got parity, parity"),
+    ],
+)
+def test_residuals_that_do_not_fit_their_names_are_one_sentence(names: Any, residuals: Any, sentence: str) -> None:
+    world = fg.load_task("interior")
+    constraints = [fg.DemographicParity(0.1), Odd(names, residuals)]
+    with pytest.raises(fg.InputError, match=sentence):
+        fg.Task(world.environment, fg.Problem(fg.Utility(1.0), constraints), world.grid)
+    with pytest.raises(fg.InputError, match=sentence):
+        fg.advise(example(), fg.Aims(constraints=constraints, **QUICK))

@@ -133,6 +133,7 @@ def test_a_rule_whose_state_is_not_plain_says_so_when_saved(small_task: fg.Task)
     [
         ("off", "unknown learner 'off': did you mean 'ofs'"),
         ("ofs:c=much", "learner 'ofs:c=much': 'c=much' must be a setting such as c=0.1"),
+        ("ofs:", "learner 'ofs:': after the colon must come a setting such as c=0.1"),
         ("ofs:colour=1", "learner 'ofs:colour=1' takes the settings c, delta, exploration"),
         ("fixed", "learner 'fixed' needs threshold, as in fixed:threshold=0.1"),
         ("ofs:c=-1", "OFS: c must be a finite number above 0, got -1.0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,3 +150,9 @@ def test_settings_may_vary_by_replicate_and_are_checked() -> None:
         RepeatedRetraining(discount=1.5)
     with pytest.raises(fg.InputError, match="RepeatedRetraining: opening must be a whole number of at least 1"):
         RepeatedRetraining(opening=0)
+
+
+@pytest.mark.parametrize("opening", [20.5, [20, 30], float("inf")])
+def test_the_opening_is_one_whole_number(opening: Any) -> None:
+    with pytest.raises(fg.InputError, match="RepeatedRetraining: opening must be a whole number of at least 1"):
+        RepeatedRetraining(opening=opening)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,10 +80,12 @@ def test_problems_may_differ_by_replicate() -> None:
     ("settings", "sentence"),
     [
         ({"epoch_length": 1}, "SafeForecast: epoch_length must be a whole number of at least 2, got 1"),
+        ({"epoch_length": 25.5}, "SafeForecast: epoch_length must be a whole number of at least 2, got 25.5"),
+        ({"phase_length": [15, 20]}, "phase_length must be a whole number of at least 2, the same for all replicates"),
         ({"width": -1.0}, "SafeForecast: width must be a finite number of at least 0, got -1"),
         ({"misfit": float("nan")}, "SafeForecast: misfit must be a finite number of at least 0, got nan"),
     ],
 )
-def test_bad_settings_get_one_sentence(settings: dict[str, float], sentence: str) -> None:
+def test_bad_settings_get_one_sentence(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
-        fg.SafeForecast(**settings)  # type: ignore[arg-type]
+        fg.SafeForecast(**settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -85,10 +87,22 @@ def test_rounds_in_which_the_state_settles_are_not_counted() -> None:
     ("settings", "sentence"),
     [
         ({"epoch_length": 0}, "SmoothOptimist: epoch_length must be a whole number of at least 1, got 0"),
+        ({"epoch_length": 50.9}, "SmoothOptimist: epoch_length must be a whole number of at least 1, got 50.9"),
+        (
+            {"epoch_length": [50, 60]},
+            r"a whole number of at least 1, the same for all replicates, got \[50, 60\]",
+        ),
+        ({"burn_in": "many"}, "SmoothOptimist: burn_in must be a whole number of at least 0"),
         ({"epoch_length": 10, "burn_in": 10}, "burn_in must be below epoch_length, 10, or nothing is counted, got 10"),
         ({"optimism": -1.0}, "SmoothOptimist: optimism must be a finite number above 0, got -1.0"),
     ],
 )
-def test_bad_settings_get_one_sentence(settings: dict[str, float], sentence: str) -> None:
+def test_bad_settings_get_one_sentence(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
-        fg.SmoothOptimist(**settings)  # type: ignore[arg-type]
+        fg.SmoothOptimist(**settings)
+
+
+def test_a_float_that_is_whole_is_a_whole_number() -> None:
+    learner = fg.load_learner("smooth-optimist:epoch_length=50,burn_in=10")
+    assert learner == fg.SmoothOptimist(epoch_length=50, burn_in=10)
+    assert "epoch_length=50, burn_in=10," in repr(learner)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from fairgate.constraints import PlainConstraint
+from fairgate.constraints import PlainConstraint, check_names
 from fairgate.errors import InputError
 from fairgate.problem import Problem, Utility
 from fairgate.settings import whole_number
@@ -53,22 +53,21 @@ class Aims:
 
     def __post_init__(self) -> None:
         keep = object.__setattr__
-        keep(self, "cost", _number("cost", self.cost, 0.0, math.inf))
+        keep(self, "cost", _number("cost", self.cost, 0.0))
         if not isinstance(self.constraints, Sequence) or isinstance(self.constraints, str):
             raise InputError(f"constraints must be a list such as [DemographicParity(0.05)], got {self.constraints!r}")
         if self.problem.replicates is not None:
             raise InputError(f"constraints must have one number per setting, got {self.constraints!r}")
-        names = self.problem.names
-        if len(set(names)) < len(names):
-            raise InputError(f"constraints must have residuals of different names, got {', '.join(names)}")
+        check_names(self.problem.constraints)
         if not isinstance(self.feedback, Sequence) or isinstance(self.feedback, str) or not self.feedback:
             raise InputError(f"feedback must be one or more strengths in [0, 1), got {self.feedback!r}")
-        strengths = tuple(_number("feedback", each, 0.0, 1.0) for each in self.feedback)
-        if 1.0 in strengths:
-            raise InputError("feedback must be strengths in [0, 1), got 1")
+        strengths = tuple(_number("feedback", each) for each in self.feedback)
+        strange = [each for each in strengths if not 0.0 <= each < 1.0]
+        if strange:
+            raise InputError(f"feedback must be strengths in [0, 1), got {strange[0]:g}")
         keep(self, "feedback", tuple(dict.fromkeys(strengths)))
         if self.current is not None:
-            keep(self, "current", _number("current", self.current, -math.inf, math.inf))
+            keep(self, "current", _number("current", self.current))
         for name, least in (("seeds", 1), ("rounds", 5), ("seed", 0)):
             keep(self, name, whole_number(name, getattr(self, name), least))
 
@@ -92,17 +91,11 @@ def strength_name(strength: float) -> str:
     return "none" if strength == 0.0 else "weak" if strength < 0.35 else "medium" if strength < 0.65 else "strong"
 
 
-def _number(name: str, value: object, low: float, high: float) -> float:
+def _number(name: str, value: object, low: float = -math.inf) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{name} must be a number, got {value!r}")
     number = float(value)
-    if not (math.isfinite(number) and low <= number <= high):
-        within = (
-            "a finite number"
-            if math.isinf(low)
-            else f"at least {low:g}"
-            if math.isinf(high)
-            else f"in [{low:g}, {high:g}]"
-        )
+    if not (math.isfinite(number) and number >= low):
+        within = "a finite number" if math.isinf(low) else f"at least {low:g}"
         raise InputError(f"{name} must be {within}, got {number:g}")
     return number

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.intervals import gap_interval, quantile_of, wilson
+from fairgate.constraints import check_residuals
 from fairgate.counts import Counts
 from fairgate.estimates import Estimate
 from fairgate.people.applicants import Applicants
@@ -85,8 +86,9 @@ def look(applicants: Applicants, aims: Aims) -> Today:
     reward, error = reward_of(applicants, aims.cost)
     reach = quantile_of() * error
     cells = cells_of(applicants.filled)
-    found = aims.problem.assess(cells)
     counts = Counts(cells)
+    check_residuals(aims.problem.constraints, counts)
+    found = aims.problem.assess(counts)
     acceptance = Figures(counts.overall, *wilson(accepted.sum(axis=0), applicants.people))
     least = np.maximum(reward - reach, -aims.cost * acceptance.high)
     most = np.minimum(reward + reach, acceptance.high)  # nobody accepted is worth more than 1

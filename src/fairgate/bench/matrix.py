@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.bench import measures, truth
+from fairgate.errors import told
 from fairgate.learners import Learner
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
@@ -147,7 +147,7 @@ def perform(pair: Pair, folder: Path) -> None:
     try:
         figures, header = outcome(pair.task, pair.learner, pair.size)
     except Exception as error:
-        write_text(failed, _told(error))
+        write_text(failed, told(error))
         path.unlink(missing_ok=True)
         return
     write_table(path, figures, header)
@@ -186,9 +186,3 @@ def read(pair: Pair, folder: Path) -> Outcome:
         truth=header["truth"],
         settings=header["settings"],
     )
-
-
-def _told(error: Exception) -> str:
-    """Say what went wrong and where, in one line."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})".replace("\n", " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,17 +14,18 @@ from rich.console import Console
 
 from fairgate.cli.options import AsJson
 from fairgate.constraints import CONSTRAINTS
+from fairgate.errors import InputError
 from fairgate.store import prepare_folder
 
 
 def with_constraints(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every built-in constraint; it gets their texts by name as `named`."""
+    """Give a command an option for every built-in constraint; it gets their texts, each with its name, as `named`."""
     options = {name.replace("-", "_"): name for name in CONSTRAINTS}
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> None:
-        named = {name: given.pop(option) for option, name in options.items()}
-        command(**given, named={name: text for name, text in named.items() if text is not None})
+        named = [(name, text) for option, name in options.items() for text in given.pop(option) or ()]
+        command(**given, named=named)
 
     own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "named"]
     place = [each.name for each in own].index("constraint")
@@ -33,7 +34,7 @@ def with_constraints(command: Callable[..., None]) -> Callable[..., None]:
             option,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
             default=None,
-            annotation=Annotated[str | None, typer.Option(help=CONSTRAINTS[name].help)],
+            annotation=Annotated[list[str] | None, typer.Option(help=CONSTRAINTS[name].help)],
         )
         for option, name in options.items()
     ]
@@ -74,7 +75,7 @@ def advise(
     out: Annotated[Path | None, typer.Option(help="Folder for report.html, report.json and thresholds.csv.")] = None,
     as_json: AsJson = False,
     *,
-    named: dict[str, str],
+    named: Sequence[tuple[str, str | None]],
 ) -> None:
     """Find the threshold to use for your own applicants: findings, figures, loops and a recommendation."""
     from fairgate.advice import advise as find
@@ -86,8 +87,8 @@ def advise(
     given |= {"group": group, "positive": positive, "descending": descending, "cost": cost}
     given |= {"feedback": parse_strengths(feedback), "current": current, "seeds": seeds, "rounds": rounds}
     pairs = (text.partition("=") for text in constraint or ())
-    written = {name.strip(): settings if equals else None for name, equals, settings in pairs}
-    chosen = put_together(config, {**given, "seed": seed, "out": out}, {**named, **written})
+    written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
+    chosen = put_together(config, {**given, "seed": seed, "out": out}, _once([*named, *written]))
     prepare_folder(chosen.out)
     advice = find(chosen.take_in(), chosen.aims, quiet=as_json)
     document = write(advice, chosen.out, str(chosen.file or chosen.query))
@@ -97,3 +98,14 @@ def advise(
     show(advice, Console())
     told = f"Written to {chosen.out}: open report.html (also report.json, thresholds.csv)"
     Console().print(told, highlight=False, soft_wrap=True)
+
+
+def _once(pairs: Sequence[tuple[str, str | None]]) -> dict[str, str | None]:
+    """Return texts by name; refuse a name that has two."""
+    found: dict[str, str | None] = {}
+    for name, text in pairs:
+        if name in found:
+            both = " and ".join(name if each is None else f"{name}={each}" for each in (found[name], text))
+            raise InputError(f"{name} is given twice: {both}")
+        found[name] = text
+    return found

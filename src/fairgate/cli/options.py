@@ -24,4 +24,7 @@ def check_size(rounds: int, tail: int, seed: int, **others: int) -> None:
     for name, value in {"rounds": rounds, "tail": tail, **others}.items():
         whole_number(f"--{name}", value, 1)
     if tail > rounds:
-        raise InputError(f"--rounds {rounds} is shorter than the tail of {tail} rounds that is reported: ask for more")
+        raise InputError(
+            f"--rounds {rounds} is shorter than the tail of {tail} rounds that is reported: ask for more, "
+            "or for a shorter --tail"
+        )

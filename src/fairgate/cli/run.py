@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +16,7 @@ from rich.table import Table
 
 import fairgate as fg
 from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds, Tail, Workers, check_size
+from fairgate.errors import InputError, told
 from fairgate.estimates import Estimate
 from fairgate.places import find_learner, find_task
 from fairgate.progress import progress
@@ -46,12 +49,15 @@ def run(
     with progress(rounds * seeds * len(learners), quiet=as_json) as start:
         for name, each in learners.items():
             report = start(f"{chosen.name}: {name}")
-            result = fg.simulate(chosen, each, rounds, seeds, seed=seed, batch=batch, workers=workers, progress=report)
+            size: dict[str, Any] = {"seed": seed, "batch": batch, "workers": workers, "progress": report}
+            with _said(f"learner {name!r} failed on {chosen.name}"):
+                result = fg.simulate(chosen, each, rounds, seeds, **size)
             summaries[name] = result.summary(tail)
             if out is not None:
                 result.save(out / f"{file_name(f'{chosen.name}-{name}'.replace(':', '-'))}.parquet")
-    last = chosen.at(rounds - 1)  # what drifts is judged as it stands in the end
-    truth = fg.oracle(last)
+    with _said(f"the oracle failed on {chosen.name}"):
+        last = chosen.at(rounds - 1)  # what drifts is judged as it stands in the end
+        truth = fg.oracle(last)
     settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": tail}
     document = {
         "task": chosen.describe(),
@@ -68,6 +74,17 @@ def run(
     else:
         when = "" if last.environment is chosen.environment else ", in the world as it stands in the last round"
         _print_run(chosen.name, settings, summaries, truth.best, when)
+
+
+@contextmanager
+def _said(what: str) -> Iterator[None]:
+    """Say in one sentence what a user's own learner or task raises."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{what}: {told(error)}") from error
 
 
 def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
@@ -162,6 +162,7 @@ class Adapted(Constraint):
                 "constraints must be a list such as [DemographicParity(0.05)], each with names and residuals(counts), "
                 f"got [{self.inner!r}]"
             )
+        _check_texts(self, self.inner.names)
 
     def __repr__(self) -> str:
         return repr(self.inner)
@@ -217,6 +218,37 @@ class Adapted(Constraint):
 def as_constraint(constraint: PlainConstraint) -> Constraint:
     """Return what offers everything a :class:`Constraint` does, made of an object with `names` and `residuals`."""
     return constraint if isinstance(constraint, Constraint) else Adapted(constraint)
+
+
+def check_names(constraints: Sequence[Constraint]) -> None:
+    """Say so if names are no sequence of texts, or two residuals have the same."""
+    for each in constraints:
+        _check_texts(each, each.names)
+    names = [name for each in constraints for name in each.names]
+    if len(set(names)) < len(names):
+        raise InputError(f"constraints must have residuals of different names, got {', '.join(names)}")
+
+
+def _check_texts(constraint: Constraint, names: object) -> None:
+    texts = isinstance(names, Iterable) and not isinstance(names, str) and all(isinstance(each, str) for each in names)
+    if not texts:
+        raise InputError(f'{constraint!r}: names must be a sequence of texts such as ("harm",), got {names!r}')
+
+
+def check_residuals(constraints: Sequence[Constraint], counts: Counts) -> None:
+    """Say so if names or residuals do not fit together; once per problem, so that nothing is checked in each round."""
+    check_names(constraints)
+    wanted = np.shape(counts.total)
+    for each in constraints:
+        found: Any = each.residuals(counts)
+        told = f"{each!r}: residuals(counts) must return one array of shape {wanted} per name {tuple(each.names)!r}"
+        if not isinstance(found, list | tuple) and np.ndim(found) == 0:
+            raise InputError(f"{told}, in a list, got {found!r}")
+        if len(found) != len(each.names):
+            raise InputError(f"{told}, got {len(found)}")
+        for residual in found:
+            if np.shape(residual) != wanted:
+                raise InputError(f"{told}, got one of shape {np.shape(residual)}")
 
 
 def written(name: str, constraint: object) -> str:

@@ -223,6 +223,8 @@ class Plain(Learner[PlainState]):
 
 def as_learner(learner: AnyLearner) -> Learner[Any]:
     """Return a learner with everything a :class:`Learner` has: itself, or a user's own in a :class:`Plain`."""
+    if isinstance(learner, type):
+        raise InputError(f"learner must be an object such as {learner.__name__}(), got the class {learner.__name__}")
     return learner if isinstance(learner, Learner) else Plain(learner)
 
 

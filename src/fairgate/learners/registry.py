@@ -75,9 +75,11 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     >>> load_learner("primal-dual", task="german").dual_step
     0.1
     """
-    kind, _, given = name.partition(":")
+    kind, colon, given = name.partition(":")
     if kind not in LEARNERS:
         raise unknown_name("learner", kind, LEARNERS)
+    if colon and not given.strip():
+        raise InputError(f"learner {name!r}: after the colon must come a setting such as c=0.1")
     settings: dict[str, float] = {}
     if task is not None:
         load_task(task)  # an unknown name is said so here

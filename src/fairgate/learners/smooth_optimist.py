@@ -17,7 +17,7 @@ from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative, Positive, PositiveShare, whole_number
+from fairgate.settings import Array, NonNegative, Positive, PositiveShare, keep_whole
 
 TYPICAL_PRECISION = 0.6
 """Share of positives among the accepted that is supposed before anybody has been seen."""
@@ -107,7 +107,7 @@ class SmoothOptimist(Learner[SmoothState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, least in (("epoch_length", 1), ("burn_in", 0)):
-            object.__setattr__(self, name, whole_number(f"SmoothOptimist: {name}", int(getattr(self, name)), least))
+            keep_whole(self, name, least)
         if self.burn_in >= self.epoch_length:
             raise InputError(
                 f"SmoothOptimist: burn_in must be below epoch_length, {self.epoch_length}, or nothing is counted, "

@@ -17,7 +17,7 @@ from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative, PositiveShare, whole_number
+from fairgate.settings import Array, NonNegative, PositiveShare, keep_whole
 
 RENEW = 5
 """Rounds after which margins are worked out again: they change slowly, and cost most of the time."""
@@ -108,7 +108,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "opening", whole_number("RepeatedRetraining: opening", int(self.opening), 1))
+        keep_whole(self, "opening", 1)
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""

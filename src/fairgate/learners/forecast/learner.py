@@ -19,7 +19,7 @@ from fairgate.learners.forecast.response import ResponseModel
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative, whole_number
+from fairgate.settings import Array, NonNegative, keep_whole
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,7 @@ class Forecast(Learner[ForecastState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("phase_length", "epoch_length"):
-            checked = whole_number(f"{type(self).__name__}: {name}", int(getattr(self, name)), 2)
-            object.__setattr__(self, name, checked)
+            keep_whole(self, name, 2)
 
     @abstractmethod
     def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
