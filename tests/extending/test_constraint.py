@@ -157,7 +157,7 @@ class Odd:
 )
 def test_residuals_that_do_not_fit_their_names_are_one_sentence(names: Any, residuals: Any, sentence: str) -> None:
     world = fg.load_task("interior")
-    constraints = [fg.DemographicParity(0.1), Odd(names, residuals)]
+    constraints: list[Any] = [fg.DemographicParity(0.1), Odd(names, residuals)]
     with pytest.raises(fg.InputError, match=sentence):
         fg.Task(world.environment, fg.Problem(fg.Utility(1.0), constraints), world.grid)
     with pytest.raises(fg.InputError, match=sentence):
