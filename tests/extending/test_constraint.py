@@ -152,12 +152,12 @@ class Odd:
         (("a",), lambda counts: [counts.rates], r"per name \('a',\), got one of shape"),
         ("a", lambda counts: [counts.gap], r"names must be a sequence of texts such as \("),
         (3, lambda counts: [counts.gap], r"names must be a sequence of texts such as \("),
-        (("parity",), lambda counts: [counts.gap], "residuals of different names, got parity, parity"),
+        (("parity",), lambda counts: [counts.gap], "different names to tell them apart, got parity, parity"),
     ],
 )
 def test_residuals_that_do_not_fit_their_names_are_one_sentence(names: Any, residuals: Any, sentence: str) -> None:
     world = fg.load_task("interior")
-    constraints = [fg.DemographicParity(0.1), Odd(names, residuals)]
+    constraints: list[Any] = [fg.DemographicParity(0.1), Odd(names, residuals)]
     with pytest.raises(fg.InputError, match=sentence):
         fg.Task(world.environment, fg.Problem(fg.Utility(1.0), constraints), world.grid)
     with pytest.raises(fg.InputError, match=sentence):
