@@ -324,9 +324,9 @@ def test_bad_settings_are_named(task: Any, settings: dict[str, Any], sentence: s
 
 
 def test_names_of_residuals_must_differ(gaussian: fg.environments.GaussianScores) -> None:
-    task = fg.Task(gaussian, fg.Problem(fg.Utility(1.0), [fg.Budget(0.5), fg.Budget(0.6)]), [0.0, 1.0])
+    problem = fg.Problem(fg.Utility(1.0), [fg.Budget(0.5), fg.Budget(0.6)])
     with pytest.raises(fg.InputError, match="different names to tell them apart, got budget, budget"):
-        ThresholdEnv(task)
+        fg.Task(gaussian, problem, [0.0, 1.0])
 
 
 def test_a_bad_number_of_loops_is_named() -> None:

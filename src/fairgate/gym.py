@@ -333,9 +333,6 @@ def _checked_task(task: Task | str, replicates: int) -> Task:
             f"task has settings for {task.replicates} replicates, but there are {replicates}: "
             f"play it as FairgateVectorEnv(task, num_envs={task.replicates}), or cut it by rows"
         )
-    names = task.problem.names
-    if len(set(names)) < len(names):
-        raise InputError(f"task must have residuals of different names to tell them apart, got {', '.join(names)}")
     return task
 
 

@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairgate.constraints import check_residuals, make_constraint
+from fairgate.constraints import make_constraint
+from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.data import load_dataset, scores
 from fairgate.environments import ENVIRONMENTS, Environment

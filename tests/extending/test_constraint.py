@@ -152,7 +152,7 @@ class Odd:
         (("a",), lambda counts: [counts.rates], r"per name \('a',\), got one of shape"),
         ("a", lambda counts: [counts.gap], r"names must be a sequence of texts such as \("),
         (3, lambda counts: [counts.gap], r"names must be a sequence of texts such as \("),
-        (("parity",), lambda counts: [counts.gap], "residuals of different names, got parity, parity"),
+        (("parity",), lambda counts: [counts.gap], "different names to tell them apart, got parity, parity"),
     ],
 )
 def test_residuals_that_do_not_fit_their_names_are_one_sentence(names: Any, residuals: Any, sentence: str) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from fairgate.constraints import PlainConstraint, check_names
+from fairgate.constraints import PlainConstraint
+from fairgate.constraints.base import check_names
 from fairgate.errors import InputError
 from fairgate.problem import Problem, Utility
 from fairgate.settings import whole_number

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.intervals import gap_interval, quantile_of, wilson
-from fairgate.constraints import check_residuals
+from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.estimates import Estimate
 from fairgate.people.applicants import Applicants

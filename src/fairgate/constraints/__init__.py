@@ -1,15 +1,6 @@
 """Constraints: what is required of decisions. One file per constraint."""
 
-from fairgate.constraints.base import (
-    Constraint,
-    Limit,
-    Needs,
-    PlainConstraint,
-    Words,
-    as_constraint,
-    check_names,
-    check_residuals,
-)
+from fairgate.constraints.base import Constraint, Limit, Needs, PlainConstraint, Words, as_constraint
 from fairgate.constraints.budget import Budget
 from fairgate.constraints.demographic_parity import DemographicParity
 from fairgate.constraints.disparate_impact import DisparateImpact
@@ -34,8 +25,6 @@ __all__ = [
     "ServiceRate",
     "Words",
     "as_constraint",
-    "check_names",
-    "check_residuals",
     "make_constraint",
     "parse_constraint",
 ]

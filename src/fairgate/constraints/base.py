@@ -226,7 +226,9 @@ def check_names(constraints: Sequence[Constraint]) -> None:
         _check_texts(each, each.names)
     names = [name for each in constraints for name in each.names]
     if len(set(names)) < len(names):
-        raise InputError(f"constraints must have residuals of different names, got {', '.join(names)}")
+        raise InputError(
+            f"constraints must have residuals of different names to tell them apart, got {', '.join(names)}"
+        )
 
 
 def _check_texts(constraint: Constraint, names: object) -> None:
