@@ -55,7 +55,8 @@ def quote_reproduction() -> None:
             if not isinstance(learner, BanditGradient):
                 raise TypeError(f"{who} is not a gradient learner")
             dual = learner.dual_step if isinstance(learner, PrimalDual) else 0.0
-            descents[name, who] = Descent(learner.step, learner.radius, learner.start_at, dual)
+            numbers = (learner.step, learner.radius, learner.start_at, dual)
+            descents[name, who] = Descent(*(float(np.asarray(number)) for number in numbers))
     report(tasks, descents)
     for name in ORACLE:
         grid = tasks[name].thresholds
