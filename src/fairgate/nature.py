@@ -63,9 +63,10 @@ class Strided(np.random.Generator):
 
 def _strided(name: str) -> Any:
     """Return a method of a generator that begins a new stretch."""
+    plain = getattr(np.random.Generator, name)
 
     def method(self: Strided, *given: Any, **options: Any) -> Any:
-        return getattr(np.random.Generator, name)(self._next(), *given, **options)
+        return plain(self._next(), *given, **options)
 
     method.__doc__ = f"Begin a new stretch, and do what ``numpy.random.Generator.{name}`` does."
     return method

@@ -17,7 +17,7 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run
 from fairgate.settings import Array, common_replicates, whole_number
-from fairgate.tasks import Task, load_task
+from fairgate.tasks import Task
 
 BLOCK = 250
 """Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
@@ -29,7 +29,7 @@ RECORDS = ("state",)
 
 
 def simulate(
-    task: Task | str,
+    task: Task,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -74,7 +74,8 @@ def simulate(
     >>> run.thresholds.shape, run.batch.reward.shape, run.population.residuals.shape
     ((3, 200, 2), (3, 200), (1, 3, 200))
     """
-    task = load_task(task) if isinstance(task, str) else task
+    if not isinstance(task, Task):
+        raise InputError(f"task must be a Task, such as fairgate.load_task('interior'), got {task!r}")
     record = (record,) if isinstance(record, str) else record
     rounds = whole_number("rounds", rounds, 1)
     batch = whole_number("batch", batch, 1)

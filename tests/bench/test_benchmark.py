@@ -274,7 +274,7 @@ def test_by_default_all_learners_meet_all_tasks() -> None:
         ),
         (["json"], "learner 'json' must be a place such as package.module:Name"),
         (["no_such_thing:Mine"], "there is no module 'no_such_thing' here or installed"),
-        (["json:JSONDecode"], "unknown name in learner json:JSONDecode 'JSONDecode': Known: JSONDecode"),
+        (["json:JSONDecode"], "unknown name in learner json:JSONDecode 'JSONDecode': did you mean 'JSONDecoder'?"),
         (["json:JSONDecoder"], "must have the methods start, propose and observe, it has no start"),
         (["fairgate:OFS:c=-1"], "OFS: c must be a finite number"),
         (["fairgate:OFS:d=1"], "cannot be made with {'d': 1}"),

@@ -77,7 +77,7 @@ def test_main_and_strict_constraints_give_identical_plays(name: str) -> None:
 
 def test_settings_may_differ_by_replicate(small_task: fg.Task) -> None:
     """A sweep over c and exploration is one run: a narrow radius finds feasible thresholds, a wide one never does."""
-    run = fg.simulate(small_task, fg.OFS(c=[1e-4, 0.5], exploration=[0.1, 0.0]), rounds=300)
+    run = fg.simulate(small_task, fg.OFS(c=[1e-5, 0.5], exploration=[0.1, 0.0]), rounds=300)
     assert run.thresholds.shape == (2, 300, 2)
     assert (run.traces["feasible"][0] > 0).any()
     assert (run.traces["feasible"][1] == 0).all()

@@ -28,12 +28,15 @@ def test_settings_may_vary_by_replicate() -> None:
 
 @pytest.mark.parametrize("learner", [fg.SafeForecast(), fg.learners.PerGroup(), fg.learners.Mixture()])
 def test_the_uniform_lottery_has_a_window_per_replicate(learner: AnyLearner) -> None:
-    """Service windows that have no probability in common: one lottery for both would break one of them, or both."""
+    """Service windows that have no probability in common: one lottery for both would break one in every round.
+
+    That would sum to 45 · 0.1 = 4.5 in the exploration phase alone; what chance leaves later is below 0.5.
+    """
     base = fg.load_task("interior")
     limits: list[Constraint] = [fg.DemographicParity(0.05), fg.ServiceRate([0.2, 0.6], [0.4, 0.8])]
     task = fg.Task(base.environment, fg.Problem(fg.Utility(1.0), limits), base.thresholds, "two windows")
     run = fg.simulate(task, learner, rounds=150, seeds=2)
-    assert violation(run.population.residuals).sum(axis=1).max() < 0.1
+    assert violation(run.population.residuals).sum(axis=1).max() < 0.5
     acceptance = run.frame()["population_acceptance"].to_numpy().reshape(2, 150)[:, :45]
     assert acceptance[0].max() <= 0.4
     assert acceptance[1].min() >= 0.6
