@@ -6,7 +6,7 @@ probabilities, so what a batch shows, the population's truth and the oracle can 
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,11 @@ class Counts:
         place = np.searchsorted(edges, values, side="right")
         flat = np.ravel_multi_index((member, place, label, np.broadcast_to(accepted, label.shape)), shape)
         binned = np.bincount(flat, minlength=int(np.prod(shape))).reshape(1, *shape)
+        return cls.of_bins(binned)
+
+    @classmethod
+    def of_bins(cls, binned: Cells) -> Counts:
+        """Return counts of people who are known by score bin as well, (…, groups, bins, 2, 2)."""
         counts = cls(over_bins(binned))
         counts.binned = binned
         return counts
@@ -123,8 +128,7 @@ class Counts:
     @cached_property
     def rates(self) -> Array:
         """Acceptance rate of each group, (…, groups); NaN for a group with nobody in the batch."""
-        unknown = np.full_like(self.people, np.nan, dtype=np.float64)  # laid out as the cells are, which is faster
-        return np.asarray(np.divide(self.accepted, self.people, out=unknown, where=self.people > 0))
+        return per_person(self.accepted, self.people)
 
     @cached_property
     def overall(self) -> Array:
@@ -141,7 +145,8 @@ def per_person(total: Cells, people: Cells) -> Array:
     """Divide by the number of people, NaN where there is nobody."""
     if people.all():
         return np.asarray(total / people)
-    return np.asarray(np.divide(total, people, out=np.full(np.shape(total), np.nan), where=people > 0))
+    unknown = np.full_like(total, np.nan, dtype=np.float64)  # laid out as the cells are, which is faster
+    return np.asarray(np.divide(total, people, out=unknown, where=people > 0))
 
 
 def as_codes(name: str, values: ArrayLike, length: int, count: int | None = None) -> NDArray[np.int64]:
@@ -162,7 +167,10 @@ def as_codes(name: str, values: ArrayLike, length: int, count: int | None = None
 
 def across_groups(operation: np.ufunc, values: Cells) -> Array:
     """Combine the groups, the last axis of `values`: what ``operation.reduce`` does, several times as fast for few."""
-    return np.asarray(reduce(operation, (values[..., group] for group in range(values.shape[-1]))))
+    found = values[..., 0]
+    for group in range(1, values.shape[-1]):
+        found = operation(found, values[..., group])
+    return np.asarray(found)
 
 
 def over_bins(cells: Cells) -> Cells:

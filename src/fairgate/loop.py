@@ -88,13 +88,14 @@ class Loop:
         environment, edges = self.task.environment, self.edges
         fine = environment.cells(self.state, policy, edges)
         cells = self.nature.draw(fine, self.batch)
-        counts, probabilities = (cells, fine) if edges is None else (over_bins(cells), over_bins(fine))
+        probabilities = fine if edges is None else over_bins(fine)
+        counts = Counts(cells) if edges is None else Counts.of_bins(cells)
         arrivals, labels = (None, None) if self.delayed is None else self.delayed.arrive(self.round, policy, cells)
-        feedback = self.task.problem.reveal(cells, self.level, arrivals, labels, self.round)
-        self.state = environment.update(self.state, Counts(counts), policy.published, self.nature.world())
+        feedback = self.task.problem.reveal(counts, self.level, arrivals, labels, self.round)
+        self.state = environment.update(self.state, counts, policy.published, self.nature.world())
         self.nature.round += 1
         self.round += 1
-        return Round(policy, counts, probabilities, feedback)
+        return Round(policy, counts.cells, probabilities, feedback)
 
 
 class DelayedLabels:

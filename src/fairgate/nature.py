@@ -119,8 +119,9 @@ class Nature:
         rng = self._at(PEOPLE)
         if self.coupling == "independent":
             return draw(probabilities, people, rng)
-        words = rng.bit_generator.random_raw((len(probabilities), (people + 1) // 2))
-        return tally(probabilities, np.sort(words.view(np.uint32)[:, :people], axis=1))
+        numbers = rng.bit_generator.random_raw((len(probabilities), (people + 1) // 2)).view(np.uint32)[:, :people]
+        numbers.sort(axis=1)
+        return tally(probabilities, numbers)
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.
@@ -149,18 +150,17 @@ def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64
     policy, a higher threshold rejects more of those who were nearest to it, and counts are the same whether score bins
     are told apart or not. A cell's probability is kept to within 2⁻³², far closer than any environment's tables.
     """
-    order = (0, 1, 2, 3) if probabilities.ndim == 4 else (0, 1, 3, 4, 2)
-    cells = probabilities.transpose(order)
-    replicates, people = numbers.shape
-    rows, taken = _rows(replicates, people)
-    ends = cells.reshape(replicates, -1).cumsum(axis=1)[:, :-1] * 2.0**32
-    np.minimum(ends, 2.0**32, out=ends)
-    counts = np.empty((replicates, ends.shape[1] + 2), dtype=np.int64)
-    counts[:, 0], counts[:, -1] = taken[:-1], taken[1:]
-    counts[:, 1:-1] = np.searchsorted((numbers + rows).ravel(), (ends.astype(np.uint64) + rows).ravel()).reshape(
-        ends.shape
-    )
-    found = np.subtract(counts[:, 1:], counts[:, :-1]).reshape(cells.shape)
+    cells = probabilities if probabilities.ndim == 4 else probabilities.transpose(0, 1, 3, 4, 2)
+    rows, first = _rows(*numbers.shape)
+    keys = numbers.astype(np.uint64)
+    keys += rows
+    ends = cells.reshape(len(cells), -1).cumsum(axis=1)[:, :-1] * 2.0**32  # the last end is beyond everybody
+    places = np.minimum(ends, 2.0**32, out=ends).astype(np.uint64)
+    places += rows
+    below = np.empty((len(cells), ends.shape[1] + 2), dtype=np.int64)
+    below[:, 0], below[:, -1] = first[:-1], first[1:]
+    below[:, 1:-1] = keys.ravel().searchsorted(places.ravel()).reshape(ends.shape)
+    found = (below[:, 1:] - below[:, :-1]).reshape(cells.shape)
     return found if probabilities.ndim == 4 else np.ascontiguousarray(found.transpose(0, 1, 4, 2, 3))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -271,6 +272,11 @@ class Problem(Settings):
         """Names of all residuals, in order."""
         return tuple(name for constraint in self.constraints for name in constraint.names)
 
+    @cached_property
+    def _hidden(self) -> NDArray[np.bool_]:
+        """Which residuals depend on labels of rejected people, (J,)."""
+        return np.array([each.needs == "all-labels" for each in self.constraints for _ in each.names], dtype=bool)
+
     def assess(self, cells: Any) -> Assessment:
         """Return reward and residuals of counts or exact probabilities, (…, replicates, groups, 2, 2)."""
         counts = cells if isinstance(cells, Counts) else Counts(cells)
@@ -304,14 +310,14 @@ class Problem(Settings):
             Number of this round, by which `arrivals` of later rounds refer to it.
         """
         if isinstance(counts, Counts):
-            counts = counts.cells if counts.binned is None or level == "bandit" else counts.binned
-        cells = np.asarray(counts)
+            found = counts
+        else:
+            found = Counts.of_bins(np.asarray(counts)) if np.ndim(counts) == 5 else Counts(counts)
+        cells = found.cells if found.binned is None or level == "bandit" else found.binned
         binned = cells.ndim == 5
-        found = Counts(over_bins(cells) if binned else cells)
         reward, residuals = self.assess(found)
-        hidden = [each.needs == "all-labels" for each in self.constraints for _ in each.names]
-        if level != "full-labels" and any(hidden):
-            residuals = np.where(np.array(hidden)[:, None], np.nan, residuals)
+        if level != "full-labels" and self._hidden.any():
+            residuals = np.where(self._hidden[:, None], np.nan, residuals)
         credited = None
         if arrivals is not None:
             credited = self._credited(arrivals)
@@ -321,7 +327,7 @@ class Problem(Settings):
                 labels = sum(shown, np.zeros_like(cells[..., 1]))
         elif labels is None:
             labels = cells[..., 1]
-        known = over_bins(labels) if binned else labels
+        known = coarse(labels)
         seen = Observation(found.people, found.accepted, known[..., 1], known[..., 0])
         if level != "bandit":
             by_decision = cells[..., 0, :] + cells[..., 1, :]

@@ -184,12 +184,13 @@ class _Kept:
 
     def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
         thresholds, weights = happened.played
-        if len(weights) > len(self.weights):  # a lottery of more thresholds than any before: others have weight 0
-            more = len(weights) - len(self.weights)
+        more = len(weights) - len(self.weights)
+        if more > 0:  # a lottery of more thresholds than any before: others have weight 0
             self.thresholds = np.concatenate((self.thresholds, np.full((more, self.rounds, *self.shape), np.inf)))
             self.weights = np.concatenate((self.weights, np.zeros((more, self.rounds, self.shape[0]))))
-        self.thresholds[: len(weights), t], self.thresholds[len(weights) :, t] = thresholds, np.inf
-        self.weights[: len(weights), t], self.weights[len(weights) :, t] = weights, 0.0
+        self.thresholds[: len(weights), t], self.weights[: len(weights), t] = thresholds, weights
+        if more < 0:
+            self.thresholds[more:, t], self.weights[more:, t] = np.inf, 0.0
         self.counts[t], self.probabilities[t] = happened.counts, happened.probabilities
         for name, values in traces.items():
             self.by_round[f"trace {name}"][t] = values

@@ -77,8 +77,8 @@ class Learner(Settings, ABC, Generic[S]):
     def observe(self, state: S, played: Policy | Array, feedback: Feedback) -> None:
         """Take in the feedback of a round in which `played` was played. A batch of nobody teaches nothing."""
         policy, people = as_policy(played), feedback.observation.people
-        came = np.asarray(people.any(axis=1))
-        if came.all():
+        came = None if people.all() else np.asarray(people.any(axis=1))
+        if came is None or came.all():
             self.learn(state, policy, feedback)
             state.rounds += 1
         elif not came.any():
@@ -245,9 +245,8 @@ def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.int64], NDArray[np.b
     (array([1, 1, 1]), array([ True, False, False]))
     """
     single = played.single
-    first = single[:, 0]
-    arm = np.minimum(np.searchsorted(grid, first), len(grid) - 1)
-    return arm, (grid[arm] == first) & (single == first[:, None]).all(axis=1)
+    arm = np.minimum(grid.searchsorted(single[:, 0]), len(grid) - 1)
+    return arm, (grid[arm][:, None] == single).all(axis=1)
 
 
 def _named(problem: Problem) -> Any:

@@ -116,9 +116,8 @@ class OFS(Learner[OFSState]):
         rows, place = places(state, played)
         state.plays.ravel()[place] += 1.0
         plays = state.plays.ravel()[place]
-        for means, seen in zip(state.residuals, feedback.residuals, strict=True):
-            flat = means.ravel()
-            flat[place] += (seen[rows] - flat[place]) / plays
+        residuals = state.residuals.reshape(len(state.residuals), -1)
+        residuals[:, place] += (feedback.residuals[:, rows] - residuals[:, place]) / plays
         if feedback.credits is not None:
             self.credit(state, feedback, feedback.credits)
             return
@@ -141,4 +140,4 @@ def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
     """Return the replicates that played a threshold of the grid, and its place in a flattened (R, K)."""
     arm, known = arm_of(state.grid, played)
     rows: Any = slice(None) if known.all() else np.flatnonzero(known)
-    return rows, (np.arange(state.replicates) * len(state.grid) + arm)[rows]
+    return rows, (np.arange(0, state.plays.size, len(state.grid)) + arm)[rows]
