@@ -40,7 +40,11 @@ def main() -> None:
         axes[1].plot(places, np.convolve(reward, np.full(SMOOTH, 1 / SMOOTH), mode="valid"), color=colour, lw=1.2)
         spent = violation(run.population.residuals).mean(axis=0).cumsum()
         axes[2].plot(np.arange(1, ROUNDS + 1), spent, color=colour, lw=1.2)
-        print(f"{name}: tail reward {run.summary()['population_reward']}, violation {spent[-1]:.3f}")
+        settled, seeds = np.unique(run.settled().single[:, 0].round(6), return_counts=True)
+        where = ", ".join(f"{at:g} in {many}" for at, many in zip(settled, seeds, strict=True))
+        print(
+            f"{name}: tail reward {run.summary()['population_reward']}, violation {spent[-1]:.3f}; settled at {where}"
+        )
     print(f"oracle: {truth.best}")
     for ax, title in zip(axes, ("threshold played", "exact reward per person", "exact violation, summed"), strict=True):
         ax.set_title(title, fontsize=FONT + 1)

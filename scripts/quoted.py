@@ -15,7 +15,7 @@ import numpy as np
 
 import fairgate as fg
 from fairgate.learners import BanditGradient, PrimalDual, load_learner
-from fairgate.problem import violation
+from fairgate.problem import best_feasible, violation
 from scripts.calibrate import OFS, ORACLE, WINDOW, Descent, report
 
 ROUNDS, SEEDS, LOOPS = 3000, 20, 300
@@ -43,6 +43,16 @@ def quote_learners() -> None:
         if learner == "doubly-optimistic":
             there = abs(run.settled().single[:, 0] - fg.oracle(task, refine=False).best.threshold) < 1e-9
             print(f"{'':14} settles on the oracle's threshold in {there.sum()} of {SEEDS} seeds", flush=True)
+        if learner == "per-group":
+            print(f"{'':14} best pair of the grid in the long run {best_pair(task):.4f}", flush=True)
+
+
+def best_pair(task: fg.Task) -> float:
+    """Return the exact reward, in the long run, of the best feasible thresholds for two groups, by enumeration."""
+    pairs = np.array([(one, other) for one in task.thresholds for other in task.thresholds])
+    world = task.environment.steady_state(pairs)
+    found = task.problem.assess(task.environment.probabilities(world, pairs))
+    return float(found.reward[best_feasible(found.reward, found.residuals)])
 
 
 def quote_reproduction() -> None:
