@@ -82,6 +82,7 @@ def advise(
     from fairgate.advice.config import parse_strengths, put_together
     from fairgate.advice.report.output import write
     from fairgate.advice.report.terminal import show
+    from fairgate.people import from_file
 
     given: dict[str, Any] = {"file": file, "query": query, "reader": reader, "score": score, "label": label}
     given |= {"group": group, "positive": positive, "descending": descending, "cost": cost}
@@ -90,8 +91,8 @@ def advise(
     written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
     chosen = put_together(config, {**given, "seed": seed, "out": out}, _once([*named, *written]))
     prepare_folder(chosen.out)
-    advice = find(chosen.take_in(), chosen.aims, quiet=as_json)
-    document = write(advice, chosen.out, str(chosen.file or chosen.query))
+    advice = find(from_file(**chosen.table), chosen.aims, quiet=as_json)
+    document = write(advice, chosen.out, str(chosen.table.get("file") or chosen.table["query"]))
     if as_json:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
         return
