@@ -22,21 +22,11 @@ Places = NDArray[np.int64]
 
 
 class Found(NamedTuple):
-    """The best of several choices.
-
-    Attributes
-    ----------
-    rank
-        Whether it is feasible, and its reward or, if not, minus its violation: larger is better.
-    choice
-        What was chosen of each group, (G,).
-    residuals
-        (J,).
-    """
+    """The best of several choices, ranked by whether it is feasible, and by its reward or else minus its violation."""
 
     rank: tuple[bool, float]
-    choice: NDArray[Any]
-    residuals: Array
+    choice: NDArray[Any]  # what was chosen of each group, (G,)
+    residuals: Array  # (J,)
 
     @classmethod
     def among(cls, choices: NDArray[Any], found: Assessment) -> Found:
@@ -46,11 +36,6 @@ class Found(NamedTuple):
         feasible = bool(is_feasible(residuals))
         worth = float(found.reward[best]) if feasible else -float(violation(residuals))
         return cls((feasible, worth), choices[best], residuals)
-
-
-def rank(found: Found) -> tuple[bool, float]:
-    """Return what choices are compared by."""
-    return found.rank
 
 
 def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[Array], Assessment]) -> Found:
@@ -70,7 +55,6 @@ def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[
         Takes the people accepted by group and label, (N, G, 2), and returns reward (N,) and residuals (J, N).
     """
     groups, count = len(accepted), len(even[0])
-
     every = [np.arange(len(own)) for own in accepted]
 
     def look(levels: Sequence[Places], steps: Places) -> Found:
@@ -78,19 +62,22 @@ def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[
         parts = zip(accepted, levels, steps.T, strict=True)
         return Found.among(steps, assess(np.stack([own[level[step]] for own, level, step in parts], axis=1)))
 
+    def best_of(*founds: Found) -> Found:
+        return max(founds, key=lambda found: found.rank)
+
     def placed(found: Found) -> Found:
         return found._replace(choice=np.array([level[step] for level, step in zip(even, found.choice, strict=True)]))
 
     best = look(even, np.repeat(np.arange(count)[:, None], groups, axis=1))
     if math.prod(map(len, every)) <= EXHAUSTIVE:
-        return max(placed(best), *(look(every, steps) for steps in _combinations(every)), key=rank)
+        return best_of(placed(best), *(look(every, steps) for steps in _combinations(every)))
     coarse = np.linspace(0, count - 1, int(CHUNK ** (1 / groups))).round().astype(np.int64)
-    best = max(best, *(look(even, steps) for steps in _combinations([coarse] * groups)), key=rank)
+    best = best_of(best, *(look(even, steps) for steps in _combinations([coarse] * groups)))
     one, step = np.eye(groups, dtype=np.int64), count // 4
     moves = np.concatenate((one, 1 - one, np.ones((1, groups), np.int64)))
     moves = np.concatenate((moves, -moves))
     while step:
-        last, best = best, max(best, look(even, np.clip(best.choice + step * moves, 0, count - 1)), key=rank)
+        last, best = best, best_of(best, look(even, np.clip(best.choice + step * moves, 0, count - 1)))
         step = step // 2 if best is last else step
     return placed(best)
 

@@ -23,10 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairgate.constraints import PlainConstraint
 from fairgate.errors import InputError
-from fairgate.people.scored import Scored
 from fairgate.settings import Array
 from fairgate.sklearn.choice import Choice, Chooser
-from fairgate.sklearn.people import Batch, groups_of
+from fairgate.sklearn.people import Batch, Scored, groups_of
 from fairgate.sklearn.scores import METHODS, Reader, fitted_classes, method_of
 
 
@@ -166,7 +165,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         **params
             For the estimator's `fit`; routed if scikit-learn's metadata routing is enabled.
         """
-        return self._fit(X, y, sensitive_features, sample_weight, params, growing=False)
+        return self._fit(X, y, None, sensitive_features, sample_weight, params, growing=False)
 
     def partial_fit(
         self,
@@ -195,11 +194,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         **params
             For the estimator's ``partial_fit``.
         """
-        fixed = self._fixed(params)
-        learns = not fixed and hasattr(self._unfitted(), "partial_fit")
-        if fixed or learns or hasattr(self, "_scored"):
-            return self._update(X, y, classes, sensitive_features, sample_weight, params, learns)
-        return self._fit(X, y, sensitive_features, sample_weight, params, growing=True)
+        return self._fit(X, y, classes, sensitive_features, sample_weight, params, growing=True)
 
     def predict(self, X: Any, sensitive_features: Any = None) -> NDArray[Any]:  # noqa: N803
         """Return one label per person; `sensitive_features` are looked at only if `per_group`."""
@@ -248,18 +243,43 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return tags
 
     def _fit(
-        self, features: Any, labels: Any, groups: Any, weights: Any, params: Mapping[str, Any], growing: bool
+        self,
+        features: Any,
+        labels: Any,
+        announced: Any,
+        groups: Any,
+        weights: Any,
+        params: Mapping[str, Any],
+        growing: bool,
     ) -> Self:
-        """Choose on the scores of an estimator that is fixed, or on out-of-fold scores of one that is fitted here."""
-        chooser, (features,) = self._chooser(groups, growing), indexable(features)
+        """Count people and choose; everything that can be refused is, before an estimator learns from them.
+
+        Scores are those of an estimator that is fixed or has learnt before, or out of fold of one that is fitted here.
+        """
+        chooser = Chooser.checked(self.cost, self.constraints, self.per_group, self.grid, groups is not None, growing)
+        (features,) = indexable(features)
         batch, template, fixed = Batch.checked(features, labels, groups, weights), self._unfitted(), self._fixed(params)
-        method = method_of(template, self.response_method)
-        classes = fitted_classes(template) if fixed else batch.two_classes()
-        reader = Reader.checked(method, classes, self.pos_label)
+        started, learns = (
+            growing and hasattr(self, "_scored"),
+            growing and not fixed and hasattr(template, "partial_fit"),
+        )
+        if started:
+            if (None in self.thresholds_) != (groups is None):
+                raise InputError("sensitive_features must be given in every call of partial_fit or in none")
+            classes, reader, estimator = self.classes_, self._reader, self.estimator_
+        else:
+            method = method_of(template, self.response_method)
+            classes = fitted_classes(template) if fixed else _both(announced) if learns else batch.two_classes()
+            reader, estimator = Reader.checked(method, classes, self.pos_label), template if fixed else clone(template)
+        if announced is not None and not np.array_equal(np.unique(announced), np.unique(classes)):
+            raise InputError(f"classes must be those the estimator knows, {classes.tolist()}, got {announced!r}")
+        batch.check_labels(classes)
         positive = classes[reader.positive]
-        if fixed:
-            batch.check_labels(classes)
-            estimator, table = template, batch.counted(reader.read(template, features), positive, chooser.edges)
+        if started or fixed:
+            table = batch.counted(reader.read(estimator, features), positive, chooser.edges)
+            table = Scored.merged([self._scored, table]) if started else table
+        elif learns:  # nobody can be scored yet
+            table = Scored(np.zeros(0), np.zeros((0, len(batch.names), 2)), batch.names)
         else:
             fits, folds = self._routed("fit", template, groups, weights, batch, params), self._folds(features, batch)
             found = Parallel(n_jobs=self.n_jobs)(
@@ -270,41 +290,9 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             table = Scored.merged(
                 [batch.rows(test).counted(scores, positive, chooser.edges) for (_, test), scores in tested]
             )
-            estimator = clone(template).fit(features, batch.labels, **fits)
-        return self._keep(classes, reader, estimator, table, chooser.choose(table))
-
-    def _update(
-        self,
-        features: Any,
-        labels: Any,
-        announced: Any,
-        groups: Any,
-        weights: Any,
-        params: Mapping[str, Any],
-        learns: bool,
-    ) -> Self:
-        """Count one more batch; everything that can be refused is, before the estimator learns from it."""
-        chooser, (features,) = self._chooser(groups, growing=True), indexable(features)
-        batch, template = Batch.checked(features, labels, groups, weights), self._unfitted()
-        started = hasattr(self, "_scored")
-        if started:
-            if (None in self.thresholds_) != (groups is None):
-                raise InputError("sensitive_features must be given in every call of partial_fit or in none")
-            classes, reader, estimator, table = self.classes_, self._reader, self.estimator_, self._scored
-        else:
-            method = method_of(template, self.response_method)
-            classes = _both(announced) if learns else fitted_classes(template)
-            reader = Reader.checked(method, classes, self.pos_label)
-            estimator, table = clone(template) if learns else template, Scored.empty(batch.names)
-        if announced is not None and not np.array_equal(np.unique(announced), np.unique(classes)):
-            raise InputError(f"classes must be those the estimator knows, {classes.tolist()}, got {announced!r}")
-        batch.check_labels(classes)
-        if started or not learns:
-            fresh = batch.counted(reader.read(estimator, features), classes[reader.positive], chooser.edges)
-            table = Scored.merged([table, fresh])
-            choice = chooser.choose(table)
-        else:
-            choice = Choice(dict.fromkeys(batch.names, METHODS[reader.method]))
+            estimator.fit(features, batch.labels, **fits)
+        unscored = learns and not started
+        choice = Choice(dict.fromkeys(batch.names, METHODS[reader.method])) if unscored else chooser.choose(table)
         if learns:
             updates = self._routed("partial_fit", template, groups, weights, batch, params)
             estimator.partial_fit(features, batch.labels, **updates, **({} if started else {"classes": classes}))
@@ -350,9 +338,6 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         if not folds:
             raise InputError(f"cv must make at least one split, got {self.cv!r}")
         return folds
-
-    def _chooser(self, groups: Any, growing: bool) -> Chooser:
-        return Chooser.checked(self.cost, self.constraints, self.per_group, self.grid, groups is not None, growing)
 
     def _routed(
         self, method: str, template: Any, groups: Any, weights: Any, batch: Batch, params: Mapping[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,25 +13,41 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _num_samples
 
 from fairgate.errors import InputError
-from fairgate.people.scored import Scored, in_order
 from fairgate.settings import Array, as_floats
 
 
-class Batch(NamedTuple):
-    """Checked labels, groups and weights of the rows given to fit or partial_fit.
+class Scored(NamedTuple):
+    """People by distinct score, group and label, which is all that choosing a threshold needs to know."""
 
-    Attributes
-    ----------
-    labels, group, weights
-        Label, place of the group in `names`, and weight, (n,).
-    names
-        Names of the groups; (None,) if none were given.
-    """
+    scores: Array  # (S,), increasing
+    people: Array  # (S, G, 2)
+    groups: tuple[Any, ...]  # names; (None,) if none were given
+
+    @classmethod
+    def merged(cls, parts: Sequence[Scored]) -> Scored:
+        """Add up different people."""
+        names = in_order("sensitive_features", (group for part in parts for group in part.groups))
+        scores, place = np.unique(np.concatenate([part.scores for part in parts]), return_inverse=True)
+        people = np.zeros((len(scores), len(names), 2))
+        places = np.split(place, np.cumsum([len(part.scores) for part in parts])[:-1])
+        for part, rows in zip(parts, places, strict=True):
+            people[rows[:, None], [names.index(group) for group in part.groups]] += part.people
+        return cls(scores, people, names)
+
+    def accepted(self, thresholds: Sequence[Array]) -> list[Array]:
+        """People by label at or above the thresholds (K,) of each group, (K, 2) per group."""
+        tails = np.zeros((len(self.scores) + 1, *self.people.shape[1:]))
+        tails[:-1] = self.people[::-1].cumsum(axis=0)[::-1]
+        return [tails[np.searchsorted(self.scores, own), group] for group, own in enumerate(thresholds)]
+
+
+class Batch(NamedTuple):
+    """Checked rows given to fit or partial_fit: label, place of the group in `names`, and weight, (n,)."""
 
     labels: NDArray[Any]
     group: NDArray[np.int64]
     weights: Array
-    names: tuple[Any, ...]
+    names: tuple[Any, ...]  # of the groups; (None,) if none were given
 
     @classmethod
     def checked(cls, features: Any, labels: Any, groups: Any, weights: Any) -> Batch:
@@ -78,6 +95,16 @@ class Batch(NamedTuple):
         cell = np.ravel_multi_index((place, self.group[counts], label), shape)
         people = np.bincount(cell, weights=self.weights[counts], minlength=math.prod(shape))
         return Scored(distinct, people.reshape(shape).astype(np.float64), self.names)
+
+
+def in_order(argument: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Distinct values, sorted; say so if they are no kind of name."""
+    values = list(values)
+    try:
+        return tuple(sorted(set(values)) if len(set(values)) > 1 else set(values))
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise InputError(f"{argument} must be of one kind that can be sorted, got {kinds}") from None
 
 
 def groups_of(values: Any, rows: int) -> list[Any]:

@@ -19,18 +19,10 @@ METHODS = {"predict_proba": 0.5, "decision_function": 0.0}
 
 
 class Reader(NamedTuple):
-    """How the score of the positive label is read from an estimator.
+    """How the score of the positive label is read from an estimator."""
 
-    Attributes
-    ----------
-    method
-        One of `METHODS`.
-    positive
-        Place of the positive label in the estimator's ``classes_``.
-    """
-
-    method: str
-    positive: int
+    method: str  # one of `METHODS`
+    positive: int  # place of the positive label in the estimator's ``classes_``
 
     @classmethod
     def checked(cls, method: str, classes: NDArray[Any], positive: Any) -> Reader:
