@@ -16,7 +16,6 @@ from fairgate.advice.steady import Response, Steady, settle
 from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
-from fairgate.people.frames import to_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +68,13 @@ class Advice:
 
     def thresholds_frame(self, like: Any) -> Any:
         """Return the figures of every threshold as the same kind of table as `like`: pandas, polars or pyarrow."""
-        return to_frame({name: values.tolist() for name, values in self.thresholds().items()}, like)
+        import narwhals as nw
+
+        columns = {name: values.tolist() for name, values in self.thresholds().items()}
+        try:
+            return nw.from_dict(columns, backend=nw.get_native_namespace(nw.from_native(like))).to_native()
+        except (TypeError, ValueError):
+            raise InputError(f"like must be a table of pandas, polars or pyarrow, got {type(like).__name__}") from None
 
 
 def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = True) -> Advice:

@@ -8,7 +8,6 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +20,13 @@ BATCH = 1 << 17
 
 @dataclass
 class Source:
-    """A table that can be read in batches.
+    """A table that can be read in batches."""
 
-    Attributes
-    ----------
-    name
-        What messages call it.
-    columns
-        Names of all its columns, in order.
-    read
-        Takes names of columns and yields record batches of Arrow that have these.
-    malformed
-        Lines that could not be read as rows and were left out, known when everything has been read.
-    """
-
-    name: str
+    name: str  # what messages call it
     columns: Sequence[str]
-    read: Callable[[Sequence[str]], Iterator[Any]]
-    malformed: list[int] = field(default_factory=lambda: [0])
-    lines: Callable[[], int] = lambda: 0
+    read: Callable[[Sequence[str]], Iterator[Any]]  # yields record batches of Arrow that have these columns
+    malformed: list[int] = field(default_factory=lambda: [0])  # lines left out, known when everything has been read
+    lines: Callable[[], int] = lambda: 0  # lines of a text file that are not blank
 
 
 DATABASES = (".duckdb", ".ddb")
@@ -64,16 +51,9 @@ def register(ending: str, reader: Reader) -> None:
 
 
 def open_source(file: Path | None, query: str | None = None, reader: Reader | None = None) -> Source:
-    """Open a file by its ending, or the outcome of an SQL query.
+    """Open a file by its ending or with a `reader`, or the outcome of an SQL query for DuckDB.
 
-    Parameters
-    ----------
-    file
-        A file of one of the endings in :data:`READERS`; with `query`, a DuckDB database or nothing.
-    query
-        SQL for DuckDB, which may name files: ``select * from 'applicants.parquet' where year = 2024``.
-    reader
-        How to read the file, whatever its ending.
+    The query may name files, as in ``select * from 'applicants.parquet'``; a `file` beside it is a database.
     """
     if file is None:
         if query is None:
@@ -103,13 +83,8 @@ def open_source(file: Path | None, query: str | None = None, reader: Reader | No
 
 
 def _read_by(reader: Reader, file: Path) -> Source:
-    """Let a reader, which may be a user's own, open a file; what goes wrong is said in one sentence."""
-    try:
+    with _told(f"file {str(file)!r} cannot be read"):
         found = reader(file)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
     return found if isinstance(found, Source) else replace(frame_source(found), name=str(file))
 
 
@@ -154,17 +129,15 @@ def _csv(file: Path) -> Source:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
+    with pa.input_stream(str(file)) as stream:
+        head = stream.read(1 << 20)
     try:
-        with pa.input_stream(str(file)) as stream:
-            head = stream.read(1 << 20)
         text = head.decode("utf-8-sig", errors="strict" if len(head) < 1 << 20 else "ignore")
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = max(",;\t|", key=first.count)
-        columns = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
     except UnicodeDecodeError:
         raise InputError(f"file {str(file)!r} must be text in UTF-8, and is not: save it as CSV in UTF-8") from None
-    except (OSError, pa.ArrowInvalid, csv.Error) as error:
-        raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(",;\t|", key=first.count)
+    columns = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
     if not first:
         raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and one row per person")
 
@@ -175,7 +148,7 @@ def _csv(file: Path) -> Source:
         return "skip"
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with _told(f"file {str(file)!r} cannot be read as CSV", pa.ArrowException, OSError, ValueError):
+        with _told(f"file {str(file)!r} cannot be read as CSV"):
             # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
             table = arrow_csv.read_csv(
                 str(file),
@@ -205,15 +178,14 @@ def _csv(file: Path) -> Source:
 
 
 def _parquet(file: Path) -> Source:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    told = partial(_told, f"file {str(file)!r} cannot be read as Parquet", pa.ArrowException, OSError, ValueError)
-    with told():
+    failure = f"file {str(file)!r} cannot be read as Parquet"
+    with _told(failure):
         table = pq.ParquetFile(file)
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with told():
+        with _told(failure):
             yield from table.iter_batches(batch_size=BATCH, columns=list(wanted), use_threads=False)
 
     return Source(str(file), table.schema_arrow.names, read)
@@ -222,13 +194,12 @@ def _parquet(file: Path) -> Source:
 def _arrow(file: Path) -> Source:
     import pyarrow as pa
 
-    name = f"file {str(file)!r} cannot be read as Arrow or Feather"
-    told = partial(_told, name, pa.ArrowException, OSError, ValueError)
-    with told():
+    failure = f"file {str(file)!r} cannot be read as Arrow or Feather"
+    with _told(failure):
         reader = pa.ipc.open_file(pa.memory_map(str(file)))
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with told():
+        with _told(failure):
             for place in range(reader.num_record_batches):
                 yield reader.get_batch(place).select(list(wanted))
 
@@ -242,8 +213,8 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
         raise InputError("a query needs DuckDB, which is not installed: pip install 'fairgate[tables]'") from None
 
     name = f"query {query!r}" if query is not None else f"file {str(file)!r}"
-    told = partial(_told, f"{name} cannot be run by DuckDB", duckdb.Error)
-    with told():
+    failure = f"{name} cannot be run by DuckDB"
+    with _told(failure):
         connection = duckdb.connect(str(file), read_only=True) if file is not None else duckdb.connect()
         if query is None:
             tables = [row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()]
@@ -258,7 +229,7 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
 
     def read(wanted: Sequence[str]) -> Iterator[Any]:
         quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in dict.fromkeys(wanted))
-        with told():
+        with _told(failure):
             chosen = relation.project(quoted)
             newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
             stream = chosen.to_arrow_reader if newer else chosen.fetch_record_batch
@@ -268,17 +239,15 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
 
 
 @contextmanager
-def _told(failure: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Turn what a library raises into one sentence."""
+def _told(failure: str) -> Iterator[None]:
+    """Turn what a library, or a reader of the user's own, raises into one sentence."""
     try:
         yield
-    except kinds as error:
-        raise InputError(f"{failure}: {_first_line(error)}") from None
-
-
-def _first_line(error: BaseException) -> str:
-    """Return what a library said, as one line without a full stop."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    except InputError:
+        raise
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{failure}: {said}") from None
 
 
 for _reader, _endings in (
