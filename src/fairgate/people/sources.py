@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,9 +24,15 @@ class Source:
 
     name: str  # what messages call it
     columns: Sequence[str]
-    read: Callable[[Sequence[str]], Iterator[Any]]  # yields record batches of Arrow that have these columns
+    batches: Callable[[list[str]], Iterable[Any]]  # takes names of columns, returns record batches of Arrow
+    failure: str  # what messages say if they cannot be read
     malformed: list[int] = field(default_factory=lambda: [0])  # lines left out, known when everything has been read
     lines: Callable[[], int] = lambda: 0  # lines of a text file that are not blank
+
+    def read(self, wanted: list[str]) -> Iterator[Any]:
+        """Yield record batches that have these columns."""
+        with _told(self.failure):
+            yield from self.batches(wanted)
 
 
 DATABASES = (".duckdb", ".ddb")
@@ -103,15 +109,15 @@ def frame_source(frame: Any) -> Source:
         raise InputError(f"frame must be a table of pandas, polars or pyarrow, got {type(frame).__name__}") from None
     columns = [name for name in table.collect_schema().names() if isinstance(name, str)]
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
+    def batches(wanted: list[str]) -> Iterable[Any]:
         import pyarrow as pa
 
         chosen = table.select(*wanted)
         eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
-        arrays = {name: _column(eager[name]) for name in wanted}
-        yield from pa.table(arrays).to_batches(BATCH)
+        return pa.table({name: _column(eager[name]) for name in wanted}).to_batches(BATCH)
 
-    return Source(f"the table of {type(frame).__module__.partition('.')[0]}", columns, read)
+    name = f"the table of {type(frame).__module__.partition('.')[0]}"
+    return Source(name, columns, batches, f"{name} cannot be read")
 
 
 def _column(series: Any) -> Any:
@@ -147,23 +153,22 @@ def _csv(file: Path) -> Source:
         malformed[0] += 1
         return "skip"
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with _told(f"file {str(file)!r} cannot be read as CSV"):
-            # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
-            table = arrow_csv.read_csv(
-                str(file),
-                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=1 << 23),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(wanted, pa.string()),
-                    include_columns=list(dict.fromkeys(wanted)),
-                    strings_can_be_null=True,
-                    null_values=[""],  # what else means that there is no value is the same for every kind of file
-                ),
-            )
-            yield from table.to_batches(BATCH)
+    def batches(wanted: list[str]) -> Iterable[Any]:
+        # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
+        table = arrow_csv.read_csv(
+            str(file),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=1 << 23),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=True,
+                null_values=[""],  # what else means that there is no value is the same for every kind of file
+            ),
+        )
+        return table.to_batches(BATCH)
 
     def lines() -> int:
         """Count lines that are not blank, whatever ends them."""
@@ -174,7 +179,7 @@ def _csv(file: Path) -> Source:
                 count += sum(map(bool, whole))
         return count + bool(rest)
 
-    return Source(str(file), columns, read, malformed, lines)
+    return Source(str(file), columns, batches, f"file {str(file)!r} cannot be read as CSV", malformed, lines)
 
 
 def _parquet(file: Path) -> Source:
@@ -184,11 +189,10 @@ def _parquet(file: Path) -> Source:
     with _told(failure):
         table = pq.ParquetFile(file)
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with _told(failure):
-            yield from table.iter_batches(batch_size=BATCH, columns=list(wanted), use_threads=False)
+    def batches(wanted: list[str]) -> Iterable[Any]:
+        return table.iter_batches(BATCH, columns=wanted, use_threads=False)
 
-    return Source(str(file), table.schema_arrow.names, read)
+    return Source(str(file), table.schema_arrow.names, batches, failure)
 
 
 def _arrow(file: Path) -> Source:
@@ -198,12 +202,10 @@ def _arrow(file: Path) -> Source:
     with _told(failure):
         reader = pa.ipc.open_file(pa.memory_map(str(file)))
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with _told(failure):
-            for place in range(reader.num_record_batches):
-                yield reader.get_batch(place).select(list(wanted))
+    def batches(wanted: list[str]) -> Iterable[Any]:
+        return (reader.get_batch(place).select(wanted) for place in range(reader.num_record_batches))
 
-    return Source(str(file), reader.schema.names, read)
+    return Source(str(file), reader.schema.names, batches, failure)
 
 
 def _duckdb(file: Path | None, query: str | None = None) -> Source:
@@ -227,15 +229,12 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
             raise InputError(f"{name} must be a select that returns a table, and returns nothing")
         columns = list(relation.columns)
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in dict.fromkeys(wanted))
-        with _told(failure):
-            chosen = relation.project(quoted)
-            newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
-            stream = chosen.to_arrow_reader if newer else chosen.fetch_record_batch
-            yield from stream(BATCH)
+    def batches(wanted: list[str]) -> Iterable[Any]:
+        chosen = relation.project(", ".join('"' + column.replace('"', '""') + '"' for column in wanted))
+        newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
+        return (chosen.to_arrow_reader if newer else chosen.fetch_record_batch)(BATCH)
 
-    return Source(name, columns, read)
+    return Source(name, columns, batches, failure)
 
 
 @contextmanager

@@ -25,8 +25,7 @@ from fairgate.constraints import PlainConstraint
 from fairgate.errors import InputError
 from fairgate.settings import Array
 from fairgate.sklearn.choice import Choice, Chooser
-from fairgate.sklearn.people import Batch, Scored, groups_of
-from fairgate.sklearn.scores import METHODS, Reader, fitted_classes, method_of
+from fairgate.sklearn.people import METHODS, Batch, Reader, Scored, fitted_classes, groups_of, method_of
 
 
 class FeasibilityWarning(UserWarning):
