@@ -39,19 +39,11 @@ class Option:
 
 
 class Candidates(NamedTuple):
-    """Thresholds that accept hardly anybody in the dark, and last of all one that accepts nobody."""
+    """Thresholds whose reward the labels tell, and last of all one that accepts nobody."""
 
     places: NDArray[np.int64]  # numbers of these thresholds, (K - 1,)
     accepted: Array  # people by label whom each of them accepts, (G, K, 2)
     people: Array  # all people by label, (G, 2)
-
-    @classmethod
-    def of(cls, applicants: Applicants) -> Candidates:
-        """Take the thresholds whose reward the labels tell."""
-        places = np.flatnonzero(applicants.known)
-        accepted = tail(applicants.filled)
-        nobody = np.zeros_like(accepted[:, :1])
-        return cls(places, np.concatenate((accepted[:, places], nobody), axis=1), applicants.filled.sum(axis=1))
 
     def counts(self, accepted: Array) -> Counts:
         """Return the counts (…, G, 2, 2) where these people (…, G, 2) are accepted."""
@@ -60,7 +52,9 @@ class Candidates(NamedTuple):
 
 def other_ways(applicants: Applicants, problem: Problem) -> list[Option]:
     """Return the best lottery between shared thresholds, and thresholds by group, on the people as they are."""
-    candidates = Candidates.of(applicants)
+    places, accepted = np.flatnonzero(applicants.known), tail(applicants.filled)
+    accepted = np.concatenate((accepted[:, places], np.zeros_like(accepted[:, :1])), axis=1)
+    candidates = Candidates(places, accepted, applicants.filled.sum(axis=1))
     return [_lottery(applicants, candidates, problem), _per_group(applicants, candidates, problem)]
 
 
@@ -105,11 +99,15 @@ def _per_group(applicants: Applicants, candidates: Candidates, problem: Problem)
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
     )
-    found = best_per_group(candidates, problem)
-    if found is None:
+    accepted = candidates.accepted[:, :-1]  # a group of which nobody is accepted would have no threshold
+    rates = accepted.sum(axis=2) / candidates.people.sum(axis=1)[:, None]  # falling
+    steps = np.linspace(1.0, 0.0, LEVELS)
+    even = [np.clip(np.searchsorted(-own, -steps), 0, len(own) - 1) for own in rates]
+    found = search(list(accepted), even, lambda chosen: problem.assess(candidates.counts(chosen)))
+    if not found.rank[0]:
         return Option(kind="per-group", text=text + "Here none were found that meet every constraint either.")
-    counts = candidates.counts(candidates.accepted[np.arange(len(found)), found])
-    cuts = dict(zip(applicants.groups, candidates.places[found].tolist(), strict=True))
+    counts = candidates.counts(accepted[np.arange(len(accepted)), found.choice])
+    cuts = dict(zip(applicants.groups, candidates.places[found.choice].tolist(), strict=True))
     listed = ", ".join(
         f"{applicants.sign} {applicants.words(cut)} for {applicants.called(name)}" for name, cut in cuts.items()
     )
@@ -118,22 +116,6 @@ def _per_group(applicants: Applicants, candidates: Candidates, problem: Problem)
     kept = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
     text += f"They could meet every constraint, {listed}, and would earn {reward:.4f} per person."
     return Option(kind="per-group", reward=reward, rates=kept, thresholds=thresholds, text=text)
-
-
-def best_per_group(candidates: Candidates, problem: Problem) -> NDArray[np.int64] | None:
-    """Return the place of each group's threshold, (G,), that together earn much under every constraint, or None.
-
-    A group of which nobody is accepted has no threshold.
-    """
-    accepted = candidates.accepted[:, :-1]
-    if not accepted.size:
-        return None
-    rates = accepted.sum(axis=2) / candidates.people.sum(axis=1)[:, None]  # falling
-    steps = np.linspace(1.0, 0.0, LEVELS)
-    even = [np.clip(np.searchsorted(-own, -steps), 0, len(own) - 1) for own in rates]
-
-    found = search(list(accepted), even, lambda chosen: problem.assess(candidates.counts(chosen)))
-    return found.choice if found.rank[0] else None
 
 
 def best_lottery(candidates: Candidates, problem: Problem) -> Array | None:

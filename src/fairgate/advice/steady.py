@@ -62,7 +62,7 @@ def environment(applicants: Applicants, response: Response) -> ScorePools:
     threshold tells apart, so that equal weights are exactly the table.
     """
     people = applicants.filled
-    low = low_share(people)[..., None] * people
+    low = low_pool(people)
     halves = np.stack((low, people - low), axis=2)  # group, bin, half, label
     group, place, half, label = np.nonzero(halves)
     return ScorePools(
@@ -76,12 +76,13 @@ def environment(applicants: Applicants, response: Response) -> ScorePools:
     )
 
 
-def low_share(people: Array) -> Array:
-    """Return the share of each bin that is in its group's low pool, (…, G, B), for people (…, G, B, 2)."""
+def low_pool(people: Array) -> Array:
+    """Return those people (…, G, B, 2) who are in their group's low pool."""
     each = people.sum(axis=-1)
     half = SPLIT * each.sum(axis=-1, keepdims=True)
     left = half - (each.cumsum(axis=-1) - each)
-    return np.asarray(np.clip(np.divide(left, each, out=np.zeros_like(each), where=each > 0.0), 0.0, 1.0))
+    share = np.clip(np.divide(left, each, out=np.zeros_like(each), where=each > 0.0), 0.0, 1.0)
+    return np.asarray(share[..., None] * people)
 
 
 def settle(applicants: Applicants, problem: Problem, response: Response) -> Steady:
@@ -99,7 +100,7 @@ def steady_cells(people: Array, response: Response) -> Array:
 
     That of :func:`environment`, solved for many tables at once.
     """
-    low = low_share(people)[..., None] * people
+    low = low_pool(people)
     size = people.sum(axis=(-1, -2))
     half = np.maximum(SPLIT * size, 1e-300)[..., None, None]
     pools = [tail(part, axis=-2) / half for part in (low, people - low)]

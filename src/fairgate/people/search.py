@@ -55,10 +55,10 @@ def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[
         Takes the people accepted by group and label, (N, G, 2), and returns reward (N,) and residuals (J, N).
     """
     groups, count = len(accepted), len(even[0])
-    every = [np.arange(len(own)) for own in accepted]
+    sizes = [len(own) for own in accepted]
 
-    def look(levels: Sequence[Places], steps: Places) -> Found:
-        """Return the best of steps (N, G) along some levels of each group."""
+    def look(steps: Places, levels: Sequence[Places] = even) -> Found:
+        """Return the best of steps (N, G) along the levels of each group."""
         parts = zip(accepted, levels, steps.T, strict=True)
         return Found.among(steps, assess(np.stack([own[level[step]] for own, level, step in parts], axis=1)))
 
@@ -68,24 +68,23 @@ def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[
     def placed(found: Found) -> Found:
         return found._replace(choice=np.array([level[step] for level, step in zip(even, found.choice, strict=True)]))
 
-    best = look(even, np.repeat(np.arange(count)[:, None], groups, axis=1))
-    if math.prod(map(len, every)) <= EXHAUSTIVE:
-        return best_of(placed(best), *(look(every, steps) for steps in _combinations(every)))
+    best = look(np.repeat(np.arange(count)[:, None], groups, axis=1))
+    if math.prod(sizes) <= EXHAUSTIVE:
+        every = [np.arange(size) for size in sizes]
+        return best_of(placed(best), *(look(steps, every) for steps in _combinations(sizes)))
     coarse = np.linspace(0, count - 1, int(CHUNK ** (1 / groups))).round().astype(np.int64)
-    best = best_of(best, *(look(even, steps) for steps in _combinations([coarse] * groups)))
+    best = best_of(best, *(look(coarse[steps]) for steps in _combinations([len(coarse)] * groups)))
     one, step = np.eye(groups, dtype=np.int64), count // 4
     moves = np.concatenate((one, 1 - one, np.ones((1, groups), np.int64)))
     moves = np.concatenate((moves, -moves))
     while step:
-        last, best = best, best_of(best, look(even, np.clip(best.choice + step * moves, 0, count - 1)))
+        last, best = best, best_of(best, look(np.clip(best.choice + step * moves, 0, count - 1)))
         step = step // 2 if best is last else step
     return placed(best)
 
 
-def _combinations(places: Sequence[Places]) -> Iterator[Places]:
+def _combinations(sizes: Sequence[int]) -> Iterator[Places]:
     """All combinations of a place per group, (N, G), `CHUNK` at a time."""
-    shape = tuple(len(own) for own in places)
-    for start in range(0, math.prod(shape), CHUNK):
-        flat = np.arange(start, min(start + CHUNK, math.prod(shape)))
-        chosen = np.unravel_index(flat, shape)
-        yield np.stack([own[index] for own, index in zip(places, chosen, strict=True)], axis=1)
+    for start in range(0, math.prod(sizes), CHUNK):
+        flat = np.arange(start, min(start + CHUNK, math.prod(sizes)))
+        yield np.stack(np.unravel_index(flat, sizes), axis=1)

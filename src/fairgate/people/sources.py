@@ -109,7 +109,7 @@ def frame_source(frame: Any) -> Source:
         raise InputError(f"frame must be a table of pandas, polars or pyarrow, got {type(frame).__name__}") from None
     columns = [name for name in table.collect_schema().names() if isinstance(name, str)]
 
-    def batches(wanted: list[str]) -> Iterable[Any]:
+    def batches(wanted: list[str]) -> Any:
         import pyarrow as pa
 
         chosen = table.select(*wanted)
@@ -153,7 +153,7 @@ def _csv(file: Path) -> Source:
         malformed[0] += 1
         return "skip"
 
-    def batches(wanted: list[str]) -> Iterable[Any]:
+    def batches(wanted: list[str]) -> Any:
         # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
         table = arrow_csv.read_csv(
             str(file),
@@ -189,7 +189,7 @@ def _parquet(file: Path) -> Source:
     with _told(failure):
         table = pq.ParquetFile(file)
 
-    def batches(wanted: list[str]) -> Iterable[Any]:
+    def batches(wanted: list[str]) -> Any:
         return table.iter_batches(BATCH, columns=wanted, use_threads=False)
 
     return Source(str(file), table.schema_arrow.names, batches, failure)
@@ -202,7 +202,7 @@ def _arrow(file: Path) -> Source:
     with _told(failure):
         reader = pa.ipc.open_file(pa.memory_map(str(file)))
 
-    def batches(wanted: list[str]) -> Iterable[Any]:
+    def batches(wanted: list[str]) -> Any:
         return (reader.get_batch(place).select(wanted) for place in range(reader.num_record_batches))
 
     return Source(str(file), reader.schema.names, batches, failure)
@@ -229,7 +229,7 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
             raise InputError(f"{name} must be a select that returns a table, and returns nothing")
         columns = list(relation.columns)
 
-    def batches(wanted: list[str]) -> Iterable[Any]:
+    def batches(wanted: list[str]) -> Any:
         chosen = relation.project(", ".join('"' + column.replace('"', '""') + '"' for column in wanted))
         newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
         return (chosen.to_arrow_reader if newer else chosen.fetch_record_batch)(BATCH)

@@ -258,10 +258,8 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         chooser = Chooser.checked(self.cost, self.constraints, self.per_group, self.grid, groups is not None, growing)
         (features,) = indexable(features)
         batch, template, fixed = Batch.checked(features, labels, groups, weights), self._unfitted(), self._fixed(params)
-        started, learns = (
-            growing and hasattr(self, "_scored"),
-            growing and not fixed and hasattr(template, "partial_fit"),
-        )
+        started = growing and hasattr(self, "_scored")
+        learns = growing and not fixed and hasattr(template, "partial_fit")
         if started:
             if (None in self.thresholds_) != (groups is None):
                 raise InputError("sensitive_features must be given in every call of partial_fit or in none")
@@ -280,15 +278,9 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         elif learns:  # nobody can be scored yet
             table = Scored(np.zeros(0), np.zeros((0, len(batch.names), 2)), batch.names)
         else:
-            fits, folds = self._routed("fit", template, groups, weights, batch, params), self._folds(features, batch)
-            found = Parallel(n_jobs=self.n_jobs)(
-                delayed(reader.read_fold)(clone(template), features, batch.labels, fits, train, test)
-                for train, test in folds
-            )
-            tested = zip(folds, found, strict=True)
-            table = Scored.merged(
-                [batch.rows(test).counted(scores, positive, chooser.edges) for (_, test), scores in tested]
-            )
+            fits = self._routed("fit", template, groups, weights, batch, params)
+            scored = self._out_of_fold(reader, template, features, batch, fits)
+            table = Scored.merged([part.counted(scores, positive, chooser.edges) for part, scores in scored])
             estimator.fit(features, batch.labels, **fits)
         unscored = learns and not started
         choice = Choice(dict.fromkeys(batch.names, METHODS[reader.method])) if unscored else chooser.choose(table)
@@ -327,7 +319,10 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             raise InputError(f"params must be none when cv is 'prefit', which fits nothing, got {', '.join(params)}")
         return isinstance(self.cv, str) or isinstance(self.estimator, FrozenEstimator)
 
-    def _folds(self, features: Any, batch: Batch) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _out_of_fold(
+        self, reader: Reader, template: Any, features: Any, batch: Batch, params: Mapping[str, Any]
+    ) -> list[tuple[Batch, Array]]:
+        """The people of every fold, scored by an estimator fitted on the others."""
         try:
             folds = list(check_cv(self.cv, batch.labels, classifier=True).split(features, batch.labels))
         except ValueError as error:
@@ -336,7 +331,10 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             ) from error
         if not folds:
             raise InputError(f"cv must make at least one split, got {self.cv!r}")
-        return folds
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(reader.read_fold)(clone(template), features, batch.labels, params, *fold) for fold in folds
+        )
+        return [(batch.rows(test), found) for (_, test), found in zip(folds, scores, strict=True)]
 
     def _routed(
         self, method: str, template: Any, groups: Any, weights: Any, batch: Batch, params: Mapping[str, Any]
