@@ -95,11 +95,6 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     n_features_in_, feature_names_in_
         As `estimator_` has them.
 
-    Notes
-    -----
-    A threshold chosen once does not see that people react to it: who is accepted changes who applies next, and a gap
-    closed on last year's data can open again. :func:`fairgate.simulate` plays that loop.
-
     Examples
     --------
     >>> import numpy as np
@@ -177,12 +172,11 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     ) -> Self:
         """Score one more batch, count it with all before, choose the threshold again, and then learn from the batch.
 
-        An estimator with a ``partial_fit`` is updated after the batch is scored, so that every score is out of sample;
-        its very first batch cannot be scored, and the estimator's own threshold holds until the second. Any other
-        estimator is fitted on the first batch, as `fit` does it, and then left alone, as is one that is
-        ``cv="prefit"`` or frozen. Goes on from `fit`, if that was called before. A group may appear in a later batch,
-        and one of which nobody has been scored has the threshold that is best for all. What is kept is one row of
-        counts per distinct score; give `grid` as an array to keep no more rows than that.
+        The very first batch of an estimator with a ``partial_fit`` cannot be scored, and the estimator's own threshold
+        holds until the second. Any other estimator is fitted on the first batch, as `fit` does it, and then left alone.
+        Goes on from `fit`, if that was called before. A group may appear in a later batch, and one of which nobody has
+        been scored has the threshold that is best for all. What is kept is one row of counts per distinct score; give
+        `grid` as an array to keep no more rows than that.
 
         Parameters
         ----------
