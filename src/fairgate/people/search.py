@@ -45,14 +45,9 @@ def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[
     rate. If there are more, a coarse grid of them is, and from the best of these it goes uphill by ever smaller steps
     of one group, of all, and of all but one.
 
-    Parameters
-    ----------
-    accepted
-        People by label whom each candidate of a group accepts, (K, 2) per group.
-    even
-        Places of candidates at even steps of the acceptance rate, equally many (L,) per group.
-    assess
-        Takes the people accepted by group and label, (N, G, 2), and returns reward (N,) and residuals (J, N).
+    `accepted` has the people by label whom each candidate of a group accepts, (K, 2) per group, and `even` the places
+    of candidates at even steps of the acceptance rate, (L,) per group. `assess` takes people accepted by group and
+    label, (N, G, 2), and returns reward (N,) and residuals (J, N).
     """
     groups, count = len(accepted), len(even[0])
     sizes = [len(own) for own in accepted]
