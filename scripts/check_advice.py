@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 import fairgate as fg
-from fairgate.advice.choice import CAUTION, choose, pick
+from fairgate.advice.choice import choose, pick
+from fairgate.advice.intervals import CAUTION
 from fairgate.advice.steady import Response
 from fairgate.counts import Counts
 from fairgate.people import Applicants, from_frame
@@ -76,9 +77,10 @@ def distances(law: Law, people: int, draws: int) -> dict[float, float]:
     for draw in range(draws):
         table = law.draw(people, rng)
         found = choose(table, law.task.problem, Response(0.0, 0.0), seed=draw)
+        sweep = found.steady.sweep
         for distance in good:
             errors = found.residual_errors * distance / CAUTION
-            cut, _ = pick(found.reward[None], found.residuals[:, None], errors, found.known)
+            cut, _ = pick(sweep.reward[None], sweep.residuals[:, None], errors, table.known)
             truth = law.truth(float(table.cuts[cut[0]]))
             good[distance] += bool(is_feasible(truth.residuals)[0] and law.best - truth.reward[0] <= NEAR)
     return {distance: count / draws for distance, count in good.items()}

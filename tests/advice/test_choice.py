@@ -73,7 +73,7 @@ def test_a_table_too_small_to_be_sure_is_said_to_be() -> None:
     people = from_frame(SERVICE.draw(300, np.random.default_rng(3)), **COLUMNS)
     found = choose(people, aims.problem, TODAY)
     assert found.status == UNCERTAIN
-    assert found.residuals[:, found.cut].max() <= 0.0
+    assert found.steady.sweep.residuals[:, found.cut].max() <= 0.0
     assert found.holds < 0.95
 
 
@@ -104,7 +104,7 @@ def test_where_no_threshold_will_do_the_least_violating_is_named() -> None:
     people = from_frame(world.draw(3000, np.random.default_rng(4)), **COLUMNS).coarsened()
     found = choose(people, world.aims.problem, TODAY)
     assert (found.status, found.possible) == (INFEASIBLE, 0.0)
-    violations = np.maximum(found.residuals, 0.0).sum(axis=0)
+    violations = np.maximum(found.steady.sweep.residuals, 0.0).sum(axis=0)
     assert violations[found.cut] == violations.min()
 
 

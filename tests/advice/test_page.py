@@ -126,7 +126,7 @@ def test_the_slider_shows_what_the_library_says(
         steady = advice.steady[1]
         cut = int(np.flatnonzero(steady.sweep.thresholds == shown[place])[0])
         assert text(page, "gap-value") == f"{steady.sweep.gap[cut]:.4f}"
-        assert text(page, "group-1-value") == f"{100 * steady.rates[1, cut]:.1f}%"
+        assert text(page, "group-1-value") == f"{100 * steady.counts.rates[cut, 1]:.1f}%"
         assert text(page, "acceptance-range") == "–"
         assert (text(page, "verdict") == "meets every constraint") == steady.sweep.point(cut).feasible
     assert page.errors == []

@@ -51,7 +51,7 @@ def test_steady_states_are_those_of_the_environment(people: Applicants, strength
     np.testing.assert_allclose(found.sweep.reward, expected.reward, atol=1e-9)
     np.testing.assert_allclose(found.sweep.acceptance, expected.acceptance, atol=1e-9)
     np.testing.assert_allclose(found.sweep.residuals, expected.residuals, atol=1e-9)
-    np.testing.assert_allclose(np.ptp(found.rates, axis=0), expected.gap, atol=1e-9)
+    np.testing.assert_allclose(np.ptp(found.counts.rates, axis=-1), expected.gap, atol=1e-9)
 
 
 @given(applicants(), st.floats(0.0, 0.95))

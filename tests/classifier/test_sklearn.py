@@ -237,6 +237,17 @@ def test_a_constraint_that_gives_no_number_is_refused(people: People) -> None:
         FairThresholdClassifier(constraints=[Broken()]).fit(people.features, people.labels)
 
 
+def test_a_constraint_whose_residuals_do_not_fit_its_names_is_refused(people: People) -> None:
+    class Broken:
+        names = ("one", "other")
+
+        def residuals(self, counts: fg.Counts) -> list[NDArray[np.float64]]:
+            return [np.zeros(counts.total.shape)]
+
+    with pytest.raises(fg.InputError, match=r"residuals\(counts\) must return one array .* got 1$"):
+        FairThresholdClassifier(constraints=[Broken()]).fit(people.features, people.labels)
+
+
 @pytest.mark.parametrize("positive", ["bad", "good"])
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC()])
 def test_either_label_may_be_the_one_to_accept(people: People, positive: str, estimator: Any) -> None:

@@ -10,14 +10,12 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import Finding, inspect
-from fairgate.advice.loop import Outcome, entrants, make_task, run_loops
+from fairgate.advice.loop import Outcome, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.steady import Response, Steady, settle
 from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
-from fairgate.people.frames import to_frame
-from fairgate.progress import progress
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +68,13 @@ class Advice:
 
     def thresholds_frame(self, like: Any) -> Any:
         """Return the figures of every threshold as the same kind of table as `like`: pandas, polars or pyarrow."""
-        return to_frame({name: values.tolist() for name, values in self.thresholds().items()}, like)
+        import narwhals as nw
+
+        columns = {name: values.tolist() for name, values in self.thresholds().items()}
+        try:
+            return nw.from_dict(columns, backend=nw.get_native_namespace(nw.from_native(like))).to_native()
+        except (TypeError, ValueError):
+            raise InputError(f"like must be a table of pandas, polars or pyarrow, got {type(like).__name__}") from None
 
 
 def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = True) -> Advice:
@@ -103,20 +107,12 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     findings = inspect(applicants, aims)
     today = look(applicants, aims)
     candidates = applicants.coarsened()
-    coarse = look(candidates, aims)
-    plain = choose(candidates, aims.problem, Response(0.0, 0.0), aims.seed)
-    today_best = plain.unguarded
+    today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
     balance = balance_of(candidates, aims, today_best)
-    responses = [Response(strength, balance) for strength in aims.feedback]
-    steady = [settle(candidates, aims.problem, each) for each in responses]
-    choice = plain if aims.feedback[0] == 0.0 else choose(candidates, aims.problem, responses[0], aims.seed)
-    recommendation = recommend(candidates, aims, coarse, choice, steady, responses[0])
-    tasks = {each.response.strength: make_task(candidates, aims, each, choice, today_best) for each in steady}
-    entering = {strength: entrants(task, choice, today_best) for strength, task in tasks.items()}
-    loops = {}
-    with progress(sum(map(len, entering.values())) * aims.seeds * aims.rounds, quiet=quiet) as begin:
-        for strength, task in tasks.items():
-            loops[strength] = run_loops(task, entering[strength], aims, strength, begin)
+    steady = [settle(candidates, aims.problem, Response(strength, balance)) for strength in aims.feedback]
+    choice = choose(candidates, aims.problem, steady[0].response, aims.seed)
+    recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady)
+    loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet)
     return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation)
 
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.errors import deviation, largest_errors, residual_errors
-from fairgate.advice.steady import Response, steady_cells
+from fairgate.advice.intervals import CAUTION, deviation, largest_errors, residual_errors
+from fairgate.advice.steady import Response, Steady, settle, steady_cells
 from fairgate.constraints.pieces import differences, rates_of
 from fairgate.counts import Counts
 from fairgate.people.applicants import Applicants
-from fairgate.problem import ROUNDING, Problem, best_feasible, is_feasible, violation
+from fairgate.problem import ROUNDING, Problem, is_feasible, violation
 from fairgate.settings import Array
-
-CAUTION = 2.0
-"""Standard errors by which a threshold must keep every constraint to be recommended as safe."""
 
 RESAMPLES = 200
 """Tables drawn with replacement from the counts."""
@@ -35,53 +32,25 @@ STEP = 1.0 / 40.0
 class Choice:
     """A threshold chosen from a table, and the evidence for it.
 
-    Attributes
-    ----------
-    cut
-        Number of the chosen threshold.
-    status
-        "safe", "uncertain" or "infeasible".
-    counts
-        Steady-state probabilities of every threshold by group, label and decision, (K, G, 2, 2).
-    reward
-        Of every threshold, (K,).
-    residuals
-        By constraint, (J, K).
-    reward_error, residual_errors
-        Root mean squared deviation of resampled figures from these, (K,) and (J, K), the latter no smaller than the
-        intervals of rates allow; see :mod:`fairgate.advice.errors`.
-    gap_error
-        The same of the gap between groups at the chosen threshold.
-    known
-        Thresholds whose reward the labels tell, (K,).
-    unguarded
-        Number of the best feasible threshold without any margin, or of the nearest if none is feasible.
-    holds
-        Share of resamples in which the chosen threshold meets every constraint.
-    same
-        Share of resamples in which the threshold chosen is this one, but for `step` of the people.
-    possible
-        Share of resamples in which some threshold meets every constraint.
+    Errors are root mean squared deviations of resampled figures; those of residuals are no smaller than the intervals
+    of rates allow, see :mod:`fairgate.advice.intervals`.
     """
 
     cut: int
     status: str
-    counts: Counts
-    reward: Array
-    residuals: Array
-    reward_error: Array
-    residual_errors: Array
+    steady: Steady  # what every threshold leads to, and the best feasible one without any margin
+    reward_error: float  # of the chosen threshold
     gap_error: float
-    known: NDArray[np.bool_]
-    unguarded: int
-    holds: float
-    same: float
-    possible: float
+    residual_errors: Array  # of every threshold, (J, K)
+    holds: float  # share of resamples in which the chosen threshold meets every constraint
+    same: float  # in which the threshold chosen is this one, but for `STEP` of the people
+    possible: float  # in which some threshold meets every constraint
 
     @property
     def price(self) -> float:
         """Reward given up for keeping a distance from the constraints."""
-        return max(float(self.reward[self.unguarded] - self.reward[self.cut]), 0.0)
+        reward = self.steady.sweep.reward
+        return max(float(reward[self.steady.cut] - reward[self.cut]), 0.0)
 
 
 def choose(applicants: Applicants, problem: Problem, response: Response, seed: int = 0) -> Choice:
@@ -97,9 +66,8 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
     A distance of two standard errors costs reward only where a constraint is what keeps reward down, and then about
     twice the standard error times the slope of reward against that residual.
     """
-    known = applicants.known
-    observed = Counts(steady_cells(applicants.filled, response))
-    assessment = problem.assess(observed)
+    steady = settle(applicants, problem, response)
+    observed, sweep, known = steady.counts, steady.sweep, applicants.known
     rng = np.random.default_rng([seed, 1])
     rewards, residuals, drawn_rates = [], [], []
     most = max(1, AT_ONCE // applicants.counts.size)
@@ -111,38 +79,29 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
         residuals.append(found.residuals)
         drawn_rates.append(rates_of(counts)[0])
     reward, residual = np.concatenate(rewards), np.concatenate(residuals, axis=1)  # (R, K) and (J, R, K)
-    resampled, rates, sizes = _evidence(applicants, np.concatenate(drawn_rates), rates_of(observed)[0])
-    errors = deviation(residual, assessment.residuals[:, None])
-    errors = residual_errors(problem.constraints, errors, resampled, rates, sizes, CAUTION)
-    cut, status = pick(assessment.reward[None], assessment.residuals[:, None], errors, known)
-    at = slice(cut[0], cut[0] + 1)
-    gap_error = largest_errors(differences(observed.group_count), resampled[:, at], rates[at], sizes, CAUTION)
-    chosen, _ = pick(reward, residual, errors, known)
-    fine = is_feasible(residual)
-    acceptance = observed.overall
-    return Choice(
-        cut=int(cut[0]),
-        status=str(status[0]),
-        counts=observed,
-        reward=assessment.reward,
-        residuals=assessment.residuals,
-        reward_error=deviation(reward, assessment.reward),
-        residual_errors=errors,
-        gap_error=float(gap_error[0]),
-        known=known,
-        unguarded=int(best_feasible(assessment.reward, assessment.residuals, known)),
-        holds=float(fine[:, cut[0]].mean()),
-        same=float((np.abs(acceptance[chosen] - acceptance[cut[0]]) <= STEP + 1e-9).mean()),
-        possible=float((fine & known).any(axis=1).mean()),
-    )
-
-
-def _evidence(applicants: Applicants, resampled: Array, observed: Array) -> tuple[Array, Array, Array]:
-    """Return what errors are judged by; a population that happens to be empty deviates from nothing."""
+    resampled, rates = np.concatenate(drawn_rates), np.nan_to_num(rates_of(observed)[0])
+    resampled = np.where(np.isnan(resampled), rates, resampled)  # an empty population deviates from nothing
     everybody = applicants.filled.sum(axis=1)
     sizes = rates_of(Counts(np.stack((everybody, np.zeros_like(everybody)), axis=-1)))[1]
-    observed = np.nan_to_num(observed)
-    return np.where(np.isnan(resampled), observed, resampled), observed, sizes
+    errors = deviation(residual, sweep.residuals[:, None])
+    errors = residual_errors(problem.constraints, errors, resampled, rates, sizes)
+    (cut,), (status,) = pick(sweep.reward[None], sweep.residuals[:, None], errors, known)
+    at = slice(cut, cut + 1)
+    gap_error = largest_errors(differences(observed.group_count), resampled[:, at], rates[at], sizes)
+    chosen, _ = pick(reward, residual, errors, known)
+    fine = is_feasible(residual)
+    moved = np.abs(observed.overall[chosen] - observed.overall[cut])
+    return Choice(
+        cut=int(cut),
+        status=str(status),
+        steady=steady,
+        reward_error=float(deviation(reward, sweep.reward)[cut]),
+        gap_error=float(gap_error[0]),
+        residual_errors=errors,
+        holds=float(fine[:, cut].mean()),
+        same=float((moved <= STEP + 1e-9).mean()),
+        possible=float((fine & known).any(axis=1).mean()),
+    )
 
 
 def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> NDArray[np.int64]:

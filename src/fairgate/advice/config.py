@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairgate.advice.aims import Aims
 from fairgate.constraints import Constraint, make_constraint
 from fairgate.errors import InputError, nearest
 from fairgate.importing import import_place
-from fairgate.people.applicants import Applicants, Columns
-from fairgate.people.intake import from_file
+from fairgate.people.applicants import Columns
 
 TABLES: dict[str, dict[str, tuple[type, ...]]] = {
     "data": {
@@ -35,51 +33,20 @@ TABLES: dict[str, dict[str, tuple[type, ...]]] = {
 KINDS = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false", list: "a list in [ ]"}
 
 
-@dataclass(frozen=True)
-class Config:
-    """Everything ``fairgate advise`` needs to know.
+class Config(NamedTuple):
+    """Everything ``fairgate advise`` needs to know."""
 
-    Attributes
-    ----------
-    file, query
-        Where the table is.
-    columns, positive, descending, reader
-        How to read it.
-    aims
-        What is wanted.
-    out
-        Folder for the results.
-    """
-
-    file: Path | None
-    query: str | None
-    columns: Columns
-    positive: object
-    descending: bool
-    reader: str | None
+    table: dict[str, Any]  # for :func:`fairgate.people.from_file`
     aims: Aims
     out: Path
 
-    def take_in(self) -> Applicants:
-        """Read the table."""
-        return from_file(
-            self.file,
-            **self.columns._asdict(),
-            query=self.query,
-            positive=self.positive,
-            descending=self.descending,
-            reader=None if self.reader is None else import_place(self.reader, "reader"),
-        )
 
-
-def put_together(
-    policy: Path | None, given: Mapping[str, Any], constraints: Mapping[str, object] | None = None
-) -> Config:
+def put_together(policy: Path | None, given: Mapping[str, Any], constraints: Mapping[str, object]) -> Config:
     """Read a policy file, if there is one, and let what was `given` on the command line win.
 
     >>> config = put_together(None, {"file": "a.csv", "score": "s", "label": "y", "group": "g"}, {"parity": "0.1"})
-    >>> config.columns, config.aims.constraints, config.out
-    (Columns(score='s', label='y', group='g'), (DemographicParity(epsilon=0.1),), PosixPath('advice'))
+    >>> config.table["file"], config.aims.constraints, config.out
+    ('a.csv', (DemographicParity(epsilon=0.1),), PosixPath('advice'))
     """
     settings, required = ({}, {}) if policy is None else read_policy(policy)
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -95,17 +62,11 @@ def put_together(
     aims = {name: settings[name] for name in Aims.__dataclass_fields__ if name in settings}
     if isinstance(aims.get("feedback"), list):
         aims["feedback"] = tuple(aims["feedback"])
-    required |= {name: make_constraint(name, value) for name, value in (constraints or {}).items()}
-    return Config(
-        file=Path(settings["file"]) if "file" in settings else None,
-        query=settings.get("query"),
-        columns=Columns(*(settings[name] for name in Columns._fields)),
-        positive=settings.get("positive"),
-        descending=bool(settings.get("descending", False)),
-        reader=settings.get("reader"),
-        aims=Aims(**aims, constraints=tuple(required.values())),
-        out=Path(settings.get("out", "advice")),
-    )
+    required |= {name: make_constraint(name, value) for name, value in constraints.items()}
+    table = {name: settings[name] for name in TABLES["data"] if name in settings}
+    if "reader" in table:
+        table["reader"] = import_place(table["reader"], "reader")
+    return Config(table, Aims(**aims, constraints=tuple(required.values())), Path(settings.get("out", "advice")))
 
 
 def read_policy(path: Path) -> tuple[dict[str, Any], dict[str, Constraint]]:

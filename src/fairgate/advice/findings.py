@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -82,8 +83,7 @@ def _share(part: float, whole: float) -> str:
     return f"{percent:.0f}%" if percent >= 9.5 else f"{percent:.1f}%" if percent >= 0.05 else "under 0.1%"
 
 
-def _dropped(applicants: Applicants) -> list[Finding]:
-    found = []
+def _dropped(applicants: Applicants) -> Iterator[Finding]:
     texts = {
         "score not a number": ("score-missing", f"have no number as score ({applicants.columns.score!r})"),
         "score infinite": ("score-infinite", f"have an infinite score ({applicants.columns.score!r})"),
@@ -95,28 +95,24 @@ def _dropped(applicants: Applicants) -> list[Finding]:
             f"The file has {applicants.lines} lines but {applicants.rows} rows: some values span several lines. If "
             "none should, a quote is opened and not closed, and people are missing."
         )
-        found.append(Finding("lines", "warning", text))
+        yield Finding("lines", "warning", text)
     for reason, count in applicants.dropped.items():
         key, text = texts[reason]
-        share = _share(count, applicants.rows)
-        rows = f"{count} of {applicants.rows} rows ({share}) {text} and were left out."
-        found.append(Finding(key, "warning", f"{rows} If they differ from the others, so would the advice."))
-    return found
+        rows = f"{count} of {applicants.rows} rows ({_share(count, applicants.rows)}) {text} and were left out."
+        yield Finding(key, "warning", f"{rows} If they differ from the others, so would the advice.")
 
 
-def _current(applicants: Applicants, aims: Aims) -> list[Finding]:
-    low, high = sorted((applicants.shown(applicants.cuts[0]), applicants.shown(applicants.cuts[-1])))
-    if aims.current is None or low <= aims.current <= high:
-        return []
-    text = f"The threshold in use, {aims.current:g}, lies outside the scores, which go from {low:.6g} to {high:.6g}."
-    return [Finding("current-outside", "warning", text)]
+def _current(applicants: Applicants, aims: Aims) -> Iterator[Finding]:
+    low, high = sorted(applicants.shown(applicants.cuts[[0, -1]]))
+    if aims.current is not None and not low <= aims.current <= high:
+        text = f"The threshold in use, {aims.current:g}, lies outside the scores, which go from"
+        yield Finding("current-outside", "warning", f"{text} {low:.6g} to {high:.6g}.")
 
 
-def _groups(applicants: Applicants) -> list[Finding]:
-    found = []
+def _groups(applicants: Applicants) -> Iterator[Finding]:
     if len(applicants.groups) == 1:
         text = f"The group column {applicants.columns.group!r} has only one group, {applicants.groups[0]!r}: "
-        found.append(Finding("one-group", "warning", text + "nothing can be said about fairness between groups."))
+        yield Finding("one-group", "warning", text + "nothing can be said about fairness between groups.")
     for name, size in zip(applicants.groups, applicants.sizes.tolist(), strict=True):
         if size < TINY:
             error = np.sqrt(0.25 / size)
@@ -125,56 +121,51 @@ def _groups(applicants: Applicants) -> list[Finding]:
                 f"to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may be "
                 "refused for caution alone."
             )
-            found.append(Finding("tiny-group", "warning", text))
-    return found
+            yield Finding("tiny-group", "warning", text)
 
 
-def _labels(applicants: Applicants) -> list[Finding]:
-    found = []
+def _labels(applicants: Applicants) -> Iterator[Finding]:
     column, people = applicants.columns.label, applicants.people
-    totals = applicants.counts.sum(axis=(0, 1))
-    if totals[0] == 0 or totals[1] == 0:
-        value = 1 if totals[0] == 0 else 0
-        text = f"Every known label ({column!r}) is {value}: the table does not tell whom to accept."
-        found.append(Finding("one-label", "warning", text))
+    none, ones, _ = applicants.counts.sum(axis=(0, 1))
+    if none == 0 or ones == 0:
+        text = f"Every known label ({column!r}) is {int(none == 0)}: the table does not tell whom to accept."
+        yield Finding("one-label", "warning", text)
     merged = sorted((value for value, meaning in applicants.meanings.items() if meaning == 0), key=natural)
     if len(merged) > 1 and len(applicants.meanings) > 2:
-        ones = listed([value for value, meaning in applicants.meanings.items() if meaning == 1])
-        text = f"The label column {column!r} has more than two values: {ones} counts as 1, {listed(merged)} count as 0."
-        found.append(Finding("labels-merged", "note", text))
+        positive = listed([value for value, meaning in applicants.meanings.items() if meaning == 1])
+        text = f"The label column {column!r} has more than two values: {positive} counts as 1, {listed(merged)} count"
+        yield Finding("labels-merged", "note", f"{text} as 0.")
     if applicants.missing:
         text = (
             f"{applicants.missing} of {people} labels ({_share(applicants.missing, people)}) are missing. They are "
             "taken to be positive as often as known ones of similar score in the same group; the bounds say what else "
             "they could be."
         )
-        found.append(Finding("labels-missing", "warning", text))
+        yield Finding("labels-missing", "warning", text)
     labelled = applicants.counts[..., :2].sum(axis=(0, 2))
     first = int(np.flatnonzero(labelled)[0])
     below = int(applicants.counts[:, :first].sum())
-    side = "above" if applicants.descending else "below"
     if below > UNKNOWN * people:
-        edge = applicants.shown(applicants.cuts[first])
+        side = "above" if applicants.descending else "below"
         text = (
-            f"Nobody with a score {side} {edge:.6g} has a label ({below} people, {_share(below, people)}), as if "
-            "nobody there had ever been accepted. What accepting them would earn is unknown, and such thresholds are "
-            "not recommended; a small lottery that accepts a few of them would tell."
+            f"Nobody with a score {side} {applicants.shown(applicants.cuts[first]):.6g} has a label ({below} people, "
+            f"{_share(below, people)}), as if nobody there had ever been accepted. What accepting them would earn is "
+            "unknown, and such thresholds are not recommended; a small lottery that accepts a few of them would tell."
         )
-        found.append(Finding("labels-unknown", "warning", text))
+        yield Finding("labels-unknown", "warning", text)
     elif (dark := float(applicants.unknown[0])) > UNKNOWN:
         text = (
             f"For {_share(dark, 1.0)} of the people hardly anybody of similar score and the same group has a label: "
             "thresholds that accept many of them are not recommended."
         )
-        found.append(Finding("labels-unknown", "warning", text))
-    return found
+        yield Finding("labels-unknown", "warning", text)
 
 
-def _direction(applicants: Applicants) -> list[Finding]:
+def _direction(applicants: Applicants) -> Iterator[Finding]:
     negatives, positives = (applicants.counts[..., label].sum(axis=0).astype(np.float64) for label in (0, 1))
     good, bad = positives.sum(), negatives.sum()
     if not good or not bad:
-        return []
+        return
     below = negatives.cumsum() - negatives
     auc = float((positives * (below + 0.5 * negatives)).sum() / (good * bad))
     score = applicants.columns.score
@@ -188,29 +179,28 @@ def _direction(applicants: Applicants) -> list[Finding]:
             f"The score {score!r} goes the wrong way: of two people, one with label 1 and one with label 0, the better "
             f"score is the right one's in only {auc:.0%} of all pairs. If a high score is bad, {turn}."
         )
-        return [Finding("wrong-way", "warning", text)]
-    if auc - 2.0 * error <= 0.5:
+        yield Finding("wrong-way", "warning", text)
+    elif auc - 2.0 * error <= 0.5:
         text = f"The score {score!r} hardly tells labels apart (AUC {auc:.2f}): no threshold can earn much by it."
-        return [Finding("weak-score", "warning", text)]
-    return []
+        yield Finding("weak-score", "warning", text)
 
 
-def _ties(applicants: Applicants) -> list[Finding]:
+def _ties(applicants: Applicants) -> Iterator[Finding]:
     if not applicants.exact:
-        count = len(applicants.cuts)
         text = (
-            f"Scores take many values: figures are worked out at {count} of them, at even shares of people, and the "
-            f"recommendation is one of {len(applicants.starts(CANDIDATES))}."
+            f"Scores take many values: figures are worked out at {len(applicants.cuts)} of them, at even shares of "
+            f"people, and the recommendation is one of {len(applicants.starts(CANDIDATES))}."
         )
-        return [Finding("binned", "note", text)]
+        yield Finding("binned", "note", text)
+        return
     each = applicants.counts.sum(axis=(0, 2))
     largest = int(each.argmax())
     if each[largest] <= TIED * applicants.people or applicants.people < TINY:
-        return []
+        return
     score = applicants.shown(applicants.cuts[largest])
     share = _share(int(each[largest]), applicants.people)
     text = (
         f"Scores are tied: {share} of the people score {score:.6g}, and there are {len(applicants.cuts)} different "
         "scores. A threshold takes or leaves all of a tie, so acceptance rates move in steps."
     )
-    return [Finding("ties", "warning", text)]
+    yield Finding("ties", "warning", text)

@@ -1,7 +1,13 @@
-"""Intervals for one look at a table: rates, gaps between groups, rewards.
+r"""Intervals of rates and gaps for one look at a table, and how far residuals may be off.
 
 They hold with the stated probability for one threshold chosen beforehand; ``fairgate.confidence`` has bounds for
 learners that look again and again.
+
+Resampling a gap would call a small one surer than it is, since it cannot fall below 0. So a residual that is the
+largest of several straight lines in acceptance rates (:mod:`fairgate.constraints.pieces`) is judged by these: each line
+has its signed value v with its error s, and the residual may be as large as the largest v + 2 s; and never less than
+what the intervals of the rates allow, which know that a rate of 0 of ten people is not certain, and how many pairs of
+groups are compared.
 
 References
 ----------
@@ -13,16 +19,21 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from fairgate.constraints import Constraint
 from fairgate.settings import Array
 
 LEVEL = 0.95
 """Probability the intervals are meant to hold the truth with."""
+
+CAUTION = 2.0
+"""Standard errors by which a threshold must keep every constraint to be recommended as safe."""
 
 
 def quantile_of(level: float = LEVEL) -> float:
@@ -48,7 +59,7 @@ def wilson(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL) -> tup
     return np.where(tries > 0, low, 0.0), np.where(tries > 0, high, 1.0)
 
 
-def gap_interval(accepted: ArrayLike, people: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
+def gap_interval(accepted: ArrayLike, people: ArrayLike) -> tuple[Array, Array]:
     r"""Return an interval of the gap, largest minus smallest acceptance rate, from counts (…, groups).
 
     For two groups it is Newcombe's interval [2]_ of the *signed* difference, made of Wilson's for each rate,
@@ -67,7 +78,7 @@ def gap_interval(accepted: ArrayLike, people: ArrayLike, level: float = LEVEL) -
     if not pairs:
         return np.zeros(taken.shape[:-1]), np.zeros(taken.shape[:-1])
     rate = taken / np.maximum(came, 1.0)
-    low, high = wilson(taken, came, 1.0 - (1.0 - level) / len(pairs))
+    low, high = wilson(taken, came, 1.0 - (1.0 - LEVEL) / len(pairs))
     ends = []
     for a, b in pairs:
         difference = rate[..., a] - rate[..., b]
@@ -76,3 +87,54 @@ def gap_interval(accepted: ArrayLike, people: ArrayLike, level: float = LEVEL) -
         ends.append((np.maximum(np.maximum(least, -most), 0.0), np.maximum(-least, most)))
     lowest, highest = (np.stack(end).max(axis=0) for end in zip(*ends, strict=True))
     return lowest, np.minimum(highest, 1.0)
+
+
+def deviation(resampled: Array, observed: Array) -> Array:
+    """Root mean squared deviation of resamples, the axis before the last, from what was observed."""
+    return np.asarray(np.sqrt(((resampled - observed) ** 2).mean(axis=-2)))
+
+
+def residual_errors(
+    constraints: Sequence[Constraint], errors: Array, resampled: Array, observed: Array, sizes: Array
+) -> Array:
+    """Return errors (J, K) of residuals, raised to what their straight lines allow; see :func:`largest_errors`."""
+    groups, found, first = (observed.shape[-1] - 1) // 3, errors.copy(), 0
+    for constraint in constraints:
+        for place, (rows, _) in enumerate(constraint.pieces(groups) or (), first):
+            found[place] = np.maximum(errors[place], largest_errors(rows, resampled, observed, sizes))
+        first += len(constraint.names)
+    return found
+
+
+def largest_errors(rows: Array, resampled: Array, observed: Array, sizes: Array) -> Array:
+    """Return the error of the largest of several straight lines (M, P) at each threshold, (K,).
+
+    Acceptance rates of P populations are `resampled` (R, K, P) and `observed` (K, P); a line that looks at a population
+    without anybody, going by their `sizes` (P,), is left out.
+
+    >>> from fairgate.constraints.pieces import differences
+    >>> rates = np.random.default_rng(0).normal(0.5, 0.1, (1000, 1, 7))
+    >>> largest_errors(differences(2), rates, np.full((1, 7), 0.5), np.full(7, 1e4)).round(2)     # 0.1 · √2
+    array([0.14])
+    """
+    rows = rows[~(rows[:, sizes <= 0] != 0.0).any(axis=1)]
+    if not len(rows):
+        return np.zeros(len(observed))
+    used = np.flatnonzero(rows.any(axis=0))
+    resampled, rates = (np.ascontiguousarray(np.moveaxis(each[..., used], -1, 0)) for each in (resampled, observed))
+    compared = [tuple(np.flatnonzero(row)) for row in rows[:, used]]
+    level = 1.0 - (1.0 - LEVEL) / len(set(compared))
+    low, high = wilson(rates * sizes[used, None], np.broadcast_to(sizes[used, None], rates.shape), level)
+    below, above = rates - low, high - rates
+    largest, reach = np.full(len(observed), -np.inf), np.full(len(observed), -np.inf)
+    spreads: dict[bytes, Array] = {}
+    for row, at in zip(rows[:, used], compared, strict=True):
+        value = sum(row[k] * rates[k] for k in at)
+        turned = (row * np.sign(row[at[0]])).tobytes()  # a line and its opposite deviate alike
+        if turned not in spreads:
+            spreads[turned] = deviation(sum(row[k] * resampled[k] for k in at), value)
+        further = sum((row[k] * (above if row[k] > 0.0 else below)[k]) ** 2 for k in at)
+        most = np.minimum(value + np.sqrt(further), np.maximum(row, 0.0).sum())
+        largest = np.maximum(largest, value)
+        reach = np.maximum(reach, np.maximum(most, value + CAUTION * spreads[turned]))
+    return np.asarray(np.maximum(reach - largest, 0.0) / CAUTION)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.aims import Aims
 from fairgate.constraints import Constraint
 from fairgate.constraints.pieces import rates_of
 from fairgate.counts import Counts
 from fairgate.people.applicants import Applicants
 from fairgate.people.labels import tail
 from fairgate.people.search import search
-from fairgate.problem import Assessment, Problem, best_feasible, is_feasible
+from fairgate.problem import Problem, best_feasible, is_feasible
 from fairgate.settings import Array
 
 DRAWN, WEIGHTS = 48, 20
@@ -27,78 +26,43 @@ LEVELS = 400
 """Steps of the acceptance rate in the search for thresholds by group."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Option:
-    """Something else than one threshold for all, with its exact figures on the people of the table, and its standing.
+    """Something else than one threshold for all, with its exact figures on the people of the table."""
 
-    Attributes
-    ----------
-    kind
-        "lottery" or "per-group".
-    reward, rates
-        Reward per person, None if the constraints cannot be met this way, and acceptance rate by group.
-    weights
-        Of a lottery: how often each threshold is drawn; the threshold None accepts nobody.
-    thresholds
-        By group.
-    text
-        In words.
-    """
-
-    kind: str
-    reward: float | None
-    rates: dict[str, float]
-    weights: list[tuple[float | None, float]]
-    thresholds: dict[str, float]
+    kind: str  # "lottery" or "per-group"
+    reward: float | None = None  # per person; None if the constraints cannot be met this way
+    rates: dict[str, float] = field(default_factory=dict)  # acceptance rate by group
+    weights: list[tuple[float | None, float]] = field(default_factory=list)  # of a lottery; None accepts nobody
+    thresholds: dict[str, float] = field(default_factory=dict)  # by group
     text: str
 
 
 class Candidates(NamedTuple):
-    """Thresholds that accept hardly anybody in the dark, and last of all one that accepts nobody.
+    """Thresholds whose reward the labels tell, and last of all one that accepts nobody."""
 
-    Attributes
-    ----------
-    places
-        Numbers of these thresholds, (K - 1,).
-    accepted
-        People by label whom each of them accepts, (G, K, 2).
-    people
-        All people by label, (G, 2).
-    """
-
-    places: NDArray[np.int64]
-    accepted: Array
-    people: Array
-
-    @classmethod
-    def of(cls, applicants: Applicants) -> Candidates:
-        """Take the thresholds whose reward the labels tell."""
-        places = np.flatnonzero(applicants.known)
-        accepted = tail(applicants.filled)
-        nobody = np.zeros_like(accepted[:, :1])
-        return cls(places, np.concatenate((accepted[:, places], nobody), axis=1), applicants.filled.sum(axis=1))
+    places: NDArray[np.int64]  # numbers of these thresholds, (K - 1,)
+    accepted: Array  # people by label whom each of them accepts, (G, K, 2)
+    people: Array  # all people by label, (G, 2)
 
     def counts(self, accepted: Array) -> Counts:
         """Return the counts (…, G, 2, 2) where these people (…, G, 2) are accepted."""
         return Counts(np.stack((np.maximum(self.people - accepted, 0.0), accepted), axis=-1))
 
-    @property
-    def each(self) -> Counts:
-        """The counts of every threshold, (K, G, 2, 2)."""
-        return self.counts(np.moveaxis(self.accepted, 1, 0))
 
-
-def other_ways(applicants: Applicants, aims: Aims) -> list[Option]:
+def other_ways(applicants: Applicants, problem: Problem) -> list[Option]:
     """Return the best lottery between shared thresholds, and thresholds by group, on the people as they are."""
-    candidates = Candidates.of(applicants)
-    return [_lottery(applicants, candidates, aims.problem), _per_group(applicants, candidates, aims.problem)]
+    places, accepted = np.flatnonzero(applicants.known), tail(applicants.filled)
+    accepted = np.concatenate((accepted[:, places], np.zeros_like(accepted[:, :1])), axis=1)
+    candidates = Candidates(places, accepted, applicants.filled.sum(axis=1))
+    return [_lottery(applicants, candidates, problem), _per_group(applicants, candidates, problem)]
 
 
 def _lottery(applicants: Applicants, candidates: Candidates, problem: Problem) -> Option:
     weights = best_lottery(candidates, problem)
     if weights is None:
         text = "No lottery between shared thresholds was found that meets every constraint either."
-        return Option("lottery", None, {}, [], {}, text)
+        return Option(kind="lottery", text=text)
     weights = np.where(weights < 1e-9, 0.0, weights)
     weights /= weights.sum()
     drawn, places = np.flatnonzero(weights), candidates.places
@@ -114,7 +78,8 @@ def _lottery(applicants: Applicants, candidates: Candidates, problem: Problem) -
     )
     shown = [float(applicants.shown(applicants.cuts[places[k]])) if k < len(places) else None for k in drawn]
     mixed = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
-    return Option("lottery", reward, mixed, list(zip(shown, weights[drawn].tolist(), strict=True)), {}, text)
+    pairs = list(zip(shown, weights[drawn].tolist(), strict=True))
+    return Option(kind="lottery", reward=reward, rates=mixed, weights=pairs, text=text)
 
 
 def percentages(weights: Array) -> list[str]:
@@ -134,11 +99,15 @@ def _per_group(applicants: Applicants, candidates: Candidates, problem: Problem)
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
     )
-    found = best_per_group(candidates, problem)
-    if found is None:
-        return Option("per-group", None, {}, [], {}, text + "Here none were found that meet every constraint either.")
-    counts = candidates.counts(candidates.accepted[np.arange(len(found)), found])
-    cuts = dict(zip(applicants.groups, candidates.places[found].tolist(), strict=True))
+    accepted = candidates.accepted[:, :-1]  # a group of which nobody is accepted would have no threshold
+    rates = accepted.sum(axis=2) / candidates.people.sum(axis=1)[:, None]  # falling
+    steps = np.linspace(1.0, 0.0, LEVELS)
+    even = [np.clip(np.searchsorted(-own, -steps), 0, len(own) - 1) for own in rates]
+    found = search(list(accepted), even, lambda chosen: problem.assess(candidates.counts(chosen)))
+    if not found.rank[0]:
+        return Option(kind="per-group", text=text + "Here none were found that meet every constraint either.")
+    counts = candidates.counts(accepted[np.arange(len(accepted)), found.choice])
+    cuts = dict(zip(applicants.groups, candidates.places[found.choice].tolist(), strict=True))
     listed = ", ".join(
         f"{applicants.sign} {applicants.words(cut)} for {applicants.called(name)}" for name, cut in cuts.items()
     )
@@ -146,26 +115,7 @@ def _per_group(applicants: Applicants, candidates: Candidates, problem: Problem)
     thresholds = {name: float(applicants.shown(applicants.cuts[cut])) for name, cut in cuts.items()}
     kept = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
     text += f"They could meet every constraint, {listed}, and would earn {reward:.4f} per person."
-    return Option("per-group", reward, kept, [], thresholds, text)
-
-
-def best_per_group(candidates: Candidates, problem: Problem) -> NDArray[np.int64] | None:
-    """Return the place of each group's threshold, (G,), that together earn much under every constraint, or None.
-
-    A group of which nobody is accepted has no threshold.
-    """
-    accepted = candidates.accepted[:, :-1]
-    if not accepted.size:
-        return None
-    rates = accepted.sum(axis=2) / candidates.people.sum(axis=1)[:, None]  # falling
-    steps = np.linspace(1.0, 0.0, LEVELS)
-    even = [np.clip(np.searchsorted(-own, -steps), 0, len(own) - 1) for own in rates]
-
-    def assess(chosen: Array) -> Assessment:
-        return problem.assess(candidates.counts(chosen))
-
-    found = search(list(accepted), even, assess)
-    return found.choice if found.rank[0] else None
+    return Option(kind="per-group", reward=reward, rates=kept, thresholds=thresholds, text=text)
 
 
 def best_lottery(candidates: Candidates, problem: Problem) -> Array | None:
@@ -176,7 +126,7 @@ def best_lottery(candidates: Candidates, problem: Problem) -> Array | None:
     """
     from scipy.optimize import linprog
 
-    every = candidates.each
+    every = candidates.counts(np.moveaxis(candidates.accepted, 1, 0))
     lines = _lines(problem.constraints, every)
     if lines is None:
         return _best_pair(candidates, problem)

@@ -42,53 +42,47 @@ class Response(NamedTuple):
 
 
 class Steady(NamedTuple):
-    """The exact steady states of all thresholds under one strength of feedback, and the best one.
-
-    Attributes
-    ----------
-    sweep, rates
-        What each threshold leads to, (K,), and the groups' acceptance rates there, (G, K).
-    cut, best
-        Number of the best feasible threshold whose reward the labels tell, and its figures.
-    """
+    """The exact steady states of all thresholds under one strength of feedback, and the number of the best one."""
 
     response: Response
+    counts: Counts  # probabilities, (K, G, 2, 2)
     sweep: Sweep
-    rates: Array
-    cut: int
-    best: Point
+    cut: int  # the best feasible threshold whose reward the labels tell
+
+    @property
+    def best(self) -> Point:
+        """The figures of the best threshold."""
+        return self.sweep.point(self.cut)
 
 
-def environment(applicants: Applicants, response: Response | list[Response]) -> ScorePools:
+def environment(applicants: Applicants, response: Response) -> ScorePools:
     """Make the environment whose people are the applicants; a score is twice the number of its bin.
 
     The bin with a group's median belongs half to either pool: what is above the median scores one more, which no even
-    threshold tells apart, so that equal weights are exactly the table. With several responses, one per replicate.
+    threshold tells apart, so that equal weights are exactly the table.
     """
     people = applicants.filled
-    low = low_share(people)[..., None] * people
+    low = low_pool(people)
     halves = np.stack((low, people - low), axis=2)  # group, bin, half, label
     group, place, half, label = np.nonzero(halves)
-    each = response if isinstance(response, list) else [response]
-    floor = [one.floor for one in each]
-    ceiling = [one.floor + one.strength for one in each]
     return ScorePools(
         scores=2 * place + half,
         labels=label,
         groups=group,
         split=SPLIT,
-        floor=floor if isinstance(response, list) else floor[0],
-        ceiling=ceiling if isinstance(response, list) else ceiling[0],
+        floor=response.floor,
+        ceiling=response.floor + response.strength,
         weights=halves[group, place, half, label],
     )
 
 
-def low_share(people: Array) -> Array:
-    """Return the share of each bin that is in its group's low pool, (…, G, B), for people (…, G, B, 2)."""
+def low_pool(people: Array) -> Array:
+    """Return those people (…, G, B, 2) who are in their group's low pool."""
     each = people.sum(axis=-1)
     half = SPLIT * each.sum(axis=-1, keepdims=True)
     left = half - (each.cumsum(axis=-1) - each)
-    return np.asarray(np.clip(np.divide(left, each, out=np.zeros_like(each), where=each > 0.0), 0.0, 1.0))
+    share = np.clip(np.divide(left, each, out=np.zeros_like(each), where=each > 0.0), 0.0, 1.0)
+    return np.asarray(share[..., None] * people)
 
 
 def settle(applicants: Applicants, problem: Problem, response: Response) -> Steady:
@@ -98,8 +92,7 @@ def settle(applicants: Applicants, problem: Problem, response: Response) -> Stea
     shown = np.asarray(applicants.shown(applicants.cuts))
     sweep = Sweep(shown, found.reward, counts.gap, counts.overall, found.residuals)
     known = applicants.known if applicants.known.any() else None
-    cut = int(best_feasible(sweep.reward, sweep.residuals, known))
-    return Steady(response, sweep, counts.rates.T, cut, sweep.point(cut))
+    return Steady(response, counts, sweep, int(best_feasible(sweep.reward, sweep.residuals, known)))
 
 
 def steady_cells(people: Array, response: Response) -> Array:
@@ -107,7 +100,7 @@ def steady_cells(people: Array, response: Response) -> Array:
 
     That of :func:`environment`, solved for many tables at once.
     """
-    low = low_share(people)[..., None] * people
+    low = low_pool(people)
     size = people.sum(axis=(-1, -2))
     half = np.maximum(SPLIT * size, 1e-300)[..., None, None]
     pools = [tail(part, axis=-2) / half for part in (low, people - low)]
@@ -126,12 +119,10 @@ def stands_until(applicants: Applicants, problem: Problem, cut: int, balance: fl
 
     Looked up in steps of 0.01 below 1; 1 means that it always does.
     """
-    strengths = np.arange(0.0, 1.0, 0.01)
-    each = [Response(float(strength), balance) for strength in strengths]
-    pools = environment(applicants, each)
-    thresholds = np.full((len(each), pools.group_count), 2.0 * cut)
-    residuals = problem.assess(pools.probabilities(pools.steady_state(thresholds), thresholds)).residuals
-    broken = np.flatnonzero(residuals.max(axis=0, initial=-np.inf) > ROUNDING)
-    if not broken.size:
-        return 1.0
-    return None if broken[0] == 0 else float(strengths[broken[0] - 1])
+    until = None
+    for strength in np.arange(0.0, 1.0, 0.01).tolist():
+        cells = steady_cells(applicants.filled, Response(strength, balance))[cut : cut + 1]
+        if (problem.assess(Counts(cells)).residuals > ROUNDING).any():
+            return until
+        until = strength
+    return 1.0

@@ -35,35 +35,18 @@ class Figures(NamedTuple):
 class Today:
     """Figures of each threshold (K,) for the people of the table as they are; intervals have level 95%.
 
-    Attributes
-    ----------
-    thresholds
-        As they read in the table.
-    acceptance
-        Share of everybody accepted, (K,).
-    rates
-        Share of each group accepted, (G, K).
-    gap
-        Largest minus smallest rate of a group, (K,).
-    reward
-        Reward per person, (K,), missing labels being shared out among people of similar score and the same group.
-    worst, best
-        Reward if every missing label were 0, and if every one were 1, (K,).
-    known
-        Whether labels say what the reward is: at most 1% of all people are accepted with nothing known of them.
-    residuals, feasible
-        Residuals by constraint, (J, K), and whether all are at most 0, (K,).
+    In `reward`, missing labels are shared out among people of similar score and the same group.
     """
 
-    thresholds: Array
-    acceptance: Figures
-    rates: Figures
-    gap: Figures
-    reward: Figures
-    worst: Array
-    best: Array
-    known: NDArray[np.bool_]
-    residuals: Array
+    thresholds: Array  # as they read in the table
+    acceptance: Figures  # share of everybody accepted
+    rates: Figures  # share of each group accepted, (G, K)
+    gap: Figures  # largest minus smallest rate of a group
+    reward: Figures  # per person
+    worst: Array  # reward if every missing label were 0
+    best: Array  # reward if every missing label were 1
+    known: NDArray[np.bool_]  # whether labels tell the reward: at most 1% of all people are accepted in the dark
+    residuals: Array  # by constraint, (J, K)
     feasible: NDArray[np.bool_]
 
 
@@ -85,8 +68,8 @@ def look(applicants: Applicants, aims: Aims) -> Today:
     sizes = np.broadcast_to(applicants.sizes[:, None], accepted.shape)
     reward, error = reward_of(applicants, aims.cost)
     reach = quantile_of() * error
-    cells = cells_of(applicants.filled)
-    counts = Counts(cells)
+    taken = tail(applicants.filled)
+    counts = Counts(np.moveaxis(np.stack((taken[:, :1] - taken, taken), axis=-1), 1, 0))
     check_residuals(aims.problem.constraints, counts)
     found = aims.problem.assess(counts)
     acceptance = Figures(counts.overall, *wilson(accepted.sum(axis=0), applicants.people))
@@ -107,12 +90,6 @@ def look(applicants: Applicants, aims: Aims) -> Today:
         residuals=found.residuals,
         feasible=is_feasible(found.residuals),
     )
-
-
-def cells_of(people: Array) -> Array:
-    """Turn people by group, bin and label, (G, B, 2), into cells at each cut, (B, G, 2, 2)."""
-    accepted = tail(people)
-    return np.moveaxis(np.stack((accepted[:, :1] - accepted, accepted), axis=-1), 1, 0)
 
 
 def reward_of(applicants: Applicants, cost: float) -> tuple[Array, Array]:

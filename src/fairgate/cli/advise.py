@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,80 +17,53 @@ from fairgate.errors import InputError
 from fairgate.store import prepare_folder
 
 
-def with_constraints(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for every built-in constraint; it gets their texts, each with its name, as `named`."""
-    options = {name.replace("-", "_"): name for name in CONSTRAINTS}
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        named = [(name, text) for option, name in options.items() for text in given.pop(option) or ()]
-        command(**given, named=named)
-
-    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "named"]
-    place = [each.name for each in own].index("constraint")
-    made = [
-        inspect.Parameter(
-            option,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=None,
-            annotation=Annotated[list[str] | None, typer.Option(help=CONSTRAINTS[name].help)],
-        )
-        for option, name in options.items()
-    ]
-    signature = inspect.Signature([*own[:place], *made, *own[place:]])
-    wrapped.__signature__ = signature  # type: ignore[attr-defined]  # where typer looks for options
-    wrapped.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
-    return wrapped
+def _option(kind: Any, text: str, *names: str) -> Any:
+    return Annotated[kind | None, typer.Option(*names, help=text)]
 
 
-@with_constraints
-def advise(
-    file: Annotated[
+NAMED = {name.replace("-", "_"): _option(list[str], kind.help) for name, kind in CONSTRAINTS.items()}
+"""An option for every built-in constraint."""
+
+OPTIONS: dict[str, Any] = {
+    "file": Annotated[
         Path | None, typer.Argument(readable=False, help="Table: .csv, .parquet, .arrow, .feather or .duckdb.")
-    ] = None,
-    query: Annotated[str | None, typer.Option(help="SQL for DuckDB, over files or a .duckdb file.")] = None,
-    reader: Annotated[
-        str | None, typer.Option(help="Your own reader of the file, module:function, which returns a data frame.")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="Policy file; options given here win.")] = None,
-    score: Annotated[str | None, typer.Option(help="Column a threshold is set on.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column with what came of the person; may be missing.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column with the person's group.")] = None,
-    positive: Annotated[str | None, typer.Option(help="Label that counts as 1.")] = None,
-    descending: Annotated[
-        bool | None, typer.Option("--descending/--ascending", help="Whether a higher score is worse.")
-    ] = None,
-    cost: Annotated[float | None, typer.Option(help="Cost of accepting somebody with label 0.")] = None,
-    constraint: Annotated[
-        list[str] | None, typer.Option(help="Any constraint, such as parity=0.05 or module:Class=0.2; repeatable.")
-    ] = None,
-    feedback: Annotated[
-        str | None, typer.Option(help="Strengths of feedback, such as 0,0.5; advice is for the first.")
-    ] = None,
-    current: Annotated[float | None, typer.Option(help="Threshold in use when the table was made.")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Independent loops per learner.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Rounds per loop.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Root of all random numbers.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for report.html, report.json and thresholds.csv.")] = None,
-    as_json: AsJson = False,
-    *,
-    named: Sequence[tuple[str, str | None]],
-) -> None:
+    ],
+    "query": _option(str, "SQL for DuckDB, over files or a .duckdb file."),
+    "reader": _option(str, "Your own reader of the file, module:function, which returns a data frame."),
+    "config": _option(Path, "Policy file; options given here win."),
+    "score": _option(str, "Column a threshold is set on."),
+    "label": _option(str, "Column with what came of the person; may be missing."),
+    "group": _option(str, "Column with the person's group."),
+    "positive": _option(str, "Label that counts as 1."),
+    "descending": _option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
+    "cost": _option(float, "Cost of accepting somebody with label 0."),
+    **NAMED,
+    "constraint": _option(list[str], "Any constraint, such as parity=0.05 or module:Class=0.2; repeatable."),
+    "feedback": _option(str, "Strengths of feedback, such as 0,0.5; advice is for the first."),
+    "current": _option(float, "Threshold in use when the table was made."),
+    "seeds": _option(int, "Independent loops per learner."),
+    "rounds": _option(int, "Rounds per loop."),
+    "seed": _option(int, "Root of all random numbers."),
+    "out": _option(Path, "Folder for report.html, report.json and thresholds.csv."),
+}
+
+
+def advise(*, as_json: AsJson = False, **given: Any) -> None:
     """Find the threshold to use for your own applicants: findings, figures, loops and a recommendation."""
     from fairgate.advice import advise as find
     from fairgate.advice.config import parse_strengths, put_together
     from fairgate.advice.report.output import write
     from fairgate.advice.report.terminal import show
+    from fairgate.people import from_file
 
-    given: dict[str, Any] = {"file": file, "query": query, "reader": reader, "score": score, "label": label}
-    given |= {"group": group, "positive": positive, "descending": descending, "cost": cost}
-    given |= {"feedback": parse_strengths(feedback), "current": current, "seeds": seeds, "rounds": rounds}
-    pairs = (text.partition("=") for text in constraint or ())
+    named = [(option.replace("_", "-"), text) for option in NAMED for text in given.pop(option) or ()]
+    pairs = (text.partition("=") for text in given.pop("constraint") or ())
     written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
-    chosen = put_together(config, {**given, "seed": seed, "out": out}, _once([*named, *written]))
+    given["feedback"] = parse_strengths(given["feedback"])
+    chosen = put_together(given.pop("config"), given, _once([*named, *written]))
     prepare_folder(chosen.out)
-    advice = find(chosen.take_in(), chosen.aims, quiet=as_json)
-    document = write(advice, chosen.out, str(chosen.file or chosen.query))
+    advice = find(from_file(**chosen.table), chosen.aims, quiet=as_json)
+    document = write(advice, chosen.out, str(chosen.table.get("file") or chosen.table["query"]))
     if as_json:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
         return
@@ -100,7 +72,14 @@ def advise(
     Console().print(told, highlight=False, soft_wrap=True)
 
 
-def _once(pairs: Sequence[tuple[str, str | None]]) -> dict[str, str | None]:
+_keyword = inspect.Parameter.KEYWORD_ONLY
+_parameters = [inspect.Parameter(name, _keyword, default=None, annotation=kind) for name, kind in OPTIONS.items()]
+_parameters.append(inspect.Parameter("as_json", _keyword, default=False, annotation=AsJson))
+advise.__signature__ = inspect.Signature(_parameters)  # type: ignore[attr-defined]  # where typer looks for options
+advise.__annotations__ = {each.name: each.annotation for each in _parameters}
+
+
+def _once(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
     """Return texts by name; refuse a name that has two."""
     found: dict[str, str | None] = {}
     for name, text in pairs:

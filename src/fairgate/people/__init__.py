@@ -1,8 +1,7 @@
 """People: a table of people read, checked and counted by group, score and label."""
 
 from fairgate.people.applicants import Applicants, Columns
-from fairgate.people.frames import from_frame, to_frame
-from fairgate.people.intake import from_file
+from fairgate.people.intake import from_file, from_frame
 from fairgate.people.sources import register
 
-__all__ = ["Applicants", "Columns", "from_file", "from_frame", "register", "to_frame"]
+__all__ = ["Applicants", "Columns", "from_file", "from_frame", "register"]

@@ -6,15 +6,17 @@ A row is kept as 12 bytes until all have been read, so that ten million rows nee
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError, nearest
 from fairgate.people.applicants import Applicants, Columns
-from fairgate.people.sources import Reader, Source, open_source
+from fairgate.people.sources import Reader, Source, frame_source, open_source
 from fairgate.people.values import LISTED, Words, as_numbers, label_meanings, listed, natural
 from fairgate.settings import Array
 
@@ -28,21 +30,56 @@ LABELS = 1000
 """Most different labels that are told apart."""
 
 
-def take_in(source: Source, columns: Columns, *, positive: object = None, descending: bool = False) -> Applicants:
-    """Read a table and count its people by group, score bin and label.
-
-    Rows without a usable score or group are left out and counted; what makes the whole table useless is refused.
+def from_frame(
+    frame: Any, *, score: str, label: str, group: str, positive: object = None, descending: bool = False
+) -> Applicants:
+    """Count the people of a data frame by group, score and label.
 
     Parameters
     ----------
-    source
-        The table.
-    columns
-        Names of its columns for score, label and group.
+    frame
+        A table of pandas, polars, pyarrow, or anything else narwhals knows.
+    score, label, group
+        Names of its columns. Labels may be missing for some.
     positive
         Label that counts as 1, all others counting as 0; not needed if labels are 0 and 1, or true and false.
     descending
         Whether a higher score is worse.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"score": [0.2, 0.7, 0.4], "paid": ["no", "yes", None], "sex": ["f", "f", "m"]})
+    >>> from_frame(table, score="score", label="paid", group="sex", positive="yes")
+    Applicants(3 people, 2 groups, 3 thresholds, 1 labels missing)
+    """
+    return take_in(frame_source(frame), Columns(score, label, group), positive=positive, descending=descending)
+
+
+def from_file(
+    file: str | Path | None = None,
+    *,
+    score: str,
+    label: str,
+    group: str,
+    query: str | None = None,
+    positive: object = None,
+    descending: bool = False,
+    reader: Reader | None = None,
+) -> Applicants:
+    """Count the people of a CSV, Parquet, Arrow or Feather file, or of a query for DuckDB; see :func:`from_frame`.
+
+    A file of another format is read by a `reader` that takes its path and returns a data frame; see also
+    :func:`fairgate.people.register`.
+    """
+    source = open_source(None if file is None else Path(file), query, reader)
+    return take_in(source, Columns(score, label, group), positive=positive, descending=descending)
+
+
+def take_in(source: Source, columns: Columns, *, positive: object, descending: bool) -> Applicants:
+    """Read a table and count its people by group, score bin and label.
+
+    Rows without a usable score or group are left out and counted; what makes the whole table useless is refused.
     """
     if not isinstance(descending, bool):
         raise InputError(f"descending must be True or False, got {descending!r}")
@@ -82,8 +119,12 @@ def take_in(source: Source, columns: Columns, *, positive: object = None, descen
     order = sorted(groups.found, key=natural)
     rank = np.array([order.index(name) for name in groups.found])
     meaning = np.array([*(meanings[value] for value in labels.found), 2])  # the last is for -1, a missing label
-    coded = ((meaning[label], rank[group]) for label, group in codes)  # batch by batch, to keep rows small
-    counts = _count(scores, coded, cuts, len(order))
+    shape = (len(order), len(cuts), 3)
+    counts = np.zeros(shape, dtype=np.int64)
+    for score, (label, group) in zip(scores, codes, strict=True):  # batch by batch, to keep rows small
+        place = np.searchsorted(cuts, score, side="right") - 1
+        cell = np.ravel_multi_index((rank[group], place, meaning[label]), shape)
+        counts += np.bincount(cell, minlength=counts.size).reshape(shape)
     present = np.flatnonzero(counts.sum(axis=(1, 2)))
     return Applicants(
         groups=tuple(order[place] for place in present),
@@ -100,26 +141,6 @@ def take_in(source: Source, columns: Columns, *, positive: object = None, descen
     )
 
 
-def from_file(
-    file: str | Path | None = None,
-    *,
-    score: str,
-    label: str,
-    group: str,
-    query: str | None = None,
-    positive: object = None,
-    descending: bool = False,
-    reader: Reader | None = None,
-) -> Applicants:
-    """Count the people of a CSV, Parquet, Arrow or Feather file, or of a query for DuckDB; see :func:`take_in`.
-
-    A file of another format is read by a `reader` that takes its path and returns a data frame; see also
-    :func:`fairgate.people.register`.
-    """
-    source = open_source(None if file is None else Path(file), query, reader)
-    return take_in(source, Columns(score, label, group), positive=positive, descending=descending)
-
-
 def _check_columns(source: Source, columns: Columns) -> None:
     """Refuse columns that are not there, there twice, or asked for twice."""
     for role, name in columns._asdict().items():
@@ -130,9 +151,8 @@ def _check_columns(source: Source, columns: Columns) -> None:
             raise InputError(f"the {role} column {name!r} is not in the table: {known}")
         if list(source.columns).count(name) > 1:
             raise InputError(f"the {role} column {name!r} is in the table more than once: rename all but one")
-    for role, other in (("score", "label"), ("score", "group"), ("label", "group")):
-        if getattr(columns, role) == getattr(columns, other):
-            name = getattr(columns, role)
+    for (role, name), (other, second) in combinations(columns._asdict().items(), 2):
+        if name == second:
             raise InputError(f"{role} and {other} are both the column {name!r}: choose two different columns")
 
 
@@ -148,18 +168,6 @@ def _refuse_all(columns: Columns, dropped: Counter[str], rows: int, text: Sequen
     raise InputError(
         f"the score column {columns.score!r} has no number in any of {rows} rows{seen}: it must be numbers"
     )
-
-
-def _count(
-    scores: list[Array], codes: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], cuts: Array, groups: int
-) -> NDArray[np.int64]:
-    """Count the kept rows, whose codes are label and group, by group, bin and label."""
-    shape = (groups, len(cuts), 3)
-    counts = np.zeros(np.prod(shape), dtype=np.int64)
-    for score, (label, group) in zip(scores, codes, strict=True):
-        place = np.searchsorted(cuts, score, side="right") - 1
-        counts += np.bincount((group * len(cuts) + place) * 3 + label, minlength=len(counts))
-    return counts.reshape(shape)
 
 
 def cut_points(scores: Array) -> tuple[Array, Array, bool]:

@@ -30,21 +30,11 @@ UNKNOWN = 0.01
 
 @dataclass(frozen=True)
 class LabelModel:
-    """Bands of similar scores in each group, and in which of them labels are known.
+    """Bands of similar scores in each group, and in which of them labels are known."""
 
-    Attributes
-    ----------
-    bands
-        Band of each bin, (G, B), from 0 up.
-    donor
-        Band whose labels speak for a band, (G, bands): itself where labels are known, else the nearest one.
-    known
-        Whether labels are known in a band, (G, bands).
-    """
-
-    bands: NDArray[np.int64]
-    donor: NDArray[np.int64]
-    known: NDArray[np.bool_]
+    bands: NDArray[np.int64]  # band of each bin, (G, B), from 0 up
+    donor: NDArray[np.int64]  # band whose labels speak for a band, (G, bands): itself, or the nearest that has labels
+    known: NDArray[np.bool_]  # whether labels are known in a band, (G, bands)
 
     @classmethod
     def fit(cls, counts: NDArray[np.int64], starts: NDArray[np.int64]) -> LabelModel:

@@ -22,21 +22,11 @@ Places = NDArray[np.int64]
 
 
 class Found(NamedTuple):
-    """The best of several choices.
-
-    Attributes
-    ----------
-    rank
-        Whether it is feasible, and its reward or, if not, minus its violation: larger is better.
-    choice
-        What was chosen of each group, (G,).
-    residuals
-        (J,).
-    """
+    """The best of several choices, ranked by whether it is feasible, and by its reward or else minus its violation."""
 
     rank: tuple[bool, float]
-    choice: NDArray[Any]
-    residuals: Array
+    choice: NDArray[Any]  # what was chosen of each group, (G,)
+    residuals: Array  # (J,)
 
     @classmethod
     def among(cls, choices: NDArray[Any], found: Assessment) -> Found:
@@ -48,11 +38,6 @@ class Found(NamedTuple):
         return cls((feasible, worth), choices[best], residuals)
 
 
-def rank(found: Found) -> tuple[bool, float]:
-    """Return what choices are compared by."""
-    return found.rank
-
-
 def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[Array], Assessment]) -> Found:
     """Look for the best candidates of all groups together; `choice` is the place of each group's.
 
@@ -60,45 +45,41 @@ def search(accepted: Sequence[Array], even: Sequence[Places], assess: Callable[[
     rate. If there are more, a coarse grid of them is, and from the best of these it goes uphill by ever smaller steps
     of one group, of all, and of all but one.
 
-    Parameters
-    ----------
-    accepted
-        People by label whom each candidate of a group accepts, (K, 2) per group.
-    even
-        Places of candidates at even steps of the acceptance rate, equally many (L,) per group.
-    assess
-        Takes the people accepted by group and label, (N, G, 2), and returns reward (N,) and residuals (J, N).
+    `accepted` has the people by label whom each candidate of a group accepts, (K, 2) per group, and `even` the places
+    of candidates at even steps of the acceptance rate, (L,) per group. `assess` takes people accepted by group and
+    label, (N, G, 2), and returns reward (N,) and residuals (J, N).
     """
     groups, count = len(accepted), len(even[0])
+    sizes = [len(own) for own in accepted]
 
-    every = [np.arange(len(own)) for own in accepted]
-
-    def look(levels: Sequence[Places], steps: Places) -> Found:
-        """Return the best of steps (N, G) along some levels of each group."""
+    def look(steps: Places, levels: Sequence[Places] = even) -> Found:
+        """Return the best of steps (N, G) along the levels of each group."""
         parts = zip(accepted, levels, steps.T, strict=True)
         return Found.among(steps, assess(np.stack([own[level[step]] for own, level, step in parts], axis=1)))
+
+    def best_of(*founds: Found) -> Found:
+        return max(founds, key=lambda found: found.rank)
 
     def placed(found: Found) -> Found:
         return found._replace(choice=np.array([level[step] for level, step in zip(even, found.choice, strict=True)]))
 
-    best = look(even, np.repeat(np.arange(count)[:, None], groups, axis=1))
-    if math.prod(map(len, every)) <= EXHAUSTIVE:
-        return max(placed(best), *(look(every, steps) for steps in _combinations(every)), key=rank)
+    best = look(np.repeat(np.arange(count)[:, None], groups, axis=1))
+    if math.prod(sizes) <= EXHAUSTIVE:
+        every = [np.arange(size) for size in sizes]
+        return best_of(placed(best), *(look(steps, every) for steps in _combinations(sizes)))
     coarse = np.linspace(0, count - 1, int(CHUNK ** (1 / groups))).round().astype(np.int64)
-    best = max(best, *(look(even, steps) for steps in _combinations([coarse] * groups)), key=rank)
+    best = best_of(best, *(look(coarse[steps]) for steps in _combinations([len(coarse)] * groups)))
     one, step = np.eye(groups, dtype=np.int64), count // 4
     moves = np.concatenate((one, 1 - one, np.ones((1, groups), np.int64)))
     moves = np.concatenate((moves, -moves))
     while step:
-        last, best = best, max(best, look(even, np.clip(best.choice + step * moves, 0, count - 1)), key=rank)
+        last, best = best, best_of(best, look(np.clip(best.choice + step * moves, 0, count - 1)))
         step = step // 2 if best is last else step
     return placed(best)
 
 
-def _combinations(places: Sequence[Places]) -> Iterator[Places]:
+def _combinations(sizes: Sequence[int]) -> Iterator[Places]:
     """All combinations of a place per group, (N, G), `CHUNK` at a time."""
-    shape = tuple(len(own) for own in places)
-    for start in range(0, math.prod(shape), CHUNK):
-        flat = np.arange(start, min(start + CHUNK, math.prod(shape)))
-        chosen = np.unravel_index(flat, shape)
-        yield np.stack([own[index] for own, index in zip(places, chosen, strict=True)], axis=1)
+    for start in range(0, math.prod(sizes), CHUNK):
+        flat = np.arange(start, min(start + CHUNK, math.prod(sizes)))
+        yield np.stack(np.unravel_index(flat, sizes), axis=1)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +20,19 @@ BATCH = 1 << 17
 
 @dataclass
 class Source:
-    """A table that can be read in batches.
+    """A table that can be read in batches."""
 
-    Attributes
-    ----------
-    name
-        What messages call it.
-    columns
-        Names of all its columns, in order.
-    read
-        Takes names of columns and yields record batches of Arrow that have these.
-    malformed
-        Lines that could not be read as rows and were left out, known when everything has been read.
-    """
-
-    name: str
+    name: str  # what messages call it
     columns: Sequence[str]
-    read: Callable[[Sequence[str]], Iterator[Any]]
-    malformed: list[int] = field(default_factory=lambda: [0])
-    lines: Callable[[], int] = lambda: 0
+    batches: Callable[[list[str]], Iterable[Any]]  # takes names of columns, returns record batches of Arrow
+    failure: str  # what messages say if they cannot be read
+    malformed: list[int] = field(default_factory=lambda: [0])  # lines left out, known when everything has been read
+    lines: Callable[[], int] = lambda: 0  # lines of a text file that are not blank
+
+    def read(self, wanted: list[str]) -> Iterator[Any]:
+        """Yield record batches that have these columns."""
+        with _told(self.failure):
+            yield from self.batches(wanted)
 
 
 DATABASES = (".duckdb", ".ddb")
@@ -64,16 +57,9 @@ def register(ending: str, reader: Reader) -> None:
 
 
 def open_source(file: Path | None, query: str | None = None, reader: Reader | None = None) -> Source:
-    """Open a file by its ending, or the outcome of an SQL query.
+    """Open a file by its ending or with a `reader`, or the outcome of an SQL query for DuckDB.
 
-    Parameters
-    ----------
-    file
-        A file of one of the endings in :data:`READERS`; with `query`, a DuckDB database or nothing.
-    query
-        SQL for DuckDB, which may name files: ``select * from 'applicants.parquet' where year = 2024``.
-    reader
-        How to read the file, whatever its ending.
+    The query may name files, as in ``select * from 'applicants.parquet'``; a `file` beside it is a database.
     """
     if file is None:
         if query is None:
@@ -103,13 +89,8 @@ def open_source(file: Path | None, query: str | None = None, reader: Reader | No
 
 
 def _read_by(reader: Reader, file: Path) -> Source:
-    """Let a reader, which may be a user's own, open a file; what goes wrong is said in one sentence."""
-    try:
+    with _told(f"file {str(file)!r} cannot be read"):
         found = reader(file)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
     return found if isinstance(found, Source) else replace(frame_source(found), name=str(file))
 
 
@@ -128,15 +109,15 @@ def frame_source(frame: Any) -> Source:
         raise InputError(f"frame must be a table of pandas, polars or pyarrow, got {type(frame).__name__}") from None
     columns = [name for name in table.collect_schema().names() if isinstance(name, str)]
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
+    def batches(wanted: list[str]) -> Any:
         import pyarrow as pa
 
         chosen = table.select(*wanted)
         eager = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen
-        arrays = {name: _column(eager[name]) for name in wanted}
-        yield from pa.table(arrays).to_batches(BATCH)
+        return pa.table({name: _column(eager[name]) for name in wanted}).to_batches(BATCH)
 
-    return Source(f"the table of {type(frame).__module__.partition('.')[0]}", columns, read)
+    name = f"the table of {type(frame).__module__.partition('.')[0]}"
+    return Source(name, columns, batches, f"{name} cannot be read")
 
 
 def _column(series: Any) -> Any:
@@ -154,17 +135,15 @@ def _csv(file: Path) -> Source:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
+    with pa.input_stream(str(file)) as stream:
+        head = stream.read(1 << 20)
     try:
-        with pa.input_stream(str(file)) as stream:
-            head = stream.read(1 << 20)
         text = head.decode("utf-8-sig", errors="strict" if len(head) < 1 << 20 else "ignore")
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = max(",;\t|", key=first.count)
-        columns = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
     except UnicodeDecodeError:
         raise InputError(f"file {str(file)!r} must be text in UTF-8, and is not: save it as CSV in UTF-8") from None
-    except (OSError, pa.ArrowInvalid, csv.Error) as error:
-        raise InputError(f"file {str(file)!r} cannot be read: {_first_line(error)}") from None
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(",;\t|", key=first.count)
+    columns = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
     if not first:
         raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and one row per person")
 
@@ -174,23 +153,22 @@ def _csv(file: Path) -> Source:
         malformed[0] += 1
         return "skip"
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with _told(f"file {str(file)!r} cannot be read as CSV", pa.ArrowException, OSError, ValueError):
-            # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
-            table = arrow_csv.read_csv(
-                str(file),
-                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=1 << 23),
-                parse_options=arrow_csv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
-                ),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=dict.fromkeys(wanted, pa.string()),
-                    include_columns=list(dict.fromkeys(wanted)),
-                    strings_can_be_null=True,
-                    null_values=[""],  # what else means that there is no value is the same for every kind of file
-                ),
-            )
-            yield from table.to_batches(BATCH)
+    def batches(wanted: list[str]) -> Any:
+        # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
+        table = arrow_csv.read_csv(
+            str(file),
+            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=1 << 23),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=True,
+                null_values=[""],  # what else means that there is no value is the same for every kind of file
+            ),
+        )
+        return table.to_batches(BATCH)
 
     def lines() -> int:
         """Count lines that are not blank, whatever ends them."""
@@ -201,38 +179,33 @@ def _csv(file: Path) -> Source:
                 count += sum(map(bool, whole))
         return count + bool(rest)
 
-    return Source(str(file), columns, read, malformed, lines)
+    return Source(str(file), columns, batches, f"file {str(file)!r} cannot be read as CSV", malformed, lines)
 
 
 def _parquet(file: Path) -> Source:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    told = partial(_told, f"file {str(file)!r} cannot be read as Parquet", pa.ArrowException, OSError, ValueError)
-    with told():
+    failure = f"file {str(file)!r} cannot be read as Parquet"
+    with _told(failure):
         table = pq.ParquetFile(file)
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with told():
-            yield from table.iter_batches(batch_size=BATCH, columns=list(wanted), use_threads=False)
+    def batches(wanted: list[str]) -> Any:
+        return table.iter_batches(BATCH, columns=wanted, use_threads=False)
 
-    return Source(str(file), table.schema_arrow.names, read)
+    return Source(str(file), table.schema_arrow.names, batches, failure)
 
 
 def _arrow(file: Path) -> Source:
     import pyarrow as pa
 
-    name = f"file {str(file)!r} cannot be read as Arrow or Feather"
-    told = partial(_told, name, pa.ArrowException, OSError, ValueError)
-    with told():
+    failure = f"file {str(file)!r} cannot be read as Arrow or Feather"
+    with _told(failure):
         reader = pa.ipc.open_file(pa.memory_map(str(file)))
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        with told():
-            for place in range(reader.num_record_batches):
-                yield reader.get_batch(place).select(list(wanted))
+    def batches(wanted: list[str]) -> Any:
+        return (reader.get_batch(place).select(wanted) for place in range(reader.num_record_batches))
 
-    return Source(str(file), reader.schema.names, read)
+    return Source(str(file), reader.schema.names, batches, failure)
 
 
 def _duckdb(file: Path | None, query: str | None = None) -> Source:
@@ -242,8 +215,8 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
         raise InputError("a query needs DuckDB, which is not installed: pip install 'fairgate[tables]'") from None
 
     name = f"query {query!r}" if query is not None else f"file {str(file)!r}"
-    told = partial(_told, f"{name} cannot be run by DuckDB", duckdb.Error)
-    with told():
+    failure = f"{name} cannot be run by DuckDB"
+    with _told(failure):
         connection = duckdb.connect(str(file), read_only=True) if file is not None else duckdb.connect()
         if query is None:
             tables = [row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()]
@@ -256,29 +229,24 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
             raise InputError(f"{name} must be a select that returns a table, and returns nothing")
         columns = list(relation.columns)
 
-    def read(wanted: Sequence[str]) -> Iterator[Any]:
-        quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in dict.fromkeys(wanted))
-        with told():
-            chosen = relation.project(quoted)
-            newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
-            stream = chosen.to_arrow_reader if newer else chosen.fetch_record_batch
-            yield from stream(BATCH)
+    def batches(wanted: list[str]) -> Any:
+        chosen = relation.project(", ".join('"' + column.replace('"', '""') + '"' for column in wanted))
+        newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
+        return (chosen.to_arrow_reader if newer else chosen.fetch_record_batch)(BATCH)
 
-    return Source(name, columns, read)
+    return Source(name, columns, batches, failure)
 
 
 @contextmanager
-def _told(failure: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Turn what a library raises into one sentence."""
+def _told(failure: str) -> Iterator[None]:
+    """Turn what a library, or a reader of the user's own, raises into one sentence."""
     try:
         yield
-    except kinds as error:
-        raise InputError(f"{failure}: {_first_line(error)}") from None
-
-
-def _first_line(error: BaseException) -> str:
-    """Return what a library said, as one line without a full stop."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    except InputError:
+        raise
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{failure}: {said}") from None
 
 
 for _reader, _endings in (

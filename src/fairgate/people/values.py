@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,7 @@ MISSING = ("", "nan", "null", "none", "n/a", "#n/a", "<na>")
 
 
 def listed(values: Sequence[object]) -> str:
-    """List some values for a message.
-
-    >>> listed(["f", "m"])
-    "'f', 'm'"
-    """
+    """List some values for a message."""
     more = f" … ({len(values)} in all)" if len(values) > LISTED else ""
     return ", ".join(repr(value)[:60] for value in values[:LISTED]) + more
 
@@ -35,8 +31,6 @@ def as_numbers(name: str, column: Any) -> tuple[Array, list[str]]:
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_null(column.type):
-        return np.full(len(column), np.nan), []
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         import pyarrow.compute as pc
@@ -48,7 +42,7 @@ def as_numbers(name: str, column: Any) -> tuple[Array, list[str]]:
         except pa.ArrowInvalid:
             return _parse(column.to_pylist())
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    if not (numeric or pa.types.is_boolean(kind)):
+    if not (numeric or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise InputError(f"the score column {name!r} must be numbers, but is of type {kind}")
     return _floats(column.cast(pa.float64(), safe=False)), []
 
@@ -58,16 +52,9 @@ def _floats(column: Any) -> Array:
 
 
 def _parse(texts: Sequence[str | None]) -> tuple[Array, list[str]]:
-    values = np.full(len(texts), np.nan)
-    unread: list[str] = []
-    for place, text in enumerate(texts):
-        if text is not None and text.strip():
-            try:
-                values[place] = float(text)
-            except ValueError:
-                if len(unread) < LISTED and text not in unread:
-                    unread.append(text)
-    return values, unread
+    values = np.array([np.nan if text is None else _number(text) for text in texts])
+    unread = [text for text, value in zip(texts, values, strict=True) if np.isnan(value) and word(text) is not None]
+    return values, [text for text in dict.fromkeys(unread) if text is not None][:LISTED]
 
 
 class Words:
@@ -118,7 +105,7 @@ def word(value: object) -> str | None:
     return None if text.lower() in MISSING else re.sub(r"^(-?\d+)\.0+$", r"\1", text)
 
 
-def label_meanings(name: str, found: Sequence[str] | dict[str, int], positive: object = None) -> dict[str, int]:
+def label_meanings(name: str, found: Iterable[str], positive: object = None) -> dict[str, int]:
     """Say for each label whether it counts as 0 or 1.
 
     >>> label_meanings("repaid", ["1", "0.0"])
@@ -139,22 +126,17 @@ def label_meanings(name: str, found: Sequence[str] | dict[str, int], positive: o
                 f"positive {wanted!r} is no label of the column {name!r}, whose labels are {listed(sorted(values))}"
             )
         return meanings
-    plain = {value: next((number for number in (0, 1) if _plain(value) == number), None) for value in values}
-    if None in plain.values():
+    if any(_meaning(value) not in (0.0, 1.0) for value in values):
         raise InputError(
             f"the label column {name!r} must be 0 or 1, got {listed(sorted(values))}: "
             "say which of them counts as 1 (--positive on the command line)"
         )
-    return {value: int(number) for value, number in plain.items() if number is not None}
+    return {value: int(_meaning(value)) for value in values}
 
 
-def _plain(value: str) -> float | None:
-    if value.lower() in ("true", "false"):
-        return float(value.lower() == "true")
-    try:
-        return float(value)
-    except ValueError:
-        return None
+def _meaning(value: str) -> float:
+    """Read a label as a number, or as true or false; NaN if it is neither."""
+    return float(value.lower() == "true") if value.lower() in ("true", "false") else _number(value)
 
 
 def _same(value: str, wanted: str) -> bool:
@@ -162,7 +144,7 @@ def _same(value: str, wanted: str) -> bool:
     truth = {"yes": "true", "y": "true", "t": "true", "no": "false", "n": "false", "f": "false"}
     if value in ("true", "false") and wanted.lower() in truth:
         return value == truth[wanted.lower()]
-    return value == wanted or (_plain(value) is not None and _plain(value) == _plain(wanted))
+    return value == wanted or _meaning(value) == _meaning(wanted)
 
 
 def natural(name: str) -> tuple[int, float, str]:
@@ -171,10 +153,14 @@ def natural(name: str) -> tuple[int, float, str]:
     >>> sorted(["g10", "g2", "3", "20"], key=natural)
     ['3', '20', 'g2', 'g10']
     """
-    try:
-        number = float(name)
-    except ValueError:
-        number = float("nan")
+    number = _number(name)
     if number == number:
         return (0, number, name)
     return (1, 0.0, re.sub(r"\d+", lambda found: found[0].zfill(20), name))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan

@@ -10,56 +10,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgate.constraints import DemographicParity
+from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.oracle import Sweep
-from fairgate.people.scored import Scored
-from fairgate.people.search import Found, rank, search
+from fairgate.people.search import Found, search
 from fairgate.problem import ROUNDING, Assessment, Problem, Utility
 from fairgate.settings import Array, as_floats, whole_number
+from fairgate.sklearn.people import Scored
 
 
 class Choice(NamedTuple):
-    """What was chosen.
+    """What was chosen; feasible and curve are None while nobody has been scored."""
 
-    Attributes
-    ----------
-    thresholds
-        The threshold of every group.
-    feasible, curve
-        Whether every constraint is met, and the sweep of shared thresholds; None while nobody has been scored.
-    missed
-        Which constraints are missed, and by how much, in words.
-    """
-
-    thresholds: dict[Any, float]
+    thresholds: dict[Any, float]  # of every group
     feasible: bool | None = None
-    curve: Sweep | None = None
-    missed: str = ""
+    curve: Sweep | None = None  # of shared thresholds
+    missed: str = ""  # which constraints are missed, and by how much, in words
 
 
 class Chooser(NamedTuple):
-    """What is wanted and required of thresholds, and which are candidates.
-
-    Attributes
-    ----------
-    problem
-        Utility and constraints.
-    edges
-        The candidates, if they were given.
-    limit
-        Otherwise, how many there are at most.
-    per_group
-        Whether every group gets a threshold of its own.
-    growing
-        Whether more groups may come.
-    """
+    """What is wanted and required of thresholds, and which are candidates."""
 
     problem: Problem
-    edges: Array | None
-    limit: int
-    per_group: bool
-    growing: bool
+    edges: Array | None  # the candidates, if they were given
+    limit: int  # otherwise, how many there are at most
+    per_group: bool  # whether every group gets a threshold of its own
+    growing: bool  # whether more groups may come
 
     @classmethod
     def checked(cls, cost: Any, constraints: Any, per_group: Any, grid: Any, grouped: bool, growing: bool) -> Chooser:
@@ -85,13 +62,19 @@ class Chooser(NamedTuple):
         """Sweep the candidates and return the best."""
         groups = len(table.groups)
         candidates = self._candidates(table.scores, table.people.sum(axis=(1, 2)))
-        shared = np.repeat(candidates[:, None], groups, axis=1)
-        counts, assessment = self._assess(table, np.stack(table.accepted([candidates] * groups), axis=1))
+        counts = self._counts(table, np.stack(table.accepted([candidates] * groups), axis=1))
+        try:
+            check_residuals(self.problem.constraints, counts)
+        except InputError as error:
+            if counts.group_count > 1 or not any(each.compares_groups for each in self.problem.constraints):
+                raise
+            raise InputError(f"sensitive_features must name at least 2 groups: {error}") from None
+        assessment = self._assess(counts)
         curve = Sweep(candidates, assessment.reward, counts.gap, counts.overall, assessment.residuals)
-        best = Found.among(shared, assessment)
+        best = Found.among(np.repeat(candidates[:, None], groups, axis=1), assessment)
         if self.per_group:
             found = self._search(table)
-            if rank(found) > rank(best):
+            if found.rank > best.rank:
                 unseen = table.people.sum(axis=(0, 2)) == 0  # nothing is known of these groups
                 best = found._replace(choice=np.where(unseen, best.choice, found.choice))
         missed = zip(self.problem.names, best.residuals, strict=True)
@@ -105,26 +88,24 @@ class Chooser(NamedTuple):
         every = _between(scores[people > 0])
         return every if len(every) <= self.limit else np.unique(_levels(scores, people, self.limit))
 
-    def _assess(self, table: Scored, accepted: Array) -> tuple[Counts, Assessment]:
-        """Reward (K,) and residuals (J, K) of accepting these people (K, G, 2).
+    def _counts(self, table: Scored, accepted: Array) -> Counts:
+        """Counts (K, G, 2, 2) if these people (K, G, 2) are accepted.
 
         While groups may still come, one that is alone is compared with an empty one.
         """
-        cells = table.cells(accepted)
+        cells = np.stack((np.maximum(table.people.sum(axis=0) - accepted, 0.0), accepted), axis=-1)
         if self.growing and len(table.groups) == 1 and table.groups[0] is not None:
             cells = np.concatenate((cells, np.zeros_like(cells)), axis=1)
-        counts = Counts(cells)
-        try:
-            assessment = self.problem.assess(counts)
-        except InputError as error:
-            if len(table.groups) > 1:
-                raise
-            raise InputError(f"sensitive_features must name at least 2 groups: {error}") from None
+        return Counts(cells)
+
+    def _assess(self, counts: Counts) -> Assessment:
+        """Reward (K,) and residuals (J, K)."""
+        assessment = self.problem.assess(counts)
         unknown = np.isnan(assessment.residuals)
         if unknown.any():
             name = self.problem.names[int(np.argwhere(unknown)[0, 0])]
             raise InputError(f"constraints must give numbers, but residual {name!r} is NaN at some threshold")
-        return counts, assessment
+        return assessment
 
     def _search(self, table: Scored) -> Found:
         """Return the best thresholds of all groups together, as far as :func:`~fairgate.people.search.search` looks."""
@@ -132,7 +113,7 @@ class Chooser(NamedTuple):
         every = [self._candidates(table.scores, own) for own in by_group]
         even = [self.edges if self.edges is not None else _levels(table.scores, own, self.limit) for own in by_group]
         places = [np.searchsorted(own, level) for own, level in zip(every, even, strict=True)]
-        found = search(table.accepted(every), places, lambda accepted: self._assess(table, accepted)[1])
+        found = search(table.accepted(every), places, lambda accepted: self._assess(self._counts(table, accepted)))
         return found._replace(choice=np.array([own[place] for own, place in zip(every, found.choice, strict=True)]))
 
 

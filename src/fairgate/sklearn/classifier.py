@@ -23,11 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairgate.constraints import PlainConstraint
 from fairgate.errors import InputError
-from fairgate.people.scored import Scored
 from fairgate.settings import Array
 from fairgate.sklearn.choice import Choice, Chooser
-from fairgate.sklearn.people import Batch, groups_of
-from fairgate.sklearn.scores import METHODS, Reader, fitted_classes, method_of
+from fairgate.sklearn.people import METHODS, Batch, Reader, Scored, fitted_classes, groups_of, method_of
 
 
 class FeasibilityWarning(UserWarning):
@@ -97,11 +95,6 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     n_features_in_, feature_names_in_
         As `estimator_` has them.
 
-    Notes
-    -----
-    A threshold chosen once does not see that people react to it: who is accepted changes who applies next, and a gap
-    closed on last year's data can open again. :func:`fairgate.simulate` plays that loop.
-
     Examples
     --------
     >>> import numpy as np
@@ -166,7 +159,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         **params
             For the estimator's `fit`; routed if scikit-learn's metadata routing is enabled.
         """
-        return self._fit(X, y, sensitive_features, sample_weight, params, growing=False)
+        return self._fit(X, y, None, sensitive_features, sample_weight, params, growing=False)
 
     def partial_fit(
         self,
@@ -179,12 +172,11 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     ) -> Self:
         """Score one more batch, count it with all before, choose the threshold again, and then learn from the batch.
 
-        An estimator with a ``partial_fit`` is updated after the batch is scored, so that every score is out of sample;
-        its very first batch cannot be scored, and the estimator's own threshold holds until the second. Any other
-        estimator is fitted on the first batch, as `fit` does it, and then left alone, as is one that is
-        ``cv="prefit"`` or frozen. Goes on from `fit`, if that was called before. A group may appear in a later batch,
-        and one of which nobody has been scored has the threshold that is best for all. What is kept is one row of
-        counts per distinct score; give `grid` as an array to keep no more rows than that.
+        The very first batch of an estimator with a ``partial_fit`` cannot be scored, and the estimator's own threshold
+        holds until the second. Any other estimator is fitted on the first batch, as `fit` does it, and then left alone.
+        Goes on from `fit`, if that was called before. A group may appear in a later batch, and one of which nobody has
+        been scored has the threshold that is best for all. What is kept is one row of counts per distinct score; give
+        `grid` as an array to keep no more rows than that.
 
         Parameters
         ----------
@@ -195,11 +187,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         **params
             For the estimator's ``partial_fit``.
         """
-        fixed = self._fixed(params)
-        learns = not fixed and hasattr(self._unfitted(), "partial_fit")
-        if fixed or learns or hasattr(self, "_scored"):
-            return self._update(X, y, classes, sensitive_features, sample_weight, params, learns)
-        return self._fit(X, y, sensitive_features, sample_weight, params, growing=True)
+        return self._fit(X, y, classes, sensitive_features, sample_weight, params, growing=True)
 
     def predict(self, X: Any, sensitive_features: Any = None) -> NDArray[Any]:  # noqa: N803
         """Return one label per person; `sensitive_features` are looked at only if `per_group`."""
@@ -248,32 +236,6 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         return tags
 
     def _fit(
-        self, features: Any, labels: Any, groups: Any, weights: Any, params: Mapping[str, Any], growing: bool
-    ) -> Self:
-        """Choose on the scores of an estimator that is fixed, or on out-of-fold scores of one that is fitted here."""
-        chooser, (features,) = self._chooser(groups, growing), indexable(features)
-        batch, template, fixed = Batch.checked(features, labels, groups, weights), self._unfitted(), self._fixed(params)
-        method = method_of(template, self.response_method)
-        classes = fitted_classes(template) if fixed else batch.two_classes()
-        reader = Reader.checked(method, classes, self.pos_label)
-        positive = classes[reader.positive]
-        if fixed:
-            batch.check_labels(classes)
-            estimator, table = template, batch.counted(reader.read(template, features), positive, chooser.edges)
-        else:
-            fits, folds = self._routed("fit", template, groups, weights, batch, params), self._folds(features, batch)
-            found = Parallel(n_jobs=self.n_jobs)(
-                delayed(reader.read_fold)(clone(template), features, batch.labels, fits, train, test)
-                for train, test in folds
-            )
-            tested = zip(folds, found, strict=True)
-            table = Scored.merged(
-                [batch.rows(test).counted(scores, positive, chooser.edges) for (_, test), scores in tested]
-            )
-            estimator = clone(template).fit(features, batch.labels, **fits)
-        return self._keep(classes, reader, estimator, table, chooser.choose(table))
-
-    def _update(
         self,
         features: Any,
         labels: Any,
@@ -281,30 +243,41 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         groups: Any,
         weights: Any,
         params: Mapping[str, Any],
-        learns: bool,
+        growing: bool,
     ) -> Self:
-        """Count one more batch; everything that can be refused is, before the estimator learns from it."""
-        chooser, (features,) = self._chooser(groups, growing=True), indexable(features)
-        batch, template = Batch.checked(features, labels, groups, weights), self._unfitted()
-        started = hasattr(self, "_scored")
+        """Count people and choose; everything that can be refused is, before an estimator learns from them.
+
+        Scores are those of an estimator that is fixed or has learnt before, or out of fold of one that is fitted here.
+        """
+        chooser = Chooser.checked(self.cost, self.constraints, self.per_group, self.grid, groups is not None, growing)
+        (features,) = indexable(features)
+        batch, template, fixed = Batch.checked(features, labels, groups, weights), self._unfitted(), self._fixed(params)
+        started = growing and hasattr(self, "_scored")
+        learns = growing and not fixed and hasattr(template, "partial_fit")
         if started:
             if (None in self.thresholds_) != (groups is None):
                 raise InputError("sensitive_features must be given in every call of partial_fit or in none")
-            classes, reader, estimator, table = self.classes_, self._reader, self.estimator_, self._scored
+            classes, reader, estimator = self.classes_, self._reader, self.estimator_
         else:
             method = method_of(template, self.response_method)
-            classes = _both(announced) if learns else fitted_classes(template)
-            reader = Reader.checked(method, classes, self.pos_label)
-            estimator, table = clone(template) if learns else template, Scored.empty(batch.names)
+            classes = fitted_classes(template) if fixed else _both(announced) if learns else batch.two_classes()
+            reader, estimator = Reader.checked(method, classes, self.pos_label), template if fixed else clone(template)
         if announced is not None and not np.array_equal(np.unique(announced), np.unique(classes)):
             raise InputError(f"classes must be those the estimator knows, {classes.tolist()}, got {announced!r}")
         batch.check_labels(classes)
-        if started or not learns:
-            fresh = batch.counted(reader.read(estimator, features), classes[reader.positive], chooser.edges)
-            table = Scored.merged([table, fresh])
-            choice = chooser.choose(table)
+        positive = classes[reader.positive]
+        if started or fixed:
+            table = batch.counted(reader.read(estimator, features), positive, chooser.edges)
+            table = Scored.merged([self._scored, table]) if started else table
+        elif learns:  # nobody can be scored yet
+            table = Scored(np.zeros(0), np.zeros((0, len(batch.names), 2)), batch.names)
         else:
-            choice = Choice(dict.fromkeys(batch.names, METHODS[reader.method]))
+            fits = self._routed("fit", template, groups, weights, batch, params)
+            scored = self._out_of_fold(reader, template, features, batch, fits)
+            table = Scored.merged([part.counted(scores, positive, chooser.edges) for part, scores in scored])
+            estimator.fit(features, batch.labels, **fits)
+        unscored = learns and not started
+        choice = Choice(dict.fromkeys(batch.names, METHODS[reader.method])) if unscored else chooser.choose(table)
         if learns:
             updates = self._routed("partial_fit", template, groups, weights, batch, params)
             estimator.partial_fit(features, batch.labels, **updates, **({} if started else {"classes": classes}))
@@ -340,7 +313,10 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             raise InputError(f"params must be none when cv is 'prefit', which fits nothing, got {', '.join(params)}")
         return isinstance(self.cv, str) or isinstance(self.estimator, FrozenEstimator)
 
-    def _folds(self, features: Any, batch: Batch) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _out_of_fold(
+        self, reader: Reader, template: Any, features: Any, batch: Batch, params: Mapping[str, Any]
+    ) -> list[tuple[Batch, Array]]:
+        """The people of every fold, scored by an estimator fitted on the others."""
         try:
             folds = list(check_cv(self.cv, batch.labels, classifier=True).split(features, batch.labels))
         except ValueError as error:
@@ -349,10 +325,10 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
             ) from error
         if not folds:
             raise InputError(f"cv must make at least one split, got {self.cv!r}")
-        return folds
-
-    def _chooser(self, groups: Any, growing: bool) -> Chooser:
-        return Chooser.checked(self.cost, self.constraints, self.per_group, self.grid, groups is not None, growing)
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(reader.read_fold)(clone(template), features, batch.labels, params, *fold) for fold in folds
+        )
+        return [(batch.rows(test), found) for (_, test), found in zip(folds, scores, strict=True)]
 
     def _routed(
         self, method: str, template: Any, groups: Any, weights: Any, batch: Batch, params: Mapping[str, Any]

@@ -1,36 +1,57 @@
-"""The people given to fit or partial_fit: checked row by row, then counted by score, group and label."""
+"""The people given to fit or partial_fit: checked, scored by an estimator, and counted by score, group and label."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from fairgate.errors import InputError
-from fairgate.people.scored import Scored, in_order
 from fairgate.settings import Array, as_floats
+
+METHODS = {"predict_proba": 0.5, "decision_function": 0.0}
+"""Where scores come from, in order of preference, and the threshold a classifier uses by itself."""
+
+
+class Scored(NamedTuple):
+    """People by distinct score, group and label, which is all that choosing a threshold needs to know."""
+
+    scores: Array  # (S,), increasing
+    people: Array  # (S, G, 2)
+    groups: tuple[Any, ...]  # names; (None,) if none were given
+
+    @classmethod
+    def merged(cls, parts: Sequence[Scored]) -> Scored:
+        """Add up different people."""
+        names = in_order("sensitive_features", (group for part in parts for group in part.groups))
+        scores, place = np.unique(np.concatenate([part.scores for part in parts]), return_inverse=True)
+        people = np.zeros((len(scores), len(names), 2))
+        places = np.split(place, np.cumsum([len(part.scores) for part in parts])[:-1])
+        for part, rows in zip(parts, places, strict=True):
+            people[rows[:, None], [names.index(group) for group in part.groups]] += part.people
+        return cls(scores, people, names)
+
+    def accepted(self, thresholds: Sequence[Array]) -> list[Array]:
+        """People by label at or above the thresholds (K,) of each group, (K, 2) per group."""
+        tails = np.zeros((len(self.scores) + 1, *self.people.shape[1:]))
+        tails[:-1] = self.people[::-1].cumsum(axis=0)[::-1]
+        return [tails[np.searchsorted(self.scores, own), group] for group, own in enumerate(thresholds)]
 
 
 class Batch(NamedTuple):
-    """Checked labels, groups and weights of the rows given to fit or partial_fit.
-
-    Attributes
-    ----------
-    labels, group, weights
-        Label, place of the group in `names`, and weight, (n,).
-    names
-        Names of the groups; (None,) if none were given.
-    """
+    """Checked rows given to fit or partial_fit: label, place of the group in `names`, and weight, (n,)."""
 
     labels: NDArray[Any]
     group: NDArray[np.int64]
     weights: Array
-    names: tuple[Any, ...]
+    names: tuple[Any, ...]  # of the groups; (None,) if none were given
 
     @classmethod
     def checked(cls, features: Any, labels: Any, groups: Any, weights: Any) -> Batch:
@@ -78,6 +99,59 @@ class Batch(NamedTuple):
         cell = np.ravel_multi_index((place, self.group[counts], label), shape)
         people = np.bincount(cell, weights=self.weights[counts], minlength=math.prod(shape))
         return Scored(distinct, people.reshape(shape).astype(np.float64), self.names)
+
+
+class Reader(NamedTuple):
+    """How the score of the positive label is read from an estimator."""
+
+    method: str  # one of `METHODS`
+    positive: int  # place of the positive label in the estimator's ``classes_``
+
+    @classmethod
+    def checked(cls, method: str, classes: NDArray[Any], positive: Any) -> Reader:
+        """Find the positive label among both; None is the second."""
+        if positive is None:
+            return cls(method, 1)
+        if positive not in classes.tolist():
+            raise InputError(f"pos_label must be one of {classes.tolist()}, got {positive!r}")
+        return cls(method, classes.tolist().index(positive))
+
+    def read(self, estimator: Any, features: Any) -> Array:
+        """The estimator's scores for the positive label, (n,)."""
+        found = np.asarray(getattr(estimator, self.method)(features), dtype=np.float64)
+        if self.method == "predict_proba":
+            found = found[:, self.positive]
+        elif self.positive == 0:
+            found = -found
+        if not np.isfinite(found).all():
+            wrong = found[~np.isfinite(found)][0]
+            raise InputError(f"estimator must give finite scores, but its {self.method} gave {wrong}")
+        return found
+
+    def read_fold(
+        self,
+        estimator: Any,
+        features: Any,
+        labels: NDArray[Any],
+        params: Mapping[str, Any],
+        train: NDArray[np.int64],
+        test: NDArray[np.int64],
+    ) -> Array:
+        """Fit on one part of the people and score the other."""
+        cut = _check_method_params(features, params, indices=train)
+        estimator.fit(_safe_indexing(features, train), labels[train], **cut)
+        _two(np.asarray(estimator.classes_))
+        return self.read(estimator, _safe_indexing(features, test))
+
+
+def in_order(argument: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Distinct values, sorted; say so if they are no kind of name."""
+    values = list(values)
+    try:
+        return tuple(sorted(set(values)) if len(set(values)) > 1 else set(values))
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in values}))
+        raise InputError(f"{argument} must be of one kind that can be sorted, got {kinds}") from None
 
 
 def groups_of(values: Any, rows: int) -> list[Any]:
@@ -131,3 +205,35 @@ def _missing(value: Any) -> bool:
 def _same_length(name: str, length: int, rows: int) -> None:
     if length != rows:
         raise InputError(f"{name} must have one value per row of X, which has {rows} rows, got {length} values")
+
+
+def method_of(estimator: Any, wanted: str) -> str:
+    """Where the scores of an estimator come from; "auto" is the first of `METHODS` that it has."""
+    if wanted not in ("auto", *METHODS):
+        known = ", ".join(repr(method) for method in ("auto", *METHODS))
+        raise InputError(f"response_method must be one of {known}, got {wanted!r}")
+    methods = tuple(METHODS) if wanted == "auto" else (wanted,)
+    if isinstance(estimator, type):
+        raise InputError(f"estimator must be an estimator such as {estimator.__name__}(), got the class itself")
+    for method in methods:
+        if hasattr(estimator, method):
+            return method
+    raise InputError(f"estimator must have {' or '.join(methods)}, got {estimator!r}")
+
+
+def fitted_classes(estimator: Any) -> NDArray[Any]:
+    """The two labels that an estimator, which must be fitted, knows."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"estimator must be fitted already when cv is 'prefit', got {estimator!r}; "
+            "if it was, clone has undone it: wrap it in sklearn.frozen.FrozenEstimator"
+        ) from None
+    return _two(np.asarray(estimator.classes_))
+
+
+def _two(classes: NDArray[Any]) -> NDArray[Any]:
+    if len(classes) != 2:
+        raise InputError(f"estimator must be fitted on 2 classes, in every fold of cv, got {classes.tolist()}")
+    return classes

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
-from fairgate.advice.choice import CAUTION, RESAMPLES, STEP
-from fairgate.advice.intervals import LEVEL
-from fairgate.advice.loop import describe
+from fairgate.advice.choice import RESAMPLES, STEP
+from fairgate.advice.intervals import CAUTION, LEVEL
+from fairgate.advice.loop import Outcome
 from fairgate.advice.report.page import render
 from fairgate.advice.steady import Steady
 from fairgate.constraints import Constraint
@@ -102,7 +102,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             {
                 "strength": strength,
                 "name": strength_name(strength),
-                "learners": [describe(outcome, advice.candidates) for outcome in outcomes],
+                "learners": [describe_outcome(outcome) for outcome in outcomes],
             }
             for strength, outcomes in advice.loops.items()
         ],
@@ -123,6 +123,12 @@ def describe_constraint(constraint: Constraint) -> dict[str, Any]:
     }
 
 
+def describe_outcome(outcome: Outcome) -> dict[str, Any]:
+    """Return what came of one way of choosing."""
+    plainly = outcome._asdict()
+    return plainly | {name: {"mean": each.mean, "sd": each.sd} for name, each in plainly.pop("summary").items()}
+
+
 def shown_cuts(advice: Advice) -> NDArray[np.int64]:
     """Return the numbers of the candidates in ``report.json``: evenly spread, and all that the report speaks of."""
     count = len(advice.candidates.cuts)
@@ -141,7 +147,9 @@ def steady_curves(advice: Advice, steady: Steady, places: NDArray[np.int64]) -> 
     """Return where these candidates lead under one strength of feedback, as columns like those of ``today``."""
     sweep = steady.sweep
     columns: dict[str, NDArray[Any]] = {"threshold": sweep.thresholds, "acceptance": sweep.acceptance}
-    columns |= {f"acceptance {name}": rate for name, rate in zip(advice.applicants.groups, steady.rates, strict=True)}
+    columns |= {
+        f"acceptance {name}": rate for name, rate in zip(advice.applicants.groups, steady.counts.rates.T, strict=True)
+    }
     columns |= {"gap": sweep.gap, "reward": np.where(advice.candidates.known, sweep.reward, np.nan)}
     for name, residual in zip(advice.aims.problem.names, sweep.residuals, strict=True):
         columns[f"residual {name}"] = residual

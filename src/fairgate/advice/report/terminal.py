@@ -10,8 +10,7 @@ from rich.table import Table
 
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
-from fairgate.advice.loop import settled
-from fairgate.estimates import Estimate
+from fairgate.advice.recommendation import with_interval
 
 
 def show(advice: Advice, console: Console) -> None:
@@ -45,16 +44,13 @@ def _today(advice: Advice) -> Table:
     even = [int(np.abs(today.acceptance.value - share).argmin()) for share in np.linspace(0.9, 0.1, 9)]
     place = int(np.flatnonzero(today.thresholds == advised)[0])
     size = f"with 95% intervals; all {len(today.thresholds)} thresholds are in thresholds.csv"
-    table = Table(title=f"Today ({size})", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.title_justify = "left"
-    for heading in ("threshold", "accepted", "gap", "reward", "met"):
-        table.add_column(heading, justify="right", overflow="fold")  # a number that is cut is a wrong number
+    table = _table(f"Today ({size})", "threshold", "accepted", "gap", "reward", "met")
     for k in sorted({*even, place}):
         table.add_row(
             advice.applicants.words(k),
             f"{today.acceptance.value[k]:.1%}",
-            _with_interval(today.gap.at(k)),
-            _with_interval(today.reward.at(k)) if today.known[k] else "not known",
+            with_interval(today.gap.at(k), 3),
+            with_interval(today.reward.at(k), 3) if today.known[k] else "not known",
             "yes" if today.feasible[k] else "no",
             style="bold" if k == place else "",
         )
@@ -62,10 +58,9 @@ def _today(advice: Advice) -> Table:
 
 
 def _steady(advice: Advice) -> Table:
-    table = Table(title="Best threshold in the long run", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.title_justify = "left"
-    for heading in ("feedback", "threshold", "reward", "gap", "acceptance", "feasible"):
-        table.add_column(heading, justify="left" if heading == "feedback" else "right", overflow="fold")
+    headings = ("feedback", "threshold", "reward", "gap", "acceptance", "feasible")
+    table = _table("Best threshold in the long run", *headings)
+    table.columns[0].justify = "left"
     for each in advice.steady:
         best = each.best
         table.add_row(
@@ -82,15 +77,13 @@ def _steady(advice: Advice) -> Table:
 def _loop(advice: Advice, strength: float) -> Table:
     size = f"{advice.aims.seeds} loops × {advice.aims.rounds} rounds"
     title = f"In the loop, feedback {strength_name(strength)} ({strength:g}): {size}"
-    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
-    table.add_column("who chooses", no_wrap=True)
-    for heading in ("threshold", "reward", "gap", "accepted", "violation", "met"):
-        table.add_column(heading, justify="right", overflow="fold")
+    table = _table(title, "who chooses", "threshold", "reward", "gap", "accepted", "violation", "met")
+    table.columns[0].justify, table.columns[0].no_wrap = "left", True
     for outcome in advice.loops[strength]:
         figures = outcome.summary
         table.add_row(
-            outcome.entrant.title,
-            settled(outcome, advice.candidates),
+            outcome.title,
+            outcome.written,
             _short(figures["population_reward"].mean, 4),
             _short(figures["population_gap"].mean, 4),
             f"{figures['acceptance'].mean:.1%}",
@@ -100,14 +93,17 @@ def _loop(advice: Advice, strength: float) -> Table:
     return table
 
 
-def _with_interval(figure: Estimate) -> str:
-    return f"{figure.value:.3f} ({figure.low:.3f} to {figure.high:.3f})"
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+    for heading in headings:
+        table.add_column(heading, justify="right", overflow="fold")  # a number that is cut is a wrong number
+    return table
 
 
 def _levels(advice: Advice) -> str:
     """Say what each learner sees."""
     found = next(iter(advice.loops.values()))
-    level = {each.entrant.level: each.entrant.title for each in found}
+    level = {each.level: each.title for each in found}
     blind = f"{level['bandit']} sees only what comes of its own threshold; " if "bandit" in level else ""
     return f"{blind}{level['selective-labels']} sees scores and the labels of the accepted."
 
@@ -118,6 +114,6 @@ def _dark(advice: Advice) -> str:
     return " Where nothing is known of labels they are supposed to be like the nearest known ones: a guess."
 
 
-def _short(value: float, digits: int = 3) -> str:
+def _short(value: float, digits: int) -> str:
     """Write a figure with so many decimals, or a large one with four digits in all."""
     return f"{value:.{digits}f}" if abs(value) < 100.0 else f"{value:.4g}"
