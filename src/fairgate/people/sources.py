@@ -246,7 +246,7 @@ def _told(failure: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{failure}: {said}") from None
+        raise InputError(f"{failure}: {said}") from error
 
 
 for _reader, _endings in (
