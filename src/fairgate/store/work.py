@@ -48,7 +48,10 @@ def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None
 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.json"
-    index = _read_index(path)
+    try:
+        index: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        index = {}
     missing: list[Work] = []
     work = list(work)
     for each in work:
@@ -73,11 +76,3 @@ def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None
                 index[each.name] = {"digest": each.digest, "sha256": sha256}
                 write_text(path, json.dumps(index, indent=1, sort_keys=True) + "\n")
             start(f"{count} of {len(missing)} simulations done: {each.name}")(int(each.cost))
-
-
-def _read_index(path: Path) -> dict[str, dict[str, str]]:
-    try:
-        index: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return index
