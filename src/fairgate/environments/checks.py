@@ -116,17 +116,13 @@ class _Check:
 
     def check_start(self) -> None:
         for replicates in {self.replicates, self.environment.replicates or 1}:
-            state = flatten(self.environment.start(replicates))
-            for name, values in state.items():
-                self.require(
-                    len(values) == replicates,
-                    f"start({replicates}) gives {name} of shape {values.shape}, not ({replicates}, …)",
-                )
-                self.require(np.isfinite(values).all(), f"start({replicates}) gives {name} that is not finite")
+            for name, values in flatten(self.environment.start(replicates)).items():
+                told = f"start({replicates}) gives {name}"
+                self.require(len(values) == replicates, f"{told} of shape {values.shape}, not ({replicates}, …)")
+                self.require(np.isfinite(values).all(), f"{told} that is not finite")
 
     def check_shapes(self, state: State, like: State, what: str) -> None:
-        wanted = {name: values.shape for name, values in flatten(like).items()}
-        got = {name: values.shape for name, values in flatten(state).items()}
+        wanted, got = ({name: values.shape for name, values in flatten(each).items()} for each in (like, state))
         self.require(got == wanted, f"{what} gives a state of shapes {got}, not {wanted}")
         for name, values in flatten(state).items():
             self.require(np.isfinite(values).all(), f"{what} gives {name} that is not finite")
@@ -137,9 +133,8 @@ class _Check:
         wanted = (self.replicates, self.groups, 2, 2)
         self.require(np.shape(cells) == wanted, f"probabilities have shape {np.shape(cells)}, not {wanted}")
         self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
-        total = cells.sum(axis=(1, 2, 3))
-        worst = total[np.argmax(abs(total - 1.0))]
-        self.require(abs(worst - 1.0) <= EXACT, f"probabilities sum to {worst:.6g}, not to 1, {where}")
+        total = _farthest_from_1(cells)
+        self.require(abs(total - 1.0) <= EXACT, f"probabilities sum to {total:.6g}, not to 1, {where}")
         again = self.environment.probabilities(state, thresholds)
         self.require(np.array_equal(cells, again), f"probabilities differ from one call to the next, {where}")
 
@@ -155,9 +150,8 @@ class _Check:
         wanted = (self.replicates, self.groups, len(self.grid) + 1, 2)
         self.require(np.shape(bins) == wanted, f"histogram has shape {np.shape(bins)}, not {wanted}")
         self.require((bins >= 0.0).all(), f"a number of the histogram is {np.min(bins):g}, below 0 or not a number")
-        total = bins.sum(axis=(1, 2, 3))
-        worst = total[np.argmax(abs(total - 1.0))]
-        self.require(abs(worst - 1.0) <= CLOSE, f"histogram sums to {worst:.6g}, not to 1")
+        total = _farthest_from_1(bins)
+        self.require(abs(total - 1.0) <= CLOSE, f"histogram sums to {total:.6g}, not to 1")
         for place, edge in enumerate(self.grid):
             apart = np.abs(bins[:, :, place + 1 :].sum(axis=2) - self.cells(state, edge)[..., 1]).max()
             self.require(apart <= CLOSE, f"histogram and probabilities differ by {apart:.3g} above {edge:g}")
@@ -176,10 +170,9 @@ class _Check:
 
     def draws(self, state: State, thresholds: Array) -> bool:
         """Whether `update` uses its random numbers."""
-        rng = np.random.default_rng(3)
-        untouched = rng.bit_generator.state
+        rng, untouched = np.random.default_rng(3), np.random.default_rng(3)
         self.environment.update(state, Counts(self.environment.probabilities(state, thresholds)), thresholds, rng)
-        return bool(rng.bit_generator.state != untouched)
+        return bool(rng.bit_generator.state != untouched.bit_generator.state)
 
     def check_expected(self, state: State, thresholds: Array) -> None:
         """Random updates are on average the expected one, in the mean of each array of the state."""
@@ -187,9 +180,9 @@ class _Check:
         drawn = [_means(self.environment.update(state, exact, thresholds, rng)) for _ in range(REPEATS)]
         for name, wanted in _means(self.environment.expected_update(state, thresholds)).items():
             values = np.array([each[name] for each in drawn])
-            error = values.std(axis=0) / np.sqrt(REPEATS)
-            off = np.abs(values.mean(axis=0) - wanted) - FALSE_ALARM * error - CLOSE * (1.0 + np.abs(wanted))
-            self.require((off <= 0.0).all(), f"expected_update moves {name} otherwise than update does on average")
+            allowed = FALSE_ALARM * values.std(axis=0) / np.sqrt(REPEATS) + CLOSE * (1.0 + np.abs(wanted))
+            kept = (np.abs(values.mean(axis=0) - wanted) <= allowed).all()
+            self.require(kept, f"expected_update moves {name} otherwise than update does on average")
 
     def check_copies(self, state: State) -> None:
         try:
@@ -233,11 +226,10 @@ class _Check:
             cells = everybody.copy()
             cells[:, absent] = 0.0
             moved = self.environment.update(state, Counts(cells), at, np.random.default_rng(5))
+            who = f"group {absent[0]} moves" if len(absent) < self.groups else "groups move"
             for threshold in self.grid:
-                before, after = (self.cells(each, threshold) for each in (state, moved))
-                who = f"group {absent[0]} moves" if len(absent) < self.groups else "groups move"
-                same = np.abs(before - after)[:, absent].max() <= EXACT
-                self.require(same, f"{who} although nobody of it is in the batch")
+                apart = np.abs(self.cells(state, threshold) - self.cells(moved, threshold))[:, absent].max()
+                self.require(apart <= EXACT, f"{who} although nobody of it is in the batch")
 
     def check_long_run(self) -> None:
         for threshold in self.grid:
@@ -245,18 +237,20 @@ class _Check:
             claimed, found = self.environment.steady_state(at), iterate(self.environment, at)
             self.check_shapes(claimed, found, "steady_state")
             apart = float(distance(claimed, found).max())
-            self.require(
-                _near(claimed, found),
-                f"steady_state of threshold {threshold:g} is {apart:.3g} away from where expected updates lead",
-            )
+            told = f"steady_state of threshold {threshold:g} is {apart:.3g} away from where expected updates lead"
+            self.require(_near(claimed, found), told)
 
     def check_contraction(self) -> None:
         if type(self.environment).contraction is not Environment.contraction:
             claimed, measured = self.environment.contraction(), measure_contraction(self.environment, self.grid)
-            self.require(
-                measured <= claimed + 1e-3,
-                f"contraction is {claimed:.4g}, but a round is seen to keep two states apart by {measured:.4g}",
-            )
+            told = f"contraction is {claimed:.4g}, but a round is seen to keep two states apart by {measured:.4g}"
+            self.require(measured <= claimed + 1e-3, told)
+
+
+def _farthest_from_1(masses: Array) -> float:
+    """Return the sum, of those of all replicates, that is farthest from 1."""
+    totals = masses.sum(axis=(1, 2, 3))
+    return float(totals[np.argmax(abs(totals - 1.0))])
 
 
 def _means(state: State) -> dict[str, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from fairgate.counts import Counts
-from fairgate.environments.dynamics import approach, slowest_approach
+from fairgate.environments.base import approach, slowest_approach
 from fairgate.environments.normal_scores import PEAK, NormalScores, positive_mass
 from fairgate.errors import InputError
 from fairgate.settings import Array, NonNegative, PositiveShare
@@ -55,10 +55,6 @@ class DelayedImpact(NormalScores):
     >>> env.steady_state(np.array([[300.0], [600.0]])).round(1)
     array([[594.3],
            [612.6]])
-
-    Version history
-    ---------------
-    v0: first version.
     """
 
     rate: PositiveShare
