@@ -57,14 +57,9 @@ class Sweep:
         )
 
     @property
-    def best_index(self) -> int:
-        """Number of the feasible threshold of highest reward; if none is feasible, of the one that violates least."""
-        return int(best_feasible(self.reward, self.residuals))
-
-    @property
     def best(self) -> Point:
         """The feasible threshold of highest reward; if none is feasible, the one that violates least."""
-        return self.point(self.best_index)
+        return self.point(int(best_feasible(self.reward, self.residuals)))
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,8 @@ class Constraint(Settings, ABC):
 
     @property
     def bounded(self) -> bool:
-        """Whether `lowest` and `highest` say something."""
-        return False
+        """Whether `lowest` and `highest` say something: by default, if there is a `lowest` of its own."""
+        return type(self).lowest is not Constraint.lowest
 
     @property
     @abstractmethod

@@ -43,7 +43,6 @@ class DemographicParity(Gap):
     name: ClassVar[str] = "parity"
     help: ClassVar[str] = "Largest gap between the groups' acceptance rates."
     needs: ClassVar[Needs] = "decisions"
-    bounded: ClassVar[bool] = True
     labels: ClassVar[Sequence[int | None]] = (None,)
     names: ClassVar[Sequence[str]] = ("parity",)
     words: ClassVar[Sequence[Words]] = (Words("The gap between groups", "the gap between groups is {} too large"),)

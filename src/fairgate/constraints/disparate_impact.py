@@ -45,7 +45,6 @@ class DisparateImpact(Constraint):
     name: ClassVar[str] = "disparate-impact"
     help: ClassVar[str] = "Smallest ratio of the groups' acceptance rates, such as 0.8."
     needs: ClassVar[Needs] = "decisions"
-    bounded: ClassVar[bool] = True
     compares_groups: ClassVar[bool] = True
     names: ClassVar[Sequence[str]] = ("disparate-impact",)
     words: ClassVar[Sequence[Words]] = (
