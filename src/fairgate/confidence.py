@@ -49,20 +49,8 @@ def rate_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tu
 
     In x = logit p, KL(h, p) = log(1 + eˣ) − hx − H(h) is convex, and Halley's method finds both ends in a few steps.
 
-    Parameters
-    ----------
-    successes, trials
-        Numbers of at least 0, S at most N, of shapes that broadcast. No trials give the bounds 0 and 1.
-    alpha
-        Probability that the bounds ever miss, above 0 and below 1.
+    `alpha` is the probability that the bounds ever miss. Shapes broadcast, and no trials give the bounds 0 and 1.
 
-    Returns
-    -------
-    low, high
-        Arrays of the common shape.
-
-    Examples
-    --------
     >>> low, high = rate_bounds([0, 0, 30, 300], [0, 10, 100, 1000], alpha=0.05)
     >>> low.round(3), high.round(3)
     (array([0.   , 0.   , 0.166, 0.249]), array([1.   , 0.377, 0.463, 0.355]))
@@ -103,15 +91,7 @@ def _solve(share: Array, reach: Array, x: Array) -> Array:
 
 
 class Box(NamedTuple):
-    """What is known of a policy's decisions: every rate lies between its bounds.
-
-    Attributes
-    ----------
-    rates_low, rates_high
-        Bounds of each group's acceptance rate, (…, groups).
-    overall_low, overall_high
-        Bounds of everybody's acceptance rate, (…,).
-    """
+    """What is known of a policy's decisions: bounds of each group's acceptance rate (…, groups) and of everybody's."""
 
     rates_low: Array
     rates_high: Array
@@ -176,14 +156,7 @@ def largest_difference(first: Array, second: Array) -> Array:
 class Sums(NamedTuple):
     """What :func:`mean_bounds` needs to know of all values so far; ``Sums(0.0, 0.0, 0.0)`` before the first.
 
-    Attributes
-    ----------
-    total
-        Sum of the values.
-    spread
-        Sum of squared deviations, each from the mean predicted before its batch.
-    people
-        Number of values.
+    `spread` is the sum of squared deviations, each from the mean predicted before its batch; `people` are the values.
     """
 
     total: Array | float
@@ -230,23 +203,8 @@ def mean_bounds(sums: Sums, low: ArrayLike, high: ArrayLike, alpha: ArrayLike) -
     So the width falls as σ · sqrt(log log n / n). The weights favour some thousands of values, V/c² near 1000.
     If the mean changes from batch to batch, the average of the means of all values so far is bounded.
 
-    Parameters
-    ----------
-    sums
-        From :func:`add_batch`; arrays of any shape.
-    low, high
-        Range of every single value; for rewards −c and 1.
-    alpha
-        Probability that the bounds ever miss, above 0 and below 1.
-
-    Returns
-    -------
-    lower, upper
-        Arrays of the common shape, within [low, high]. No values give `low` and `high`.
-
-    Examples
-    --------
-    12800 rewards 1, −1 or 0 with mean 0.1 and standard deviation 0.5:
+    `low` and `high` are the range of every single value, for rewards −c and 1; no values give them as bounds. `alpha`
+    is the probability that the bounds ever miss. 12800 rewards 1, −1 or 0 with mean 0.1 and standard deviation 0.5:
 
     >>> sums = add_batch(Sums(0.0, 0.0, 0.0), total=1280.0, squares=3328.0, people=12800.0, guess=0.1)
     >>> lower, upper = mean_bounds(sums, low=-1.0, high=1.0, alpha=0.05)

@@ -65,15 +65,8 @@ def parse_constraint(text: str) -> Constraint:
 def make_constraint(name: str, settings: object = None) -> Constraint:
     """Make the constraint called `name`, or the class at ``package.module:Class``, with these settings.
 
-    Parameters
-    ----------
-    name
-        One of :data:`CONSTRAINTS`, or a place.
-    settings
-        A number, a list of them, text such as ``"0.3:0.8"``, a table by setting, or None for the defaults.
+    `settings` are a number, a list of them, text such as ``"0.3:0.8"``, a table by setting, or None for the defaults.
 
-    Examples
-    --------
     >>> make_constraint("parity", 0.05), make_constraint("service", [0.3, 0.8])
     (DemographicParity(epsilon=0.05), ServiceRate(low=0.3, high=0.8))
     >>> make_constraint("service", 0.8)

@@ -1,10 +1,7 @@
-r"""Pieces: a residual as the largest of several straight lines in acceptance rates.
+r"""Pieces: a residual as the largest of several straight lines in acceptance rates, such as all signed differences.
 
-Demographic parity among groups a, b, … is the largest of :math:`acc_a - acc_b - \varepsilon` over all ordered pairs. So
-written, the best lottery under it is a linear program, and the error of the residual is that of signed differences,
-which unlike the residual itself may go either way.
-
-The rates are those of everybody, of each group, of each group's people of label 0, and of label 1: 1 + 3 G of them.
+So written, the best lottery is a linear program, and errors are those of lines, which may go either way. The rates are
+those of everybody, of each group, of each group's people of label 0, and of label 1: 1 + 3 G of them.
 """
 
 from __future__ import annotations

@@ -114,8 +114,6 @@ def load_dataset(name: str, group: str | None = None) -> Dataset:
         The column that says who belongs to which group: `"sex"` (female is group 0, male group 1), the default of
         both, or `"race"` (COMPAS only; the most frequent is group 0).
 
-    Examples
-    --------
     >>> load_dataset("compas")
     Dataset(name='compas', people=6172, positives=3363, groups={'female': 1175, 'male': 4997})
     >>> load_dataset("compas", group="race").group_names

@@ -19,8 +19,6 @@ from fairgate.settings import Array, NonNegative, PositiveShare
 class DelayedImpact(NormalScores):
     r"""Borrowers whose scores rise when they repay and fall when they default.
 
-    Description
-    -----------
     Credit scores and labels, 1 if a loan is repaid, are those of :class:`NormalScores`. Whoever gets a loan gains
     `rise` points on repayment and loses `fall` points on default, and a part of that carries over to the group's next
     applicants. After a batch

@@ -20,8 +20,6 @@ from fairgate.settings import Array, as_floats, whole_number
 class Drift(GaussianScores):
     r"""Normal scores that answer to acceptance, in a world that also changes by itself.
 
-    Description
-    -----------
     As :class:`GaussianScores`, but the scores of round t have mean :math:`\mu_g + shift_g(t)` with
 
     .. math:: shift_g(t) = swing_g \cdot \sin(2 \pi t / period) + jump_g \cdot 1[t \ge jump\_round],
@@ -29,10 +27,7 @@ class Drift(GaussianScores):
     while :math:`\mu` moves as it does there. The label model stays. Frozen in round t it is the
     :class:`GaussianScores` of mean :math:`means + shift(t)`, whose steady states and best threshold are exact.
 
-    State
-    -----
-    :math:`\mu` and, in a last column, the round t: (replicates, groups + 1), started at `means` and 0. A group with
-    nobody in the batch keeps its :math:`\mu`; the round moves on for all.
+    The state is :math:`\mu` and, in a last column, the round t, which moves on for all: (replicates, groups + 1).
 
     Parameters
     ----------

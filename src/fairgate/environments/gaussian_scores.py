@@ -19,8 +19,6 @@ from fairgate.settings import Array, PositiveShare, Real
 class GaussianScores(NormalScores):
     r"""Groups with normal scores; a group accepted more often scores higher later.
 
-    Description
-    -----------
     Scores and labels are those of :class:`NormalScores`. After a batch
 
     .. math:: \mu_g \leftarrow \mu_g + rate \cdot (means_g + gain \cdot (acc_g - 1/2) - \mu_g).

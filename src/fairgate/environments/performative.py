@@ -20,8 +20,6 @@ FARTHEST = 4.0
 class Performative(Beliefs):
     r"""A bar that people rise to: each group's mean score follows the threshold it believes in.
 
-    Description
-    -----------
     Scores and labels are those of :class:`NormalScores` with
 
     .. math:: \mu_g = means_g + response_g \cdot b_g,
@@ -33,9 +31,7 @@ class Performative(Beliefs):
     that answer the present scores again and again. The best threshold of all may be another one, since it is chosen
     with an eye on the scores it brings about.
 
-    State
-    -----
-    :math:`b` (replicates, groups), started at `expected`. Nobody learns of a threshold that is not published.
+    The state is :math:`b` (replicates, groups), from `expected`. Nobody learns of a threshold that is not published.
 
     Parameters
     ----------

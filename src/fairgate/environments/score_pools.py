@@ -32,8 +32,6 @@ class _Tables(NamedTuple):
 class ScorePools(Environment):
     r"""Applicants drawn from a table of real people; acceptance brings more of a group's better half.
 
-    Description
-    -----------
     In each group the people above its `split` quantile of score form the high pool, the rest the low
     pool. A person is of group g with that group's share of the table, comes from its high pool with
     probability :math:`w_g`, and is then drawn uniformly from the pool, score and label together. Ties with the
@@ -41,9 +39,7 @@ class ScorePools(Environment):
 
     .. math:: w_g \leftarrow \mathrm{clip}(w_g + rate \cdot (floor + (ceiling - floor) \cdot acc_g - w_g), 0, 1).
 
-    State
-    -----
-    :math:`w` (replicates, groups), started at ``1 − split``, the table's own composition.
+    The state is :math:`w` (replicates, groups), started at ``1 − split``, the table's own composition.
 
     Parameters
     ----------
@@ -91,7 +87,13 @@ class ScorePools(Environment):
         scores = as_floats("ScorePools: scores", self.scores, ndim=1)
         labels = as_codes("ScorePools: labels", self.labels, len(scores), 2)
         groups = as_codes("ScorePools: groups", self.groups, len(scores))
-        weights = np.ones(len(scores)) if self.weights is None else as_weights(self.weights, len(scores))
+        given = np.ones(len(scores)) if self.weights is None else self.weights
+        weights = as_floats("ScorePools: weights", given, ndim=1)
+        if len(weights) != len(scores):
+            raise InputError(f"ScorePools: weights must have one entry per person, {len(scores)}, got {len(weights)}")
+        if (weights < 0).any():
+            where = int(np.flatnonzero(weights < 0)[0])
+            raise InputError(f"ScorePools: weights must be at least 0, got {weights[where]:g} at position {where}")
         sizes = np.bincount(groups, weights)
         if (sizes == 0).any():
             raise InputError(f"ScorePools: groups must be numbered 0…G−1 with nobody left out, group sizes are {sizes}")
@@ -162,19 +164,16 @@ class ScorePools(Environment):
 
     def histogram(self, state: Array, edges: Array) -> Array:
         """Return P(group, bin, label), (replicates, groups, bins, 2), of the scores that `edges` (K,) part."""
-        low, lift = self._bins(np.asarray(edges, dtype=np.float64))
+        edges = np.asarray(edges, dtype=np.float64)
+        key = edges.tobytes()
+        if key not in self._kept:
+            unmixed = np.repeat([[0.0], [1.0]], self.group_count, axis=1)  # all from the low pools, or from the high
+            low, high = super().histogram(unmixed, edges)
+            self._kept[key] = low, high - low
+        low, lift = self._kept[key]
         found = lift * state[..., None, None]
         found += low
         return np.maximum(found, 0.0, out=found)  # sums of rounded numbers
-
-    def _bins(self, edges: Array) -> tuple[Array, Array]:
-        """P(group, bin, label) if all came from the low pools, and what the high pools add, (groups, bins, 2) each."""
-        key = edges.tobytes()
-        if key not in self._kept:
-            weights = np.repeat([[0.0], [1.0]], self.group_count, axis=1)
-            low, high = super().histogram(weights, edges)
-            self._kept[key] = low, high - low
-        return self._kept[key]
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the weights after a batch."""
@@ -193,17 +192,6 @@ class ScorePools(Environment):
         """Return every distinct score between `low` and `high`: nothing changes in between."""
         inside = self._tables.distinct[(self._tables.distinct > low) & (self._tables.distinct < high)]
         return np.concatenate(([low], inside, [high]))
-
-
-def as_weights(values: ArrayLike, length: int) -> Array:
-    """Turn `values` into numbers of people, one per entry, or say what is wrong with them."""
-    array = as_floats("ScorePools: weights", values, ndim=1)
-    if len(array) != length:
-        raise InputError(f"ScorePools: weights must have one entry per person, {length}, got {len(array)}")
-    if (array < 0).any():
-        where = int(np.flatnonzero(array < 0)[0])
-        raise InputError(f"ScorePools: weights must be at least 0, got {array[where]:g} at position {where}")
-    return array
 
 
 def quantile(scores: Array, split: float, weights: Array) -> float:

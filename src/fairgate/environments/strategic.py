@@ -20,8 +20,6 @@ NEAR = 1e-9
 class Strategic(Beliefs):
     r"""Scores that are gamed: whoever can afford it presents just the score believed to be enough.
 
-    Description
-    -----------
     True scores :math:`s \sim N(means_g, \sigma_g^2)` and labels are those of :class:`NormalScores`. Group g believes in
     threshold :math:`b_g` and presents
 
@@ -33,9 +31,7 @@ class Strategic(Beliefs):
     threshold just above what is believed accepts far fewer people than one just below, and a threshold that is raised
     loses all who game it until they believe in it (to within 1e-9).
 
-    State
-    -----
-    :math:`b` (replicates, groups), started at `expected`. Nobody learns of a threshold that is not published.
+    The state is :math:`b` (replicates, groups), from `expected`. Nobody learns of a threshold that is not published.
 
     Parameters
     ----------

@@ -17,14 +17,7 @@ Say = Callable[[str], None]
 class Work:
     """A piece of work: `make` writes `file`, or leaves none if that failed.
 
-    Attributes
-    ----------
-    name
-        What it is called in the index and on the screen.
-    digest
-        Fingerprint of the settings and of the code that make the file.
-    cost
-        Roughly how long it takes; the longest is begun first.
+    `digest` is a fingerprint of the settings and the code that make the file; of the highest `cost` is begun first.
     """
 
     name: str
