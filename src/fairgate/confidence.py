@@ -57,8 +57,13 @@ def rate_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tu
     """
     level = _level(alpha)
     hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    if not ((hits >= 0).all() and np.isfinite(tries).all() and (hits <= tries * (1 + 1e-9)).all()):
-        raise InputError(_bad_counts(hits, tries))
+    right = (hits >= 0) & np.isfinite(tries) & (hits <= tries * (1 + 1e-9))
+    if not right.all():
+        place = np.flatnonzero(~right)[0]
+        hit, tried = (np.broadcast_to(each, right.shape).flat[place] for each in (hits, tries))
+        raise InputError(
+            f"successes must be between 0 and trials, and trials finite, got {hit:g} of {tried:g} at position {place}"
+        )
     hits, tries, level = np.broadcast_arrays(np.minimum(hits, tries), tries, level)
     some = np.maximum(tries, 1e-200)  # where there are no trials, the result is put in at the end
     share, rest = hits / some, (tries - hits) / some
@@ -249,10 +254,3 @@ def _by_group(accepted: ArrayLike, people: ArrayLike) -> tuple[Array, Array]:
             f"accepted and people must have the same shape (…, groups), got {taken.shape} and {came.shape}"
         )
     return taken, came
-
-
-def _bad_counts(hits: Array, tries: Array) -> str:
-    hits, tries = np.broadcast_arrays(hits, tries)
-    bad = np.flatnonzero(~((hits >= 0) & np.isfinite(tries) & (hits <= tries * (1 + 1e-9))))[0]
-    found = f"{hits.flat[bad]:g} of {tries.flat[bad]:g} at position {bad}"
-    return f"successes must be between 0 and trials, and trials finite, got {found}"

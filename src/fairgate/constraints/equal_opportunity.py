@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairgate.constraints.base import Needs, Words
+from fairgate.constraints.base import Needs
 from fairgate.constraints.gap import Gap
 
 
@@ -46,6 +46,3 @@ class EqualOpportunity(Gap):
     labels: ClassVar[Sequence[int | None]] = (1,)
     among: ClassVar[str] = " among people of label 1"
     names: ClassVar[Sequence[str]] = ("equal-opportunity",)
-    words: ClassVar[Sequence[Words]] = (
-        Words("The gap among people of label 1", "the gap between groups among people of label 1 is {} too large"),
-    )

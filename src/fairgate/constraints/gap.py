@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fairgate.constraints.base import Constraint, compare_groups, rounded
+from fairgate.constraints.base import Constraint, Words, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
 from fairgate.counts import Counts, across_groups, per_person
 from fairgate.settings import Array, Share
@@ -44,6 +44,15 @@ class Gap(Constraint):
         """Return the signed differences of all pairs of groups."""
         epsilon = float(np.asarray(self.epsilon))
         return [Pieces(differences(groups, label), epsilon) for label in self.labels]
+
+    @property
+    def words(self) -> Sequence[Words]:
+        """Each gap in words."""
+        among = ["" if label is None else f" among people of label {label}" for label in self.labels]
+        return [
+            Words(f"The gap{each or ' between groups'}", f"the gap between groups{each} is {{}} too large")
+            for each in among
+        ]
 
     @property
     def requirement(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,6 @@ EXACT = 1e-9
 
 CLOSE = 1e-6
 """How far numbers got in two ways may be apart, relative to 1 + their size: tables and root finders err by 1e-8."""
-
-REPEATS = 100
-"""Random updates averaged to be compared with the expected one."""
-
-FALSE_ALARM = 6.0
-"""Standard errors by which their mean may be off: a false alarm in 1e9."""
 
 
 class EnvironmentCheckError(AssertionError):
@@ -70,7 +65,7 @@ class _Check:
         self.environment = environment
         self.groups, self.replicates = environment.group_count, environment.replicates or 3
         self.check_start()
-        self.check_probabilities(environment.start(self.replicates), self.shared(0.0))  # before they are relied on
+        self.check_probabilities(environment.start(self.replicates), [0.0])  # before they are relied on
         tried = environment.candidates(*score_range(environment)) if grid is None else np.asarray(grid, dtype=float)
         self.grid = np.unique(tried[np.linspace(0, len(tried) - 1, 7).astype(int)])
 
@@ -87,9 +82,7 @@ class _Check:
     def run(self) -> None:
         states = self.states()
         for state in states:
-            for threshold in self.grid:
-                self.check_probabilities(state, self.shared(threshold))
-            self.check_order(state)
+            self.check_probabilities(state, self.grid)
             self.check_histogram(state)
             self.check_update(state)
         self.check_copies(states[1])
@@ -127,23 +120,22 @@ class _Check:
         for name, values in flatten(state).items():
             self.require(np.isfinite(values).all(), f"{what} gives {name} that is not finite")
 
-    def check_probabilities(self, state: State, thresholds: Array) -> None:
-        cells = self.environment.probabilities(state, thresholds)
-        where = f"at threshold {thresholds[0, 0]:g}"
+    def check_probabilities(self, state: State, grid: Sequence[float] | Array) -> None:
+        """They are shares of the same people, of whom a higher threshold accepts fewer."""
         wanted = (self.replicates, self.groups, 2, 2)
-        self.require(np.shape(cells) == wanted, f"probabilities have shape {np.shape(cells)}, not {wanted}")
-        self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
-        total = _farthest_from_1(cells)
-        self.require(abs(total - 1.0) <= EXACT, f"probabilities sum to {total:.6g}, not to 1, {where}")
-        again = self.environment.probabilities(state, thresholds)
-        self.require(np.array_equal(cells, again), f"probabilities differ from one call to the next, {where}")
-
-    def check_order(self, state: State) -> None:
-        """Higher thresholds accept fewer of the same people."""
-        cells = np.stack([self.cells(state, threshold) for threshold in self.grid])
-        people = cells.sum(axis=-1)
+        found = []
+        for threshold in grid:
+            cells, where = self.cells(state, threshold), f"at threshold {threshold:g}"
+            self.require(np.shape(cells) == wanted, f"probabilities have shape {np.shape(cells)}, not {wanted}")
+            self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
+            total = _farthest_from_1(cells)
+            self.require(abs(total - 1.0) <= EXACT, f"probabilities sum to {total:.6g}, not to 1, {where}")
+            same = np.array_equal(cells, self.cells(state, threshold))
+            self.require(same, f"probabilities differ from one call to the next, {where}")
+            found.append(cells)
+        accepted, people = np.stack(found)[..., 1], np.sum(found, axis=-1)
         self.require(abs(people - people[0]).max() <= CLOSE, "who arrives in a state depends on the threshold")
-        self.require((np.diff(cells[..., 1], axis=0) <= CLOSE).all(), "a higher threshold accepts more people")
+        self.require((np.diff(accepted, axis=0) <= CLOSE).all(), "a higher threshold accepts more people")
 
     def check_histogram(self, state: State) -> None:
         bins = self.environment.histogram(state, self.grid)
@@ -177,11 +169,12 @@ class _Check:
     def check_expected(self, state: State, thresholds: Array) -> None:
         """Random updates are on average the expected one, in the mean of each array of the state."""
         exact, rng = Counts(self.environment.probabilities(state, thresholds)), np.random.default_rng(4)
-        drawn = [_means(self.environment.update(state, exact, thresholds, rng)) for _ in range(REPEATS)]
+        drawn = [_means(self.environment.update(state, exact, thresholds, rng)) for _ in range(100)]
         for name, wanted in _means(self.environment.expected_update(state, thresholds)).items():
             values = np.array([each[name] for each in drawn])
-            allowed = FALSE_ALARM * values.std(axis=0) / np.sqrt(REPEATS) + CLOSE * (1.0 + np.abs(wanted))
-            kept = (np.abs(values.mean(axis=0) - wanted) <= allowed).all()
+            errors = values.std(axis=0) / np.sqrt(len(values))
+            off = np.abs(values.mean(axis=0) - wanted) - CLOSE * (1.0 + np.abs(wanted))
+            kept = (off <= 6.0 * errors).all()  # a false alarm in 1e9
             self.require(kept, f"expected_update moves {name} otherwise than update does on average")
 
     def check_copies(self, state: State) -> None:
