@@ -65,11 +65,15 @@ class Constraint(Settings, ABC):
         `full-labels` only; those of the first are read off pooled counts, others are means of batches.
     compares_groups
         Whether a single group is refused.
+    must, may
+        What is required, in a sentence, and what is allowed, to follow "allow", with ``{0.setting}`` for a setting.
     """
 
     name: ClassVar[str] = ""
     help: ClassVar[str] = ""
     compares_groups: ClassVar[bool] = False
+    must: ClassVar[str] = "{0.text} must be met."
+    may: ClassVar[str] = "{0.text}"
 
     @property
     def needs(self) -> Needs:
@@ -120,7 +124,7 @@ class Constraint(Settings, ABC):
     @property
     def requirement(self) -> str:
         """What is required, in a sentence."""
-        return f"{self.text} must be met."
+        return self.must.format(self)
 
     @property
     def words(self) -> Sequence[Words]:
@@ -140,7 +144,7 @@ class Constraint(Settings, ABC):
 
     def allows(self, place: int) -> str:
         """Say what residual number `place` allows, to follow "allow"."""
-        return self.text
+        return self.may.format(self)
 
 
 @dataclass(frozen=True, repr=False)

@@ -41,10 +41,6 @@ class Budget(Rates):
     ends: ClassVar[Sequence[str]] = ("share",)
     names: ClassVar[Sequence[str]] = ("budget",)
     words: ClassVar[Sequence[Words]] = (Words("The budget", "the acceptance rate is {} above the budget"),)
+    must: ClassVar[str] = "At most {0.share:.4g} of everybody can be accepted."
 
     share: Share
-
-    @property
-    def requirement(self) -> str:
-        """What is required, in a sentence."""
-        return f"At most {self.share:.4g} of everybody can be accepted."

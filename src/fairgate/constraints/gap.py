@@ -24,6 +24,8 @@ class Gap(Constraint):
     compares_groups: ClassVar[bool] = True
     labels: ClassVar[Sequence[int | None]]
     among: ClassVar[str] = ""
+    must: ClassVar[str] = "The groups’ acceptance rates{0.among} may differ by {0.epsilon:.4g} at most."
+    may: ClassVar[str] = "a gap of {0.epsilon:.4f}{0.among}"
 
     epsilon: Share
 
@@ -54,18 +56,9 @@ class Gap(Constraint):
             for each in among
         ]
 
-    @property
-    def requirement(self) -> str:
-        """What is required, in a sentence."""
-        return f"The groups’ acceptance rates{self.among} may differ by {self.epsilon:.4g} at most."
-
     def relaxed(self, place: int, counts: Counts) -> Self:
         """Return the same up to the gap that there is."""
         return replace(self, epsilon=rounded(self.gaps(counts)[place], 4, up=True))
-
-    def allows(self, place: int) -> str:
-        """Say which gap."""
-        return f"a gap of {self.epsilon:.4f}{self.among}"
 
 
 def gap_among(counts: Counts, label: int) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,24 +101,25 @@ class ScorePools(Environment):
 
         distinct, place = np.unique(scores, return_inverse=True)
         pools = np.zeros((2, len(distinct) + 1, len(sizes), 2, 2))  # the last row of scores is above everybody
-        for group, upper in product(range(len(sizes)), (1, 0)):
+        for group in range(len(sizes)):
             members = groups == group
             known = (scores[members], self.split)
             cut = np.quantile(*known) if self.weights is None else quantile(*known, weights[members])
-            pool = members & ((scores > cut) == upper)
-            size = weights[pool].sum()
-            if size == 0.0:
-                raise InputError(
-                    f"ScorePools: nobody of group {group} scores above its split quantile {cut:g}, "
-                    f"too many scores are tied there: choose a smaller split than {self.split:g} or finer scores"
-                )
-            share = weights[members].sum() / weights.sum() / size
-            for label in (0, 1):
-                chosen = pool & (labels == label)
-                people = np.bincount(place[chosen], weights[chosen], minlength=len(distinct))
-                below = np.concatenate(([0.0], people.cumsum()))
-                pools[upper, :, group, label, 0] = share * below
-                pools[upper, :, group, label, 1] = share * (below[-1] - below)
+            for upper in (1, 0):
+                pool = members & ((scores > cut) == upper)
+                size = weights[pool].sum()
+                if size == 0.0:
+                    raise InputError(
+                        f"ScorePools: nobody of group {group} scores above its split quantile {cut:g}, "
+                        f"too many scores are tied there: choose a smaller split than {self.split:g} or finer scores"
+                    )
+                share = weights[members].sum() / weights.sum() / size
+                for label in (0, 1):
+                    chosen = pool & (labels == label)
+                    people = np.bincount(place[chosen], weights[chosen], minlength=len(distinct))
+                    below = np.concatenate(([0.0], people.cumsum()))
+                    pools[upper, :, group, label, 0] = share * below
+                    pools[upper, :, group, label, 1] = share * (below[-1] - below)
         return _Tables(distinct, sizes / sizes.sum(), pools[0], pools[1] - pools[0])
 
     def __repr__(self) -> str:
