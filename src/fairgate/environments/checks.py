@@ -39,16 +39,9 @@ def check_environment(environment: Environment, grid: ArrayLike | None = None) -
     smaller than measured; settings cut by `rows`; pickling. An environment that changes by itself has no steady
     state: where the loop leads is then checked as it stands in round 0.
 
-    Parameters
-    ----------
-    environment
-        What to check.
-    grid
-        Thresholds to try. By default some of the environment's own `candidates` between those that accept 99 and 1
-        percent of the people.
+    `grid` are thresholds to try, by default some of the environment's own `candidates` between those that accept 99 and
+    1 percent of the people.
 
-    Examples
-    --------
     >>> import fairgate as fg
     >>> fg.environments.check_environment(fg.load_task("interior").environment)
     """

@@ -1,4 +1,7 @@
-"""The source of a package, read but not run: what each definition uses, and so what some of them rest on."""
+"""The source of a package, read but not run: what each definition uses, and so what some of them rest on.
+
+Imports in the package are absolute.
+"""
 
 from __future__ import annotations
 
