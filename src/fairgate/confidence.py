@@ -49,28 +49,21 @@ def rate_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tu
 
     In x = logit p, KL(h, p) = log(1 + eˣ) − hx − H(h) is convex, and Halley's method finds both ends in a few steps.
 
-    Parameters
-    ----------
-    successes, trials
-        Numbers of at least 0, S at most N, of shapes that broadcast. No trials give the bounds 0 and 1.
-    alpha
-        Probability that the bounds ever miss, above 0 and below 1.
+    `alpha` is the probability that the bounds ever miss. Shapes broadcast, and no trials give the bounds 0 and 1.
 
-    Returns
-    -------
-    low, high
-        Arrays of the common shape.
-
-    Examples
-    --------
     >>> low, high = rate_bounds([0, 0, 30, 300], [0, 10, 100, 1000], alpha=0.05)
     >>> low.round(3), high.round(3)
     (array([0.   , 0.   , 0.166, 0.249]), array([1.   , 0.377, 0.463, 0.355]))
     """
     level = _level(alpha)
     hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    if not ((hits >= 0).all() and np.isfinite(tries).all() and (hits <= tries * (1 + 1e-9)).all()):
-        raise InputError(_bad_counts(hits, tries))
+    right = (hits >= 0) & np.isfinite(tries) & (hits <= tries * (1 + 1e-9))
+    if not right.all():
+        place = np.flatnonzero(~right)[0]
+        hit, tried = (np.broadcast_to(each, right.shape).flat[place] for each in (hits, tries))
+        raise InputError(
+            f"successes must be between 0 and trials, and trials finite, got {hit:g} of {tried:g} at position {place}"
+        )
     hits, tries, level = np.broadcast_arrays(np.minimum(hits, tries), tries, level)
     some = np.maximum(tries, 1e-200)  # where there are no trials, the result is put in at the end
     share, rest = hits / some, (tries - hits) / some
@@ -103,15 +96,7 @@ def _solve(share: Array, reach: Array, x: Array) -> Array:
 
 
 class Box(NamedTuple):
-    """What is known of a policy's decisions: every rate lies between its bounds.
-
-    Attributes
-    ----------
-    rates_low, rates_high
-        Bounds of each group's acceptance rate, (…, groups).
-    overall_low, overall_high
-        Bounds of everybody's acceptance rate, (…,).
-    """
+    """What is known of a policy's decisions: bounds of each group's acceptance rate (…, groups) and of everybody's."""
 
     rates_low: Array
     rates_high: Array
@@ -176,14 +161,7 @@ def largest_difference(first: Array, second: Array) -> Array:
 class Sums(NamedTuple):
     """What :func:`mean_bounds` needs to know of all values so far; ``Sums(0.0, 0.0, 0.0)`` before the first.
 
-    Attributes
-    ----------
-    total
-        Sum of the values.
-    spread
-        Sum of squared deviations, each from the mean predicted before its batch.
-    people
-        Number of values.
+    `spread` is the sum of squared deviations, each from the mean predicted before its batch; `people` are the values.
     """
 
     total: Array | float
@@ -230,23 +208,8 @@ def mean_bounds(sums: Sums, low: ArrayLike, high: ArrayLike, alpha: ArrayLike) -
     So the width falls as σ · sqrt(log log n / n). The weights favour some thousands of values, V/c² near 1000.
     If the mean changes from batch to batch, the average of the means of all values so far is bounded.
 
-    Parameters
-    ----------
-    sums
-        From :func:`add_batch`; arrays of any shape.
-    low, high
-        Range of every single value; for rewards −c and 1.
-    alpha
-        Probability that the bounds ever miss, above 0 and below 1.
-
-    Returns
-    -------
-    lower, upper
-        Arrays of the common shape, within [low, high]. No values give `low` and `high`.
-
-    Examples
-    --------
-    12800 rewards 1, −1 or 0 with mean 0.1 and standard deviation 0.5:
+    `low` and `high` are the range of every single value, for rewards −c and 1; no values give them as bounds. `alpha`
+    is the probability that the bounds ever miss. 12800 rewards 1, −1 or 0 with mean 0.1 and standard deviation 0.5:
 
     >>> sums = add_batch(Sums(0.0, 0.0, 0.0), total=1280.0, squares=3328.0, people=12800.0, guess=0.1)
     >>> lower, upper = mean_bounds(sums, low=-1.0, high=1.0, alpha=0.05)
@@ -291,10 +254,3 @@ def _by_group(accepted: ArrayLike, people: ArrayLike) -> tuple[Array, Array]:
             f"accepted and people must have the same shape (…, groups), got {taken.shape} and {came.shape}"
         )
     return taken, came
-
-
-def _bad_counts(hits: Array, tries: Array) -> str:
-    hits, tries = np.broadcast_arrays(hits, tries)
-    bad = np.flatnonzero(~((hits >= 0) & np.isfinite(tries) & (hits <= tries * (1 + 1e-9))))[0]
-    found = f"{hits.flat[bad]:g} of {tries.flat[bad]:g} at position {bad}"
-    return f"successes must be between 0 and trials, and trials finite, got {found}"

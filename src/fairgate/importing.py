@@ -42,3 +42,9 @@ def import_place(place: str, what: str = "place") -> Any:
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise unknown_name(f"name in {what} {place}", name, known)
     return getattr(module, name)
+
+
+def look_in(folder: Path) -> None:
+    """Let modules of a folder be imported, if there is none of that name in the current folder or installed."""
+    if str(folder.resolve()) not in sys.path:
+        sys.path.append(str(folder.resolve()))

@@ -57,14 +57,9 @@ class Sweep:
         )
 
     @property
-    def best_index(self) -> int:
-        """Number of the feasible threshold of highest reward; if none is feasible, of the one that violates least."""
-        return int(best_feasible(self.reward, self.residuals))
-
-    @property
     def best(self) -> Point:
         """The feasible threshold of highest reward; if none is feasible, the one that violates least."""
-        return self.point(self.best_index)
+        return self.point(int(best_feasible(self.reward, self.residuals)))
 
 
 @dataclass(frozen=True)
@@ -115,16 +110,10 @@ def oracle(task: Task, *, refine: bool = True) -> Oracle:
 def sampled_sweep(
     task: Task, rounds: int = 400, burn_in: int = 200, repeats: int = 5, *, seed: int = 0, batch: int = 256
 ) -> Sweep:
-    """Estimate the sweep as the paper does: play each threshold of the grid for long and average the batches.
+    """Estimate the sweep as the paper does: play each threshold for `burn_in` rounds, then average `rounds` batches.
 
-    The gap is the mean of batch gaps, which sampling noise biases upwards; compare with :func:`oracle`.
-
-    Parameters
-    ----------
-    rounds, burn_in
-        Rounds averaged, and rounds dropped before them.
-    repeats
-        Independent loops per threshold.
+    `repeats` are independent loops per threshold. The gap is the mean of batch gaps, which sampling noise biases
+    upwards; compare with :func:`oracle`.
     """
     burn_in = whole_number("burn_in", burn_in, 0)
     rounds = whole_number("rounds", rounds, 1)

@@ -52,12 +52,11 @@ def own_learner(place: str) -> Learner[Any]:
 
 
 def _made(kind: str, place: str) -> Any:
-    """Return what is at a place, called with the settings given there if it can be called; say what cannot be used.
-
-    Modules of the current folder can be imported.
-    """
+    """Return what is at a place, called with the settings given there if it can be called; say what cannot be used."""
     module_name, _, rest = place.partition(":")
-    name, _, given = rest.partition(":")
+    name, colon, given = rest.partition(":")
+    if colon and not given:
+        raise InputError(f"{kind} {place!r} must have settings such as step=0.1 after its last colon, or no such colon")
     found = import_place(f"{module_name}:{name}" if name else place, kind)
     settings = _settings(kind, place, given)
     if not callable(found) and not settings:

@@ -1,9 +1,4 @@
-"""Settings: the numbers a user chooses, each one number for all replicates or one per replicate.
-
-Everything configurable (utility, constraints, environments, learners) is a frozen dataclass built on
-:class:`Settings`: its annotated numbers are checked when it is made, and a number given as a
-sequence varies by replicate, so that a whole sweep is one run.
-"""
+"""Settings: the numbers a user chooses, each one for all replicates or, as a sequence, one per replicate."""
 
 from __future__ import annotations
 

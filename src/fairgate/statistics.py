@@ -28,10 +28,6 @@ CHUNK = 2_000_000
 """Numbers resampled at a time, so that memory stays small."""
 
 
-Statistic = Callable[..., Array]
-"""Takes matrices (…, runs, tasks) and returns one number for each leading place, (…)."""
-
-
 def iqm(scores: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Array:
     """Return the interquartile mean: the mean of the middle half of all scores, runs and tasks taken together.
 
@@ -58,7 +54,7 @@ def overall_iqm(scores: Array) -> Array:
 
 
 def stratified_bootstrap(
-    statistic: Statistic,
+    statistic: Callable[..., Array],
     *matrices: ArrayLike,
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
@@ -72,10 +68,8 @@ def stratified_bootstrap(
         Takes as many matrices (…, runs, tasks) as are given, and returns (…).
     matrices
         Scores, (runs, tasks) each. Several are resampled together: row by row they are pairs.
-    rng
-        Source of the resamples.
-    resamples, level
-        Number of bootstrap samples, and the probability the interval is meant to hold the truth with.
+    level
+        Probability that the interval is meant to hold the truth with.
 
     Examples
     --------

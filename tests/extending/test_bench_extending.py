@@ -160,6 +160,10 @@ def test_tasks_can_be_objects(outside: ModuleType, tmp_path: Path) -> None:
         ),
         ("outside_file:crwd", "unknown name in task outside_file:crwd 'crwd': did you mean 'crowd'?"),
         ("outside_file:", "task 'outside_file:' must be a place such as package.module:Name"),
+        (
+            "outside_file:crowd:",
+            "task 'outside_file:crowd:' must have settings such as step=0.1 after its last colon, or",
+        ),
         ("nowhere:crowd", "task 'nowhere:crowd': there is no module 'nowhere' here or installed"),
         ("outside_file:crowd:pull", "task 'outside_file:crowd:pull': 'pull' must be a setting such as step=0.1"),
         ("outside_file:crowd:push=1", "task 'outside_file:crowd:push=1' cannot be made with {'push': 1}: "),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.advice.config import read_policy
 from fairgate.advice.example import example_table, write_example
 from fairgate.advice.report.output import document, write
 from fairgate.advice.report.page import shown
@@ -93,6 +95,15 @@ def test_command_line_and_policy_file(place: str, tmp_path: Path) -> None:
     assert one["recommendation"]["threshold"] == other["recommendation"]["threshold"]
     assert one["recommendation"]["residuals"] == other["recommendation"]["residuals"]
     assert {"service=0.2:0.8", "disparate-impact=0.7"} < set(one["aims"]["constraints"])
+
+
+def test_a_policy_file_finds_modules_of_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "beside_the_policy.py").write_text(HARM.read_text(encoding="utf-8"), encoding="utf-8")
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[constraints]\n"beside_the_policy:FewHarmedInWords" = 0.05\n', encoding="utf-8")
+    _, required = read_policy(policy)
+    assert [each.text for each in required.values()] == ["beside_the_policy:FewHarmedInWords=0.05"]
 
 
 PRESET = """

@@ -101,7 +101,7 @@ SIMULATED = {RAW, TABLE, POOLS, FORECAST, BENCH, REPORT}
         ("environments/gaussian_scores.py", "update", {RAW, TABLE, FORECAST, BENCH, REPORT}),
         ("environments/score_pools.py", "update", {POOLS, REPORT}),
         ("environments/drift.py", "update", {REPORT}),
-        ("constraints/service_rate.py", "rates", {POOLS, REPORT}),
+        ("constraints/window.py", "rates", {POOLS, REPORT}),
         ("bench/measures.py", "time_to_feasible", {BENCH}),
         ("statistics.py", "iqm", {BENCH}),
         ("statistics.py", "holm", set()),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fairgate.advice.aims import Aims
 from fairgate.constraints import Constraint, make_constraint
 from fairgate.errors import InputError, nearest
-from fairgate.importing import import_place
+from fairgate.importing import import_place, look_in
 from fairgate.people.applicants import Columns
 
 TABLES: dict[str, dict[str, tuple[type, ...]]] = {
@@ -70,13 +70,14 @@ def put_together(policy: Path | None, given: Mapping[str, Any], constraints: Map
 
 
 def read_policy(path: Path) -> tuple[dict[str, Any], dict[str, Constraint]]:
-    """Read the settings and constraints of a policy file; its paths are taken from its own folder."""
+    """Read the settings and constraints of a policy file; its paths and modules are taken from its own folder."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"--config {path} cannot be read: {error.strerror or error}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"--config {path} must be TOML: {error}") from None
+    look_in(path.parent)
     settings: dict[str, Any] = {}
     required: dict[str, Constraint] = {}
     for table, entries in tables.items():

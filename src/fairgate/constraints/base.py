@@ -63,15 +63,17 @@ class Constraint(Settings, ABC):
     needs
         "decisions", "accepted-labels" or "all-labels". Residuals of the last kind are shown to learners of level
         `full-labels` only; those of the first are read off pooled counts, others are means of batches.
-    bounded
-        Whether `lowest` and `highest` say something.
     compares_groups
         Whether a single group is refused.
+    must, may
+        What is required, in a sentence, and what is allowed, to follow "allow", with ``{0.setting}`` for a setting.
     """
 
     name: ClassVar[str] = ""
     help: ClassVar[str] = ""
     compares_groups: ClassVar[bool] = False
+    must: ClassVar[str] = "{0.text} must be met."
+    may: ClassVar[str] = "{0.text}"
 
     @property
     def needs(self) -> Needs:
@@ -80,8 +82,8 @@ class Constraint(Settings, ABC):
 
     @property
     def bounded(self) -> bool:
-        """Whether `lowest` and `highest` say something."""
-        return False
+        """Whether `lowest` and `highest` say something: by default, if there is a `lowest` of its own."""
+        return type(self).lowest is not Constraint.lowest
 
     @property
     @abstractmethod
@@ -122,7 +124,7 @@ class Constraint(Settings, ABC):
     @property
     def requirement(self) -> str:
         """What is required, in a sentence."""
-        return f"{self.text} must be met."
+        return self.must.format(self)
 
     @property
     def words(self) -> Sequence[Words]:
@@ -142,11 +144,11 @@ class Constraint(Settings, ABC):
 
     def allows(self, place: int) -> str:
         """Say what residual number `place` allows, to follow "allow"."""
-        return self.text
+        return self.may.format(self)
 
 
 @dataclass(frozen=True, repr=False)
-class Adapted(Constraint):
+class _Adapted(Constraint):
     """A user's own constraint that is no :class:`Constraint`, with defaults for what it does not have.
 
     It may declare `needs`; otherwise its residuals are shown to every learner and are means of batches
@@ -169,55 +171,45 @@ class Adapted(Constraint):
 
     @property
     def needs(self) -> Needs:
-        """What the constraint itself declares, or what its parts tell."""
         declared: Needs = getattr(self.inner, "needs", "decisions" if self.bounded else "accepted-labels")
         return declared
 
     @property
     def bounded(self) -> bool:
-        """Whether the constraint has bounds of its own."""
         return hasattr(self.inner, "lowest") and hasattr(self.inner, "highest")
 
     @property
     def names(self) -> Sequence[str]:
-        """Names of the residuals."""
         return tuple(self.inner.names)
 
     def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return the residuals."""
         found: Sequence[Array] = self.inner.residuals(counts)
         return found
 
     def lowest(self, box: Box) -> Sequence[Array]:
-        """Return its own bounds, or none."""
         return self.inner.lowest(box) if self.bounded else super().lowest(box)
 
     def highest(self, box: Box) -> Sequence[Array]:
-        """Return its own bounds, or none."""
         return self.inner.highest(box) if self.bounded else super().highest(box)
 
     @property
     def text(self) -> str:
-        """Its place and its settings."""
         return written("", self.inner)
 
     @property
     def replicates(self) -> int | None:
-        """How many replicates its settings are for."""
         return replicates_of(self.inner)
 
     def rows(self, index: Index) -> Self:
-        """Return the same for these replicates only."""
         return dataclasses.replace(self, inner=rows_of(self.inner, index))
 
     def describe(self) -> dict[str, Any]:
-        """Return its settings as plain data."""
         return self.inner.describe() if isinstance(self.inner, Settings) else {"kind": repr(self.inner)}
 
 
 def as_constraint(constraint: PlainConstraint) -> Constraint:
     """Return what offers everything a :class:`Constraint` does, made of an object with `names` and `residuals`."""
-    return constraint if isinstance(constraint, Constraint) else Adapted(constraint)
+    return constraint if isinstance(constraint, Constraint) else _Adapted(constraint)
 
 
 def check_names(constraints: Sequence[Constraint]) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairgate.confidence import Box, gap_range
-from fairgate.constraints.base import Limit, Needs, Words, compare_groups
+from fairgate.constraints.base import Limit, Needs, compare_groups
 from fairgate.constraints.gap import Gap
 from fairgate.settings import Array
 
@@ -43,10 +43,8 @@ class DemographicParity(Gap):
     name: ClassVar[str] = "parity"
     help: ClassVar[str] = "Largest gap between the groups' acceptance rates."
     needs: ClassVar[Needs] = "decisions"
-    bounded: ClassVar[bool] = True
     labels: ClassVar[Sequence[int | None]] = (None,)
     names: ClassVar[Sequence[str]] = ("parity",)
-    words: ClassVar[Sequence[Words]] = (Words("The gap between groups", "the gap between groups is {} too large"),)
 
     def lowest(self, box: Box) -> Sequence[Array]:
         """Return the smallest residual in the box: the largest L of a group minus the smallest U, or 0, minus ε."""

@@ -45,12 +45,13 @@ class DisparateImpact(Constraint):
     name: ClassVar[str] = "disparate-impact"
     help: ClassVar[str] = "Smallest ratio of the groups' acceptance rates, such as 0.8."
     needs: ClassVar[Needs] = "decisions"
-    bounded: ClassVar[bool] = True
     compares_groups: ClassVar[bool] = True
     names: ClassVar[Sequence[str]] = ("disparate-impact",)
     words: ClassVar[Sequence[Words]] = (
         Words("The ratio of the groups' acceptance rates", "the lowest acceptance rate of a group is {} too low"),
     )
+    must: ClassVar[str] = "Every group’s acceptance rate must be at least {0.ratio:.4g} of any other’s."
+    may: ClassVar[str] = "a ratio of {0.ratio:.3f}"
 
     ratio: PositiveShare = 0.8
 
@@ -77,16 +78,7 @@ class DisparateImpact(Constraint):
         """Return `ratio` times one group's rate minus another's, for all pairs."""
         return (Pieces(differences(groups, ratio=float(np.asarray(self.ratio))), 0.0),)
 
-    @property
-    def requirement(self) -> str:
-        """What is required, in a sentence."""
-        return f"Every group’s acceptance rate must be at least {self.ratio:.4g} of any other’s."
-
     def relaxed(self, place: int, counts: Counts) -> Self | None:
         """Return the ratio that there is; there is none above 0 if a group is shut out."""
         ratio = rounded(np.nanmin(counts.rates) / np.nanmax(counts.rates), 3, up=False)
         return replace(self, ratio=ratio) if ratio > 0.0 else None
-
-    def allows(self, place: int) -> str:
-        """Say which ratio."""
-        return f"a ratio of {self.ratio:.3f}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairgate.constraints.base import Needs, Words
+from fairgate.constraints.base import Needs
 from fairgate.constraints.gap import Gap
 
 
@@ -19,16 +19,9 @@ class EqualOpportunity(Gap):
     A group with nobody of a positive label in the batch has no rate and is left out; with fewer than two groups left
     the gap is 0.
 
-    Notes
-    -----
-    The rate counts rejected people by their label. That label must be known: in a simulation, where it is to judge
-    a policy or for a learner of level `full-labels`, or in records that hold it for everybody.
-
-    Where only the labels of accepted people are seen, the rate can be estimated if labels are missing at random given
-    score and group: y is independent of d given (s, g), as when decisions look at nothing but score and group, by
-    thresholds or lotteries. Then P(y = 1 | s, g) is the same among accepted and rejected, and is learnt from the
-    accepted at every score where some are accepted. Where nobody is, as below a threshold, nothing tells P(y = 1 |
-    s, g) without a lottery that accepts a few or a model that extrapolates. This class estimates nothing.
+    The rate counts rejected people by their label, which must be known; this class estimates nothing. Where only labels
+    of accepted people are seen, learners of level `selective-labels` estimate it if labels are missing at random given
+    score and group, and some people are accepted at every score.
 
     Parameters
     ----------
@@ -53,6 +46,3 @@ class EqualOpportunity(Gap):
     labels: ClassVar[Sequence[int | None]] = (1,)
     among: ClassVar[str] = " among people of label 1"
     names: ClassVar[Sequence[str]] = ("equal-opportunity",)
-    words: ClassVar[Sequence[Words]] = (
-        Words("The gap among people of label 1", "the gap between groups among people of label 1 is {} too large"),
-    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairgate.constraints.base import Needs, Words
+from fairgate.constraints.base import Needs
 from fairgate.constraints.gap import Gap
 
 
@@ -43,7 +43,3 @@ class EqualisedOdds(Gap):
     labels: ClassVar[Sequence[int | None]] = (1, 0)
     among: ClassVar[str] = " among people of the same label"
     names: ClassVar[Sequence[str]] = ("tpr", "fpr")
-    words: ClassVar[Sequence[Words]] = (
-        Words("The gap among people of label 1", "the gap between groups among people of label 1 is {} too large"),
-        Words("The gap among people of label 0", "the gap between groups among people of label 0 is {} too large"),
-    )

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fairgate.constraints.base import Constraint, compare_groups, rounded
+from fairgate.constraints.base import Constraint, Words, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
 from fairgate.counts import Counts, across_groups, per_person
 from fairgate.settings import Array, Share
@@ -24,6 +24,8 @@ class Gap(Constraint):
     compares_groups: ClassVar[bool] = True
     labels: ClassVar[Sequence[int | None]]
     among: ClassVar[str] = ""
+    must: ClassVar[str] = "The groups’ acceptance rates{0.among} may differ by {0.epsilon:.4g} at most."
+    may: ClassVar[str] = "a gap of {0.epsilon:.4f}{0.among}"
 
     epsilon: Share
 
@@ -46,17 +48,17 @@ class Gap(Constraint):
         return [Pieces(differences(groups, label), epsilon) for label in self.labels]
 
     @property
-    def requirement(self) -> str:
-        """What is required, in a sentence."""
-        return f"The groups’ acceptance rates{self.among} may differ by {self.epsilon:.4g} at most."
+    def words(self) -> Sequence[Words]:
+        """Each gap in words."""
+        among = ["" if label is None else f" among people of label {label}" for label in self.labels]
+        return [
+            Words(f"The gap{each or ' between groups'}", f"the gap between groups{each} is {{}} too large")
+            for each in among
+        ]
 
     def relaxed(self, place: int, counts: Counts) -> Self:
         """Return the same up to the gap that there is."""
         return replace(self, epsilon=rounded(self.gaps(counts)[place], 4, up=True))
-
-    def allows(self, place: int) -> str:
-        """Say which gap."""
-        return f"a gap of {self.epsilon:.4f}{self.among}"
 
 
 def gap_among(counts: Counts, label: int) -> Array:

@@ -1,10 +1,7 @@
-r"""Pieces: a residual as the largest of several straight lines in acceptance rates.
+r"""Pieces: a residual as the largest of several straight lines in acceptance rates, such as all signed differences.
 
-Demographic parity among groups a, b, … is the largest of :math:`acc_a - acc_b - \varepsilon` over all ordered pairs. So
-written, the best lottery under it is a linear program, and the error of the residual is that of signed differences,
-which unlike the residual itself may go either way.
-
-The rates are those of everybody, of each group, of each group's people of label 0, and of label 1: 1 + 3 G of them.
+So written, the best lottery is a linear program, and errors are those of lines, which may go either way. The rates are
+those of everybody, of each group, of each group's people of label 0, and of label 1: 1 + 3 G of them.
 """
 
 from __future__ import annotations
@@ -42,19 +39,14 @@ def rates_of(counts: Counts) -> tuple[Array, Array]:
     return per_person(part, sizes), sizes
 
 
-def first_of(groups: int, label: int | None = None) -> int:
-    """Return the place of the first group's rate, or of the rate of its people with a label."""
-    return 1 + (0 if label is None else (1 + label) * groups)
-
-
 def everybody(groups: int) -> Array:
     """Return the row that reads everybody's acceptance rate, (1, 1 + 3 G)."""
     return np.eye(1, 1 + 3 * groups)
 
 
 def each_group(groups: int, label: int | None = None) -> Array:
-    """Return the rows that read each group's acceptance rate, (G, 1 + 3 G)."""
-    return np.eye(groups, 1 + 3 * groups, first_of(groups, label))
+    """Return the rows that read each group's acceptance rate, or that of its people with a label, (G, 1 + 3 G)."""
+    return np.eye(groups, 1 + 3 * groups, 1 if label is None else 1 + (1 + label) * groups)
 
 
 def differences(groups: int, label: int | None = None, ratio: float = 1.0) -> Array:

@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairgate.confidence import Box
 from fairgate.constraints.base import Words
-from fairgate.constraints.pieces import everybody
 from fairgate.constraints.window import Window
-from fairgate.counts import Counts
-from fairgate.settings import Array
 
 
 @dataclass(frozen=True)
@@ -27,6 +23,7 @@ class ServiceRate(Window):
 
     Examples
     --------
+    >>> from fairgate import Counts
     >>> cells = [[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]     # 75% accepted
     >>> [residual.round(2) for residual in ServiceRate(low=0.3, high=0.7).residuals(Counts(cells))]
     [array([-0.45]), array([0.05])]
@@ -34,23 +31,9 @@ class ServiceRate(Window):
 
     name: ClassVar[str] = "service"
     help: ClassVar[str] = "Window of the acceptance rate, such as 0.3:0.8."
-    figure: ClassVar[str] = "acceptance"
     whom: ClassVar[str] = "everybody"
-    rate: ClassVar[str] = "acceptance"
     names: ClassVar[Sequence[str]] = ("service-low", "service-high")
     words: ClassVar[Sequence[Words]] = (
         Words("The lowest acceptance rate", "the acceptance rate is {} too low"),
         Words("The highest acceptance rate", "the acceptance rate is {} too high"),
     )
-
-    def lines(self, groups: int) -> Array:
-        """Return the overall rate."""
-        return everybody(groups)
-
-    def rates(self, counts: Counts) -> Array:
-        """Return the overall rate."""
-        return counts.overall[..., None]
-
-    def bounds(self, box: Box) -> tuple[Array, Array]:
-        """Return the bounds of the overall rate."""
-        return box.overall_low[..., None], box.overall_high[..., None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -11,49 +10,38 @@ import numpy as np
 
 from fairgate.confidence import Box
 from fairgate.constraints.base import Constraint, Limit, Needs, rounded
-from fairgate.constraints.pieces import Pieces
+from fairgate.constraints.pieces import Pieces, everybody
 from fairgate.counts import Counts, across_groups
 from fairgate.errors import InputError
 from fairgate.settings import Array, Number, Share
 
 
-@dataclass(frozen=True)
-class Window(Constraint):
-    """Some acceptance rates lie between `low` and `high`.
+class Rates(Constraint):
+    """Some acceptance rates, by default everybody's, lie between ends, settings named in `ends`: only `low` is a floor.
 
-    A subclass says which: `figure` of a report, `whom` and `rate` in words, `lines` that read them, the `rates`
+    A subclass has a `figure` of a report and a `rate` in words; of other rates, the `lines` that read them, the `rates`
     themselves and their `bounds`.
     """
 
     needs: ClassVar[Needs] = "decisions"
-    bounded: ClassVar[bool] = True
-    figure: ClassVar[str]
-    whom: ClassVar[str]
-    rate: ClassVar[str]
+    ends: ClassVar[Sequence[str]]
+    figure: ClassVar[str] = "acceptance"
+    rate: ClassVar[str] = "acceptance"
 
-    low: Share
-    high: Share
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not np.all(np.asarray(self.low) < np.asarray(self.high)):
-            kind, ends = type(self).__name__, f"{self.low}:{self.high}"
-            raise InputError(f"{kind}: the window is empty, low must be below high, got {ends}")
-
-    @abstractmethod
     def lines(self, groups: int) -> Array:
         """Return the rows that read the rates, as in :mod:`fairgate.constraints.pieces`."""
+        return everybody(groups)
 
-    @abstractmethod
     def rates(self, counts: Counts) -> Array:
         """Return the rates, the last axis."""
+        return counts.overall[..., None]
 
-    @abstractmethod
     def bounds(self, box: Box) -> tuple[Array, Array]:
         """Return the lowest and the highest that the rates can be in the box."""
+        return box.overall_low[..., None], box.overall_high[..., None]
 
     def residuals(self, counts: Counts) -> Sequence[Array]:
-        """Return how far the smallest rate is below the window and the largest above."""
+        """Return how far the smallest rate is below the lower end and the largest above the upper."""
         return self._beyond(self.rates(counts), self.rates(counts))
 
     def lowest(self, box: Box) -> Sequence[Array]:
@@ -66,37 +54,60 @@ class Window(Constraint):
         return self._beyond(*self.bounds(box))
 
     def _beyond(self, for_low: Array, for_high: Array) -> Sequence[Array]:
-        smallest, largest = across_groups(np.fmin, for_low), across_groups(np.fmax, for_high)
-        return (np.asarray(self.low) - smallest, largest - np.asarray(self.high))
+        return [
+            end - across_groups(np.fmin, for_low) if name == "low" else across_groups(np.fmax, for_high) - end
+            for name, end in self._ends()
+        ]
 
-    def _ends(self) -> tuple[float, float]:
-        return float(np.asarray(self.low)), float(np.asarray(self.high))
+    def _ends(self) -> list[tuple[str, Array]]:
+        return [(name, np.asarray(getattr(self, name))) for name in self.ends]
 
     def uniform_window(self) -> tuple[Number, Number]:
-        """Return the window itself."""
-        return self.low, self.high
+        """Return the ends themselves."""
+        return dict(self._ends()).get("low", 0.0), self._ends()[-1][1]
 
     def pieces(self, groups: int) -> Sequence[Pieces]:
         """Return the rates, from either side."""
-        (low, high), lines = self._ends(), self.lines(groups)
-        return Pieces(-lines, -low), Pieces(lines, high)
+        lines = self.lines(groups)
+        return [
+            Pieces(-lines, -float(end)) if name == "low" else Pieces(lines, float(end)) for name, end in self._ends()
+        ]
+
+    def limits(self) -> Sequence[Limit]:
+        """Return the ends."""
+        ends = {name: float(end) for name, end in self._ends()}
+        return (Limit(self.figure, ends.get("low"), ends[self.ends[-1]]),)
+
+    def relaxed(self, place: int, counts: Counts) -> Self:
+        """Return ends that reach to the rate that there is."""
+        up = self.ends[place] != "low"
+        rate = across_groups(np.fmax if up else np.fmin, self.rates(counts))
+        return replace(self, **{self.ends[place]: rounded(rate, 3, up=up)})
+
+    def allows(self, place: int) -> str:
+        """Say which end."""
+        name = self.ends[place]
+        return f"{self.rate} {'from' if name == 'low' else 'up to'} {getattr(self, name):.1%}"
+
+
+@dataclass(frozen=True)
+class Window(Rates):
+    """Rates lie between `low` and `high`, those of `whom` in words."""
+
+    ends: ClassVar[Sequence[str]] = ("low", "high")
+    whom: ClassVar[str]
+
+    low: Share
+    high: Share
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not np.all(np.asarray(self.low) < np.asarray(self.high)):
+            kind, ends = type(self).__name__, f"{self.low}:{self.high}"
+            raise InputError(f"{kind}: the window is empty, low must be below high, got {ends}")
 
     @property
     def requirement(self) -> str:
         """What is required, in a sentence."""
-        low, high = self._ends()
-        return f"Between {100 * low:.4g}% and {100 * high:.4g}% of {self.whom} must be accepted."
-
-    def limits(self) -> Sequence[Limit]:
-        """Return the window."""
-        return (Limit(self.figure, *self._ends()),)
-
-    def relaxed(self, place: int, counts: Counts) -> Self:
-        """Return a window that reaches to the rate that there is."""
-        if place == 0:
-            return replace(self, low=rounded(across_groups(np.fmin, self.rates(counts)), 3, up=False))
-        return replace(self, high=rounded(across_groups(np.fmax, self.rates(counts)), 3, up=True))
-
-    def allows(self, place: int) -> str:
-        """Say which end."""
-        return f"{self.rate} from {self.low:.1%}" if place == 0 else f"{self.rate} up to {self.high:.1%}"
+        low, high = (100 * float(end) for _, end in self._ends())
+        return f"Between {low:.4g}% and {high:.4g}% of {self.whom} must be accepted."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,50 +79,22 @@ class Dataset:
         return f"Dataset(name={self.name!r}, people={len(self.labels)}, positives={positives}, groups={groups})"
 
 
-@dataclass(frozen=True)
-class _Table:
-    """What the columns of a table in the package are, and the SHA-256 of its file."""
+class _Table(NamedTuple):
+    """SHA-256 of a table in the package, and its columns of groups: their values in the order of the group index.
+
+    The first of them is the default. Of the others but `label`, a column of numbers is a numeric feature.
+    """
 
     sha256: str
-    numeric: tuple[str, ...]
-    categorical: tuple[str, ...]
-    groups: dict[str, tuple[str, ...]]  # column: its values in the order of the group index; the first is the default
+    groups: dict[str, tuple[str, ...]]
 
 
 _SEXES = ("female", "male")
 TABLES = {
-    "german": _Table(
-        sha256="4fc99c124a064655b021df0a2687ee5fab9932148f6731d82af92b168757ac82",
-        numeric=(
-            "duration",
-            "amount",
-            "installment_rate",
-            "residence_since",
-            "age",
-            "number_credits",
-            "people_liable",
-        ),
-        categorical=(
-            "account_status",
-            "credit_history",
-            "purpose",
-            "savings",
-            "employment_since",
-            "other_debtors",
-            "property",
-            "other_installment_plans",
-            "housing",
-            "job",
-            "telephone",
-            "foreign_worker",
-        ),
-        groups={"sex": _SEXES},
-    ),
+    "german": _Table("4fc99c124a064655b021df0a2687ee5fab9932148f6731d82af92b168757ac82", {"sex": _SEXES}),
     "compas": _Table(
-        sha256="a251b10b97b587de8d0bd88d377d2e6f6e02eac8adf95099a421cf076dc018ee",
-        numeric=("age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"),
-        categorical=("c_charge_degree",),
-        groups={
+        "a251b10b97b587de8d0bd88d377d2e6f6e02eac8adf95099a421cf076dc018ee",
+        {
             "sex": _SEXES,
             # Most frequent first, so that the two usually compared are groups 0 and 1.
             "race": ("African-American", "Caucasian", "Hispanic", "Other", "Asian", "Native American"),
@@ -141,8 +114,6 @@ def load_dataset(name: str, group: str | None = None) -> Dataset:
         The column that says who belongs to which group: `"sex"` (female is group 0, male group 1), the default of
         both, or `"race"` (COMPAS only; the most frequent is group 0).
 
-    Examples
-    --------
     >>> load_dataset("compas")
     Dataset(name='compas', people=6172, positives=3363, groups={'female': 1175, 'male': 4997})
     >>> load_dataset("compas", group="race").group_names
@@ -157,15 +128,17 @@ def load_dataset(name: str, group: str | None = None) -> Dataset:
 
     text = (files("fairgate.data") / f"{name}.csv").read_text(encoding="utf-8")
     people = list(csv.DictReader(text.splitlines()))
+    features = [column for column in people[0] if column not in (*table.groups, "label")]
+    numeric = tuple(column for column in features if people[0][column].isdigit())
+    categorical = tuple(column for column in features if column not in numeric)
     group_names = table.groups[group]
-    index = {value: g for g, value in enumerate(group_names)}
     return Dataset(
         name=name,
-        numeric=np.array([[float(person[column]) for column in table.numeric] for person in people]),
-        categorical=np.array([[person[column] for column in table.categorical] for person in people]),
-        numeric_names=table.numeric,
-        categorical_names=table.categorical,
+        numeric=np.array([[float(person[column]) for column in numeric] for person in people]),
+        categorical=np.array([[person[column] for column in categorical] for person in people]),
+        numeric_names=numeric,
+        categorical_names=categorical,
         labels=np.array([int(person["label"]) for person in people], dtype=np.int64),
-        groups=np.array([index[person[group]] for person in people], dtype=np.int64),
+        groups=np.array([group_names.index(person[group]) for person in people], dtype=np.int64),
         group_names=group_names,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -25,22 +26,9 @@ class Environment(Settings, ABC):
     scores, steady states and the contraction follow from these; write them where they can be had faster or exactly.
     :func:`check_environment` tells whether all of it fits together.
 
-    Action
-    ------
-    Thresholds, one per replicate and group: accept if :math:`s \ge \theta_g`.
-
-    Observation
-    -----------
-    Counts of the batch by group × label × decision, and by score bin if a learner may see scores.
-
-    Reward
-    ------
-    None of its own: a :class:`~fairgate.Problem` reads reward and residuals off the counts.
-
-    State, start and end
-    --------------------
-    An array (replicates, …) or a dataclass of such arrays. The loop never ends by itself. A group with nobody in the
-    batch does not move.
+    The action is a threshold per replicate and group, people of :math:`s \ge \theta_g` being accepted; what is observed
+    are counts of the batch, off which a :class:`~fairgate.Problem` reads the reward. A state is an array
+    (replicates, …) or a dataclass of such arrays, and a group with nobody in the batch does not move.
 
     Parameters
     ----------
@@ -61,6 +49,11 @@ class Environment(Settings, ABC):
     def _by_replicate(self) -> dict[str, Array]:
         """Every number that may vary by replicate, with an axis of groups: (replicates, 1), or (1,) if it is one."""
         return {name: np.asarray(getattr(self, name), dtype=np.float64)[..., None] for name in self._numbers()}
+
+    @cached_property
+    def _kept(self) -> dict[bytes, tuple[Any, Array]]:
+        """Tables that histograms are read from, by their edges."""
+        return {}
 
     @property
     @abstractmethod
@@ -103,11 +96,9 @@ class Environment(Settings, ABC):
 
         Bin 0 lies below the first edge, bin k holds edge k − 1 and what is below edge k, bin K has no upper end.
         """
-        at_edges = [
-            self.probabilities(state, np.full((replicates_in(state), self.group_count), edge)) for edge in edges
-        ]
-        above = np.stack([cells[..., 1] for cells in at_edges], axis=-2)
-        return bins_between(above, at_edges[0].sum(axis=-1))
+        shared = np.full((len(edges), replicates_in(state), self.group_count), np.reshape(edges, (-1, 1, 1)))
+        cells = [self.probabilities(state, thresholds) for thresholds in shared]
+        return bins_between(np.stack([each[..., 1] for each in cells], axis=-2), cells[0].sum(axis=-1))
 
     def cells(self, state: State, policy: Policy, edges: Array | None = None) -> Array:
         """Return P(group, label, decision) under a policy, with a score-bin axis if `edges` are given.
@@ -148,3 +139,19 @@ def joint(shares: Array, accepted: Array, positives: Array, accepted_positives: 
     np.maximum(cells, 0.0, out=cells)  # differences of rounded numbers can fall just below 0
     cells *= shares[:, None, None]
     return cells
+
+
+def approach(state: Array, target: Array, rate: Array) -> Array:
+    """Move `state` the share `rate` of the way to `target`; where that is NaN, nobody came and nothing moves.
+
+    >>> approach(np.array([1.0, 1.0]), np.array([2.0, np.nan]), np.array([0.5]))
+    array([1.5, 1. ])
+    """
+    moved = state + rate * (target - state)
+    return np.where(np.isnan(moved), state, moved)
+
+
+def slowest_approach(rate: Array, feedback: float) -> float:
+    """Largest factor by which x ← x + rate · (f(x) − x) keeps two states apart, if f's slope is within ± `feedback`."""
+    slow, fast = float(np.min(rate)), float(np.max(rate))
+    return max(1.0 - slow * (1.0 - feedback), abs(1.0 - fast * (1.0 + feedback)))

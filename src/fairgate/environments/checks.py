@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,6 @@ EXACT = 1e-9
 CLOSE = 1e-6
 """How far numbers got in two ways may be apart, relative to 1 + their size: tables and root finders err by 1e-8."""
 
-REPEATS = 100
-"""Random updates averaged to be compared with the expected one."""
-
-FALSE_ALARM = 6.0
-"""Standard errors by which their mean may be off: a false alarm in 1e9."""
-
 
 class EnvironmentCheckError(AssertionError):
     """An environment does not keep the contract; the message says which part."""
@@ -44,16 +39,9 @@ def check_environment(environment: Environment, grid: ArrayLike | None = None) -
     smaller than measured; settings cut by `rows`; pickling. An environment that changes by itself has no steady
     state: where the loop leads is then checked as it stands in round 0.
 
-    Parameters
-    ----------
-    environment
-        What to check.
-    grid
-        Thresholds to try. By default some of the environment's own `candidates` between those that accept 99 and 1
-        percent of the people.
+    `grid` are thresholds to try, by default some of the environment's own `candidates` between those that accept 99 and
+    1 percent of the people.
 
-    Examples
-    --------
     >>> import fairgate as fg
     >>> fg.environments.check_environment(fg.load_task("interior").environment)
     """
@@ -70,7 +58,7 @@ class _Check:
         self.environment = environment
         self.groups, self.replicates = environment.group_count, environment.replicates or 3
         self.check_start()
-        self.check_probabilities(environment.start(self.replicates), self.shared(0.0))  # before they are relied on
+        self.check_probabilities(environment.start(self.replicates), [0.0])  # before they are relied on
         tried = environment.candidates(*score_range(environment)) if grid is None else np.asarray(grid, dtype=float)
         self.grid = np.unique(tried[np.linspace(0, len(tried) - 1, 7).astype(int)])
 
@@ -87,9 +75,7 @@ class _Check:
     def run(self) -> None:
         states = self.states()
         for state in states:
-            for threshold in self.grid:
-                self.check_probabilities(state, self.shared(threshold))
-            self.check_order(state)
+            self.check_probabilities(state, self.grid)
             self.check_histogram(state)
             self.check_update(state)
         self.check_copies(states[1])
@@ -116,48 +102,41 @@ class _Check:
 
     def check_start(self) -> None:
         for replicates in {self.replicates, self.environment.replicates or 1}:
-            state = flatten(self.environment.start(replicates))
-            for name, values in state.items():
-                self.require(
-                    len(values) == replicates,
-                    f"start({replicates}) gives {name} of shape {values.shape}, not ({replicates}, …)",
-                )
-                self.require(np.isfinite(values).all(), f"start({replicates}) gives {name} that is not finite")
+            for name, values in flatten(self.environment.start(replicates)).items():
+                told = f"start({replicates}) gives {name}"
+                self.require(len(values) == replicates, f"{told} of shape {values.shape}, not ({replicates}, …)")
+                self.require(np.isfinite(values).all(), f"{told} that is not finite")
 
     def check_shapes(self, state: State, like: State, what: str) -> None:
-        wanted = {name: values.shape for name, values in flatten(like).items()}
-        got = {name: values.shape for name, values in flatten(state).items()}
+        wanted, got = ({name: values.shape for name, values in flatten(each).items()} for each in (like, state))
         self.require(got == wanted, f"{what} gives a state of shapes {got}, not {wanted}")
         for name, values in flatten(state).items():
             self.require(np.isfinite(values).all(), f"{what} gives {name} that is not finite")
 
-    def check_probabilities(self, state: State, thresholds: Array) -> None:
-        cells = self.environment.probabilities(state, thresholds)
-        where = f"at threshold {thresholds[0, 0]:g}"
+    def check_probabilities(self, state: State, grid: Sequence[float] | Array) -> None:
+        """They are shares of the same people, of whom a higher threshold accepts fewer."""
         wanted = (self.replicates, self.groups, 2, 2)
-        self.require(np.shape(cells) == wanted, f"probabilities have shape {np.shape(cells)}, not {wanted}")
-        self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
-        total = cells.sum(axis=(1, 2, 3))
-        worst = total[np.argmax(abs(total - 1.0))]
-        self.require(abs(worst - 1.0) <= EXACT, f"probabilities sum to {worst:.6g}, not to 1, {where}")
-        again = self.environment.probabilities(state, thresholds)
-        self.require(np.array_equal(cells, again), f"probabilities differ from one call to the next, {where}")
-
-    def check_order(self, state: State) -> None:
-        """Higher thresholds accept fewer of the same people."""
-        cells = np.stack([self.cells(state, threshold) for threshold in self.grid])
-        people = cells.sum(axis=-1)
+        found = []
+        for threshold in grid:
+            cells, where = self.cells(state, threshold), f"at threshold {threshold:g}"
+            self.require(np.shape(cells) == wanted, f"probabilities have shape {np.shape(cells)}, not {wanted}")
+            self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
+            total = _farthest_from_1(cells)
+            self.require(abs(total - 1.0) <= EXACT, f"probabilities sum to {total:.6g}, not to 1, {where}")
+            same = np.array_equal(cells, self.cells(state, threshold))
+            self.require(same, f"probabilities differ from one call to the next, {where}")
+            found.append(cells)
+        accepted, people = np.stack(found)[..., 1], np.sum(found, axis=-1)
         self.require(abs(people - people[0]).max() <= CLOSE, "who arrives in a state depends on the threshold")
-        self.require((np.diff(cells[..., 1], axis=0) <= CLOSE).all(), "a higher threshold accepts more people")
+        self.require((np.diff(accepted, axis=0) <= CLOSE).all(), "a higher threshold accepts more people")
 
     def check_histogram(self, state: State) -> None:
         bins = self.environment.histogram(state, self.grid)
         wanted = (self.replicates, self.groups, len(self.grid) + 1, 2)
         self.require(np.shape(bins) == wanted, f"histogram has shape {np.shape(bins)}, not {wanted}")
         self.require((bins >= 0.0).all(), f"a number of the histogram is {np.min(bins):g}, below 0 or not a number")
-        total = bins.sum(axis=(1, 2, 3))
-        worst = total[np.argmax(abs(total - 1.0))]
-        self.require(abs(worst - 1.0) <= CLOSE, f"histogram sums to {worst:.6g}, not to 1")
+        total = _farthest_from_1(bins)
+        self.require(abs(total - 1.0) <= CLOSE, f"histogram sums to {total:.6g}, not to 1")
         for place, edge in enumerate(self.grid):
             apart = np.abs(bins[:, :, place + 1 :].sum(axis=2) - self.cells(state, edge)[..., 1]).max()
             self.require(apart <= CLOSE, f"histogram and probabilities differ by {apart:.3g} above {edge:g}")
@@ -176,20 +155,20 @@ class _Check:
 
     def draws(self, state: State, thresholds: Array) -> bool:
         """Whether `update` uses its random numbers."""
-        rng = np.random.default_rng(3)
-        untouched = rng.bit_generator.state
+        rng, untouched = np.random.default_rng(3), np.random.default_rng(3)
         self.environment.update(state, Counts(self.environment.probabilities(state, thresholds)), thresholds, rng)
-        return bool(rng.bit_generator.state != untouched)
+        return bool(rng.bit_generator.state != untouched.bit_generator.state)
 
     def check_expected(self, state: State, thresholds: Array) -> None:
         """Random updates are on average the expected one, in the mean of each array of the state."""
         exact, rng = Counts(self.environment.probabilities(state, thresholds)), np.random.default_rng(4)
-        drawn = [_means(self.environment.update(state, exact, thresholds, rng)) for _ in range(REPEATS)]
+        drawn = [_means(self.environment.update(state, exact, thresholds, rng)) for _ in range(100)]
         for name, wanted in _means(self.environment.expected_update(state, thresholds)).items():
             values = np.array([each[name] for each in drawn])
-            error = values.std(axis=0) / np.sqrt(REPEATS)
-            off = np.abs(values.mean(axis=0) - wanted) - FALSE_ALARM * error - CLOSE * (1.0 + np.abs(wanted))
-            self.require((off <= 0.0).all(), f"expected_update moves {name} otherwise than update does on average")
+            errors = values.std(axis=0) / np.sqrt(len(values))
+            off = np.abs(values.mean(axis=0) - wanted) - CLOSE * (1.0 + np.abs(wanted))
+            kept = (off <= 6.0 * errors).all()  # a false alarm in 1e9
+            self.require(kept, f"expected_update moves {name} otherwise than update does on average")
 
     def check_copies(self, state: State) -> None:
         try:
@@ -233,11 +212,10 @@ class _Check:
             cells = everybody.copy()
             cells[:, absent] = 0.0
             moved = self.environment.update(state, Counts(cells), at, np.random.default_rng(5))
+            who = f"group {absent[0]} moves" if len(absent) < self.groups else "groups move"
             for threshold in self.grid:
-                before, after = (self.cells(each, threshold) for each in (state, moved))
-                who = f"group {absent[0]} moves" if len(absent) < self.groups else "groups move"
-                same = np.abs(before - after)[:, absent].max() <= EXACT
-                self.require(same, f"{who} although nobody of it is in the batch")
+                apart = np.abs(self.cells(state, threshold) - self.cells(moved, threshold))[:, absent].max()
+                self.require(apart <= EXACT, f"{who} although nobody of it is in the batch")
 
     def check_long_run(self) -> None:
         for threshold in self.grid:
@@ -245,18 +223,20 @@ class _Check:
             claimed, found = self.environment.steady_state(at), iterate(self.environment, at)
             self.check_shapes(claimed, found, "steady_state")
             apart = float(distance(claimed, found).max())
-            self.require(
-                _near(claimed, found),
-                f"steady_state of threshold {threshold:g} is {apart:.3g} away from where expected updates lead",
-            )
+            told = f"steady_state of threshold {threshold:g} is {apart:.3g} away from where expected updates lead"
+            self.require(_near(claimed, found), told)
 
     def check_contraction(self) -> None:
         if type(self.environment).contraction is not Environment.contraction:
             claimed, measured = self.environment.contraction(), measure_contraction(self.environment, self.grid)
-            self.require(
-                measured <= claimed + 1e-3,
-                f"contraction is {claimed:.4g}, but a round is seen to keep two states apart by {measured:.4g}",
-            )
+            told = f"contraction is {claimed:.4g}, but a round is seen to keep two states apart by {measured:.4g}"
+            self.require(measured <= claimed + 1e-3, told)
+
+
+def _farthest_from_1(masses: Array) -> float:
+    """Return the sum, of those of all replicates, that is farthest from 1."""
+    totals = masses.sum(axis=(1, 2, 3))
+    return float(totals[np.argmax(abs(totals - 1.0))])
 
 
 def _means(state: State) -> dict[str, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from fairgate.counts import Counts
-from fairgate.environments.dynamics import approach, slowest_approach
+from fairgate.environments.base import approach, slowest_approach
 from fairgate.environments.normal_scores import PEAK, NormalScores, positive_mass
 from fairgate.errors import InputError
 from fairgate.settings import Array, NonNegative, PositiveShare
@@ -19,8 +19,6 @@ from fairgate.settings import Array, NonNegative, PositiveShare
 class DelayedImpact(NormalScores):
     r"""Borrowers whose scores rise when they repay and fall when they default.
 
-    Description
-    -----------
     Credit scores and labels, 1 if a loan is repaid, are those of :class:`NormalScores`. Whoever gets a loan gains
     `rise` points on repayment and loses `fall` points on default, and a part of that carries over to the group's next
     applicants. After a batch
@@ -55,10 +53,6 @@ class DelayedImpact(NormalScores):
     >>> env.steady_state(np.array([[300.0], [600.0]])).round(1)
     array([[594.3],
            [612.6]])
-
-    Version history
-    ---------------
-    v0: first version.
     """
 
     rate: PositiveShare

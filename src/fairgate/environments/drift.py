@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,19 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairgate.counts import Counts
-from fairgate.environments.base import Environment
-from fairgate.environments.gaussian_scores import GaussianScores, check_gain
-from fairgate.environments.normal_scores import NormalScores
+from fairgate.environments.gaussian_scores import GaussianScores
 from fairgate.errors import InputError
-from fairgate.settings import Array, PositiveShare, Real, as_floats, whole_number
+from fairgate.settings import Array, as_floats, whole_number
 
 
 @dataclass(frozen=True)
-class Drift(NormalScores):
+class Drift(GaussianScores):
     r"""Normal scores that answer to acceptance, in a world that also changes by itself.
 
-    Description
-    -----------
     As :class:`GaussianScores`, but the scores of round t have mean :math:`\mu_g + shift_g(t)` with
 
     .. math:: shift_g(t) = swing_g \cdot \sin(2 \pi t / period) + jump_g \cdot 1[t \ge jump\_round],
@@ -31,10 +27,7 @@ class Drift(NormalScores):
     while :math:`\mu` moves as it does there. The label model stays. Frozen in round t it is the
     :class:`GaussianScores` of mean :math:`means + shift(t)`, whose steady states and best threshold are exact.
 
-    State
-    -----
-    :math:`\mu` and, in a last column, the round t: (replicates, groups + 1), started at `means` and 0. A group with
-    nobody in the batch keeps its :math:`\mu`; the round moves on for all.
+    The state is :math:`\mu` and, in a last column, the round t, which moves on for all: (replicates, groups + 1).
 
     Parameters
     ----------
@@ -55,16 +48,10 @@ class Drift(NormalScores):
            [-1. ,  0. ]])
     >>> env.at(250).means
     [0.2, 0.7]
-
-    Version history
-    ---------------
-    v0: first version.
     """
 
-    per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "swing", "jump")
+    per_group: ClassVar[tuple[str, ...]] = (*GaussianScores.per_group, "swing", "jump")
 
-    gain: Real
-    rate: PositiveShare
     swing: Sequence[float] | Array
     period: float
     jump: Sequence[float] | Array
@@ -72,30 +59,15 @@ class Drift(NormalScores):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_gain("Drift", self.gain, self._by_group["sd"])
         if not as_floats("Drift: period", self.period, ndim=0) > 0:
             raise InputError(f"Drift: period must be above 0, got {self.period}")
         whole_number("Drift: jump_round", self.jump_round, 0)
 
     @cached_property
-    def _unshifted(self) -> GaussianScores:
-        """The environment without swing and jump, whose means move as these do."""
-        return self._with_means(self.means)
-
-    def _with_means(self, means: Sequence[float] | Array) -> GaussianScores:
-        label = (self.slope, self.midpoint)
-        late = self.label_arrival
-        return GaussianScores(means, self.shares, self.sd, *label, self.gain, self.rate, label_arrival=late)
-
-    @cached_property
     def reach(self) -> float:
         """How far feedback and shift together can take a mean."""
         shift = np.abs(self._by_group["swing"]) + np.abs(self._by_group["jump"])
-        return self._unshifted.reach + float(shift.max())
-
-    def contraction(self) -> float:
-        """Return the largest factor by which one round can keep two states of the same round apart."""
-        return self._unshifted.contraction()
+        return super().reach + float(shift.max())
 
     def shift(self, rounds: ArrayLike) -> Array:
         """Return how far the means are shifted in `rounds` (N,), (N, groups)."""
@@ -113,14 +85,15 @@ class Drift(NormalScores):
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the means after a batch, in the next round."""
-        moved = self._unshifted.update(state[:, :-1], counts, thresholds, rng)
+        moved = super().update(state[:, :-1], counts, thresholds, rng)
         return np.concatenate((moved, state[:, -1:] + 1.0), axis=1)
 
     def steady_state(self, thresholds: Array) -> Array:
         """Refuse: what changes by itself has no steady state."""
         raise InputError("Drift has no steady state while it drifts: freeze it first with at(round_number)")
 
-    def at(self, round_number: int) -> Environment:
+    def at(self, round_number: int) -> GaussianScores:
         """Return the :class:`GaussianScores` that the means of this round would stay with."""
         shifted = self._by_group["means"] + self.shift([whole_number("round_number", round_number, 0)])[0]
-        return self._with_means(shifted.tolist())
+        kept = {each.name: getattr(self, each.name) for each in fields(GaussianScores)}
+        return GaussianScores(**kept | {"means": shifted.tolist()})

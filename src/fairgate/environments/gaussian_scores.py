@@ -9,18 +9,16 @@ import numpy as np
 from scipy.special import ndtr
 
 from fairgate.counts import Counts
-from fairgate.environments.dynamics import approach, slowest_approach
+from fairgate.environments.base import approach, slowest_approach
 from fairgate.environments.normal_scores import PEAK, NormalScores
 from fairgate.errors import InputError
-from fairgate.settings import Array, Number, PositiveShare, Real
+from fairgate.settings import Array, PositiveShare, Real
 
 
 @dataclass(frozen=True)
 class GaussianScores(NormalScores):
     r"""Groups with normal scores; a group accepted more often scores higher later.
 
-    Description
-    -----------
     Scores and labels are those of :class:`NormalScores`. After a batch
 
     .. math:: \mu_g \leftarrow \mu_g + rate \cdot (means_g + gain \cdot (acc_g - 1/2) - \mu_g).
@@ -47,10 +45,6 @@ class GaussianScores(NormalScores):
     array([[0.    , 0.6154]])
     >>> env.probabilities(state, thresholds).sum(axis=(2, 3))
     array([[0.5, 0.5]])
-
-    Version history
-    ---------------
-    v0: first version.
     """
 
     gain: Real
@@ -58,7 +52,16 @@ class GaussianScores(NormalScores):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_gain(type(self).__name__, self.gain, self._by_group["sd"])
+        sd = self._by_group["sd"].min()
+        if self._feedback() >= 1.0:
+            raise InputError(
+                f"{type(self).__name__}: gain must be within ±{sd / PEAK:.4g} for scores of sd {sd:g} "
+                f"(gain · max density < 1, else no unique steady state), got {self.gain}"
+            )
+
+    def _feedback(self) -> float:
+        """Largest slope of a mean's target in the mean itself."""
+        return float(np.max(np.abs(self.gain)) * PEAK / self._by_group["sd"].min())
 
     @cached_property
     def reach(self) -> float:
@@ -67,7 +70,7 @@ class GaussianScores(NormalScores):
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""
-        return slowest_approach(self._by_replicate["rate"], feedback(self.gain, self._by_group["sd"]))
+        return slowest_approach(self._by_replicate["rate"], self._feedback())
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the means after a batch."""
@@ -78,28 +81,11 @@ class GaussianScores(NormalScores):
         """Return the means that solve μ = means + gain · (P(s ≥ θ) − ½)."""
         from scipy.optimize import elementwise
 
-        thresholds, means = np.asarray(thresholds, dtype=np.float64), self._by_group["means"]
-        gain = np.broadcast_to(self._by_replicate["gain"], thresholds.shape)
+        means, gain = self._by_group["means"], np.broadcast_to(self._by_replicate["gain"], np.shape(thresholds))
 
         def excess(mu: Array, theta: Array, mean: Array, sd: Array, gain: Array) -> Array:
             return np.asarray(mu - mean - gain * (ndtr((mu - theta) / sd) - 0.5))
 
         reach = 0.5 * np.abs(gain) + 1e-6
-        bracket = (means - reach, means + reach)
-        return np.asarray(
-            elementwise.find_root(excess, bracket, args=(thresholds, means, self._by_group["sd"], gain)).x
-        )
-
-
-def feedback(gain: Number, sd: Array) -> float:
-    """Return the largest slope of a mean's target in the mean itself: what must be below 1."""
-    return float(np.max(np.abs(gain)) * PEAK / sd.min())
-
-
-def check_gain(kind: str, gain: Number, sd: Array) -> None:
-    """Refuse a gain so large that there is no unique steady state."""
-    if feedback(gain, sd) >= 1.0:
-        raise InputError(
-            f"{kind}: gain must be within ±{sd.min() / PEAK:.4g} for scores of sd {sd.min():g} "
-            f"(gain · max density < 1, else no unique steady state), got {gain}"
-        )
+        known = (np.asarray(thresholds, dtype=np.float64), means, self._by_group["sd"], gain)
+        return np.asarray(elementwise.find_root(excess, (means - reach, means + reach), args=known).x)

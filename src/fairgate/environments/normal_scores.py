@@ -85,12 +85,10 @@ class NormalScores(Environment):
         """The settings `per_group` as arrays (groups,)."""
         found = {}
         for name in self.per_group:
-            given = getattr(self, name)
-            found[name] = as_floats(f"{type(self).__name__}: {name}", given, ndim=1)
+            given, told = getattr(self, name), f"{type(self).__name__}: {name}"
+            found[name] = as_floats(told, given, ndim=1)
             if len(found[name]) != self.group_count:
-                raise InputError(
-                    f"{type(self).__name__}: {name} must have one value per group, {self.group_count}, got {given}"
-                )
+                raise InputError(f"{told} must have one value per group, {self.group_count}, got {given}")
         return found
 
     @property
@@ -178,11 +176,6 @@ class NormalScores(Environment):
             blocks.append(spline_filter(exact, order=3, mode="mirror"))
         return float(theta[0]), across, along, np.concatenate(blocks)
 
-    @cached_property
-    def _kept(self) -> dict[bytes, tuple[float, Array]]:
-        """Tables of :meth:`_bins`, by their edges."""
-        return {}
-
     def _bins(self, edges: Array) -> tuple[float, Array]:
         """Spacing in μ, and cubics of P(group, bin, label) between its steps, (4, groups · steps, bins, 2)."""
         key = edges.tobytes()
@@ -194,9 +187,7 @@ class NormalScores(Environment):
             theta = np.union1d(theta, inside)
             at_edges = np.searchsorted(theta, inside)
             blocks = []
-            for mean, sd, share in zip(
-                self._by_group["means"], self._by_group["sd"], self._by_group["shares"], strict=True
-            ):
+            for mean, share, sd in np.transpose([self._by_group[name] for name in NormalScores.per_group]):
                 mu = self._rows(mean, spacing)
                 positive = self._masses(mu, theta, sd)[:, np.append(at_edges, 0)]
                 total = ndtr((mu[:, None] - np.append(edges, -np.inf)) / sd)

@@ -9,21 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairgate.counts import Counts
-from fairgate.environments.dynamics import believe, slowest_approach
-from fairgate.environments.normal_scores import NormalScores
-from fairgate.settings import Array, PositiveShare, Real
+from fairgate.environments.beliefs import Beliefs
+from fairgate.settings import Array
 
 FARTHEST = 4.0
 """Standard deviations from `means` up to which beliefs are tabulated; what lies beyond is integrated, which is slow."""
 
 
 @dataclass(frozen=True)
-class Performative(NormalScores):
+class Performative(Beliefs):
     r"""A bar that people rise to: each group's mean score follows the threshold it believes in.
 
-    Description
-    -----------
     Scores and labels are those of :class:`NormalScores` with
 
     .. math:: \mu_g = means_g + response_g \cdot b_g,
@@ -35,9 +31,7 @@ class Performative(NormalScores):
     that answer the present scores again and again. The best threshold of all may be another one, since it is chosen
     with an eye on the scores it brings about.
 
-    State
-    -----
-    :math:`b` (replicates, groups), started at `expected`. Nobody learns of a threshold that is not published.
+    The state is :math:`b` (replicates, groups), from `expected`. Nobody learns of a threshold that is not published.
 
     Parameters
     ----------
@@ -57,16 +51,10 @@ class Performative(NormalScores):
     >>> thresholds = np.array([[1.0, 1.0]])
     >>> env.mean_scores(env.steady_state(thresholds))
     array([[0. , 0.5]])
-
-    Version history
-    ---------------
-    v0: first version.
     """
 
-    per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "response")
+    per_group: ClassVar[tuple[str, ...]] = (*Beliefs.per_group, "response")
 
-    rate: PositiveShare
-    expected: Real
     response: Sequence[float] | Array
 
     @cached_property
@@ -78,19 +66,3 @@ class Performative(NormalScores):
     def mean_scores(self, state: Array) -> Array:
         """Return the means that beliefs lead to, (replicates, groups)."""
         return np.asarray(self._by_group["means"] + self._by_group["response"] * state)
-
-    def start(self, replicates: int = 1) -> Array:
-        """Return `expected` for every group in every replicate."""
-        return np.broadcast_to(self._by_replicate["expected"], (replicates, self.group_count)).copy()
-
-    def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
-        """Return the beliefs after a batch decided by `thresholds`."""
-        return believe(state, counts, thresholds, self._by_replicate["rate"])
-
-    def steady_state(self, thresholds: Array) -> Array:
-        """Return the thresholds: in the end people believe what is done."""
-        return np.array(thresholds, dtype=np.float64)
-
-    def contraction(self) -> float:
-        """Return the largest factor by which one round can keep two states apart."""
-        return slowest_approach(self._by_replicate["rate"], 0.0)

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fairgate.counts import Counts, as_codes
-from fairgate.environments.base import Environment
-from fairgate.environments.dynamics import approach, slowest_approach
+from fairgate.environments.base import Environment, approach, slowest_approach
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
+
+
+class _Tables(NamedTuple):
+    """Distinct scores, shares of groups, and P(group, label, decision) at every distinct score as threshold.
+
+    `low` holds if all came from the low pools, (distinct scores + 1, groups, 2, 2), `lift` is what high pools add.
+    """
+
+    distinct: Array
+    shares: Array
+    low: Array
+    lift: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScorePools(Environment):
     r"""Applicants drawn from a table of real people; acceptance brings more of a group's better half.
 
-    Description
-    -----------
     In each group the people above its `split` quantile of score form the high pool, the rest the low
     pool. A person is of group g with that group's share of the table, comes from its high pool with
     probability :math:`w_g`, and is then drawn uniformly from the pool, score and label together. Ties with the
@@ -30,9 +38,7 @@ class ScorePools(Environment):
 
     .. math:: w_g \leftarrow \mathrm{clip}(w_g + rate \cdot (floor + (ceiling - floor) \cdot acc_g - w_g), 0, 1).
 
-    State
-    -----
-    :math:`w` (replicates, groups), started at ``1 − split``, the table's own composition.
+    The state is :math:`w` (replicates, groups), started at ``1 − split``, the table's own composition.
 
     Parameters
     ----------
@@ -56,10 +62,6 @@ class ScorePools(Environment):
     >>> thresholds = np.array([[2.0, 1.0]])     # group 1: all of its high pool, half of its low pool
     >>> env.steady_state(thresholds).round(3)
     array([[0.5  , 0.833]])
-
-    Version history
-    ---------------
-    v0: first version.
     """
 
     scores: ArrayLike
@@ -70,36 +72,55 @@ class ScorePools(Environment):
     ceiling: Real = 0.9
     rate: PositiveShare = 0.1
     weights: ArrayLike | None = None
-    _distinct: Array = field(init=False, repr=False)
-    _shares: Array = field(init=False, repr=False)
-    _low: Array = field(init=False, repr=False)
-    _lift: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self._feedback() >= 1.0:
+            raise InputError(
+                "ScorePools: ceiling − floor must be within ±1 (else no unique steady state), "
+                f"got floor={self.floor} and ceiling={self.ceiling}"
+            )
+
+    @cached_property
+    def _tables(self) -> _Tables:
         scores = as_floats("ScorePools: scores", self.scores, ndim=1)
         labels = as_codes("ScorePools: labels", self.labels, len(scores), 2)
         groups = as_codes("ScorePools: groups", self.groups, len(scores))
-        weights = np.ones(len(scores)) if self.weights is None else as_weights(self.weights, len(scores))
+        given = np.ones(len(scores)) if self.weights is None else self.weights
+        weights = as_floats("ScorePools: weights", given, ndim=1)
+        if len(weights) != len(scores):
+            raise InputError(f"ScorePools: weights must have one entry per person, {len(scores)}, got {len(weights)}")
+        if (weights < 0).any():
+            where = int(np.flatnonzero(weights < 0)[0])
+            raise InputError(f"ScorePools: weights must be at least 0, got {weights[where]:g} at position {where}")
         sizes = np.bincount(groups, weights)
         if (sizes == 0).any():
             raise InputError(f"ScorePools: groups must be numbered 0…G−1 with nobody left out, group sizes are {sizes}")
         if np.ndim(self.split) or not 0.0 < self.split < 1.0:
             raise InputError(f"ScorePools: split must be in (0, 1), got {self.split!r}")
 
-        distinct = np.unique(scores)
-        cuts = [self._cut(scores[groups == group], weights[groups == group]) for group in range(len(sizes))]
-        high = pool_table(distinct, scores, labels, groups, weights, cuts, self.split, upper=True)
-        low = pool_table(distinct, scores, labels, groups, weights, cuts, self.split, upper=False)
-        object.__setattr__(self, "_distinct", distinct)
-        object.__setattr__(self, "_shares", sizes / sizes.sum())
-        object.__setattr__(self, "_low", low)
-        object.__setattr__(self, "_lift", high - low)
-        if self._feedback() >= 1.0:
-            raise InputError(
-                "ScorePools: ceiling − floor must be within ±1 (else no unique steady state), "
-                f"got floor={self.floor} and ceiling={self.ceiling}"
-            )
+        distinct, place = np.unique(scores, return_inverse=True)
+        pools = np.zeros((2, len(distinct) + 1, len(sizes), 2, 2))  # the last row of scores is above everybody
+        for group in range(len(sizes)):
+            members = groups == group
+            known = (scores[members], self.split)
+            cut = np.quantile(*known) if self.weights is None else quantile(*known, weights[members])
+            for upper in (1, 0):
+                pool = members & ((scores > cut) == upper)
+                size = weights[pool].sum()
+                if size == 0.0:
+                    raise InputError(
+                        f"ScorePools: nobody of group {group} scores above its split quantile {cut:g}, "
+                        f"too many scores are tied there: choose a smaller split than {self.split:g} or finer scores"
+                    )
+                share = weights[members].sum() / weights.sum() / size
+                for label in (0, 1):
+                    chosen = pool & (labels == label)
+                    people = np.bincount(place[chosen], weights[chosen], minlength=len(distinct))
+                    below = np.concatenate(([0.0], people.cumsum()))
+                    pools[upper, :, group, label, 0] = share * below
+                    pools[upper, :, group, label, 1] = share * (below[-1] - below)
+        return _Tables(distinct, sizes / sizes.sum(), pools[0], pools[1] - pools[0])
 
     def __repr__(self) -> str:
         people = np.size(self.scores) if self.weights is None else round(float(np.sum(self.weights)))
@@ -108,14 +129,10 @@ class ScorePools(Environment):
             f"floor={self.floor}, ceiling={self.ceiling}, rate={self.rate})"
         )
 
-    def _cut(self, scores: Array, weights: Array) -> float:
-        """Return the `split` quantile of one group: its low pool has the scores up to it."""
-        return float(np.quantile(scores, self.split) if self.weights is None else quantile(scores, weights, self.split))
-
     @property
     def group_count(self) -> int:
         """Number of groups."""
-        return len(self._shares)
+        return len(self._tables.shares)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings as plain data; weights only if there are any."""
@@ -127,7 +144,7 @@ class ScorePools(Environment):
         return self._by_replicate["ceiling"] - self._by_replicate["floor"]
 
     def _feedback(self) -> float:
-        return float(np.max(np.abs(self._span)) * np.max(self._lift[..., 1].sum(axis=-1) / self._shares))
+        return float(np.max(np.abs(self._span)) * np.max(self._tables.lift[..., 1].sum(axis=-1) / self._tables.shares))
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""
@@ -137,38 +154,26 @@ class ScorePools(Environment):
         """Return ``1 − split``, the table's own composition, in every replicate."""
         return np.full((replicates, self.group_count), 1.0 - self.split)
 
-    def _place(self, thresholds: Array) -> NDArray[np.int64]:
-        """Rows of the flattened tables (distinct scores × groups) that belong to thresholds (replicates, groups)."""
-        return np.searchsorted(self._distinct, thresholds) * self.group_count + np.arange(self.group_count)
-
     def probabilities(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2): one look-up into all scores."""
-        place = self._place(thresholds)
-        low, lift = (table.reshape(-1, 4).take(place, axis=0) for table in (self._low, self._lift))
+        place = np.searchsorted(self._tables.distinct, thresholds) * self.group_count + np.arange(self.group_count)
+        low, lift = (table.reshape(-1, 4).take(place, axis=0) for table in (self._tables.low, self._tables.lift))
         lift *= state[..., None]
         low += lift
         return low.reshape(*place.shape, 2, 2)
 
     def histogram(self, state: Array, edges: Array) -> Array:
         """Return P(group, bin, label), (replicates, groups, bins, 2), of the scores that `edges` (K,) part."""
-        low, lift = self._bins(np.asarray(edges, dtype=np.float64))
+        edges = np.asarray(edges, dtype=np.float64)
+        key = edges.tobytes()
+        if key not in self._kept:
+            unmixed = np.repeat([[0.0], [1.0]], self.group_count, axis=1)  # all from the low pools, or from the high
+            low, high = super().histogram(unmixed, edges)
+            self._kept[key] = low, high - low
+        low, lift = self._kept[key]
         found = lift * state[..., None, None]
         found += low
         return np.maximum(found, 0.0, out=found)  # sums of rounded numbers
-
-    @cached_property
-    def _kept(self) -> dict[bytes, tuple[Array, Array]]:
-        """Tables of :meth:`_bins`, by their edges."""
-        return {}
-
-    def _bins(self, edges: Array) -> tuple[Array, Array]:
-        """P(group, bin, label) if all came from the low pools, and what the high pools add, (groups, bins, 2) each."""
-        key = edges.tobytes()
-        if key not in self._kept:
-            weights = np.repeat([[0.0], [1.0]], self.group_count, axis=1)
-            low, high = super().histogram(weights, edges)
-            self._kept[key] = low, high - low
-        return self._kept[key]
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the weights after a batch."""
@@ -185,63 +190,17 @@ class ScorePools(Environment):
 
     def candidates(self, low: float, high: float) -> Array:
         """Return every distinct score between `low` and `high`: nothing changes in between."""
-        inside = self._distinct[(self._distinct > low) & (self._distinct < high)]
+        inside = self._tables.distinct[(self._tables.distinct > low) & (self._tables.distinct < high)]
         return np.concatenate(([low], inside, [high]))
 
 
-def as_weights(values: ArrayLike, length: int) -> Array:
-    """Turn `values` into numbers of people, one per entry, or say what is wrong with them."""
-    array = as_floats("ScorePools: weights", values, ndim=1)
-    if len(array) != length:
-        raise InputError(f"ScorePools: weights must have one entry per person, {length}, got {len(array)}")
-    if (array < 0).any():
-        where = int(np.flatnonzero(array < 0)[0])
-        raise InputError(f"ScorePools: weights must be at least 0, got {array[where]:g} at position {where}")
-    return array
-
-
-def quantile(scores: Array, weights: Array, split: float) -> float:
+def quantile(scores: Array, split: float, weights: Array) -> float:
     """Return the score that parts entries as ``np.quantile`` parts them if each is repeated as its weight says.
 
-    >>> quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 2.0]), 0.5)
+    >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5, np.array([1.0, 5.0, 2.0]))
     1.0
     """
     order = np.argsort(scores, kind="stable")
     people = weights[order].cumsum()
     place = np.searchsorted(people, split * (people[-1] - 1.0) + 1e-9 * people[-1], side="right")
     return float(scores[order][min(place, len(scores) - 1)])
-
-
-def pool_table(
-    distinct: Array,
-    scores: Array,
-    labels: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    weights: Array,
-    cuts: Sequence[float],
-    split: float,
-    *,
-    upper: bool,
-) -> Array:
-    """Tabulate P(group, label, decision) at every distinct score as threshold, if all came from their group's one pool.
-
-    Shape (distinct scores + 1, groups, 2, 2); the last row is for thresholds above everybody.
-    """
-    table = np.zeros((len(distinct) + 1, len(cuts), 2, 2))
-    for group, cut in enumerate(cuts):
-        pool = (groups == group) & ((scores > cut) if upper else (scores <= cut))
-        size = weights[pool].sum()
-        if size == 0.0:
-            raise InputError(
-                f"ScorePools: nobody of group {group} scores above its split quantile {cut:g}, "
-                f"too many scores are tied there: choose a smaller split than {split:g} or finer scores"
-            )
-        share = weights[groups == group].sum() / weights.sum() / size
-        for label in (0, 1):
-            members = pool & (labels == label)
-            place = np.searchsorted(distinct, scores[members])
-            people = np.bincount(place, weights[members], minlength=len(distinct))
-            below = np.concatenate(([0.0], people.cumsum()))
-            table[:, group, label, 0] = share * below
-            table[:, group, label, 1] = share * (below[-1] - below)
-    return table

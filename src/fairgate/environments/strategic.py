@@ -8,22 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairgate.counts import Counts
-from fairgate.environments.dynamics import believe, slowest_approach
-from fairgate.environments.normal_scores import NormalScores
+from fairgate.environments.beliefs import Beliefs
 from fairgate.errors import InputError
-from fairgate.settings import Array, PositiveShare, Real
+from fairgate.settings import Array
 
 NEAR = 1e-9
 """How far below the threshold a belief may lie and still be enough, since one of rate < 1 only ever comes nearer."""
 
 
 @dataclass(frozen=True)
-class Strategic(NormalScores):
+class Strategic(Beliefs):
     r"""Scores that are gamed: whoever can afford it presents just the score believed to be enough.
 
-    Description
-    -----------
     True scores :math:`s \sim N(means_g, \sigma_g^2)` and labels are those of :class:`NormalScores`. Group g believes in
     threshold :math:`b_g` and presents
 
@@ -35,9 +31,7 @@ class Strategic(NormalScores):
     threshold just above what is believed accepts far fewer people than one just below, and a threshold that is raised
     loses all who game it until they believe in it (to within 1e-9).
 
-    State
-    -----
-    :math:`b` (replicates, groups), started at `expected`. Nobody learns of a threshold that is not published.
+    The state is :math:`b` (replicates, groups), from `expected`. Nobody learns of a threshold that is not published.
 
     Parameters
     ----------
@@ -60,16 +54,10 @@ class Strategic(NormalScores):
     >>> thresholds = np.array([[1.0, 1.0]])
     >>> env.probabilities(env.steady_state(thresholds), thresholds)[..., 1].sum(axis=2).round(4)
     array([[0.0793, 0.25  ]])
-
-    Version history
-    ---------------
-    v0: first version.
     """
 
-    per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "budgets")
+    per_group: ClassVar[tuple[str, ...]] = (*Beliefs.per_group, "budgets")
 
-    rate: PositiveShare
-    expected: Real
     budgets: Sequence[float] | Array
 
     def __post_init__(self) -> None:
@@ -106,19 +94,3 @@ class Strategic(NormalScores):
         np.maximum(bins[..., 1:], honest, out=bins[..., 1:])  # P(group, label, s′ ≥ edge), after everybody
         bins[..., :-1] -= bins[..., 1:]
         return np.maximum(bins, 0.0, out=bins).swapaxes(2, 3)  # differences of rounded numbers
-
-    def start(self, replicates: int = 1) -> Array:
-        """Return `expected` for every group in every replicate."""
-        return np.broadcast_to(self._by_replicate["expected"], (replicates, self.group_count)).copy()
-
-    def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
-        """Return the beliefs after a batch decided by `thresholds`."""
-        return believe(state, counts, thresholds, self._by_replicate["rate"])
-
-    def steady_state(self, thresholds: Array) -> Array:
-        """Return the thresholds: in the end people believe what is done."""
-        return np.array(thresholds, dtype=np.float64)
-
-    def contraction(self) -> float:
-        """Return the largest factor by which one round can keep two states apart."""
-        return slowest_approach(self._by_replicate["rate"], 0.0)

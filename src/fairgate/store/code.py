@@ -1,8 +1,7 @@
 """Which code makes a file: a fingerprint of the definitions it rests on, and of no others.
 
-From the functions and classes that make a file, the names they use are followed through the package, without running
-anything. A definition counts by its syntax tree without docstrings, comments and types of arguments, so editing those,
-another learner or a page's template makes no kept file stale, while editing anything that ran does.
+The names that the makers of a file use are followed through the package. Editing docstrings, comments, types of
+arguments, another learner or a page's template makes no kept file stale, while editing anything that ran does.
 """
 
 from __future__ import annotations
@@ -31,13 +30,11 @@ def code_digest(*makers: object) -> str:
     Of the package, exactly the definitions they rest on count. Of code from elsewhere, the file it is in counts, or its
     whole package. Code that cannot be read, such as what is typed into a console, is never the same twice.
     """
-    kinds = makers_of(*makers)
-    package = Source.here().package
-    inside = frozenset((each.__module__, _outermost(each)) for each in kinds if _top(each) == package)
-    outside = sorted(f"{_outermost(each)} {_own_code(each.__module__)}" for each in kinds if _top(each) != package)
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    versions = [python, *(metadata.version(name) for name in LIBRARIES)]
-    return hashed([*versions, Source.here().digest(inside), *outside])
+    names = [(each.__module__, each.__qualname__.partition(".")[0]) for each in makers_of(*makers)]
+    inside = [(module, name) for module, name in names if _top(module) == _top(__name__)]
+    outside = sorted(f"{name} {_own_code(module)}" for module, name in names if _top(module) != _top(__name__))
+    versions = (metadata.version(library) for library in LIBRARIES)
+    return hashed(["{}.{}".format(*sys.version_info), *versions, _package().digest(inside), *outside])
 
 
 def makers_of(*things: object) -> list[type | FunctionType]:
@@ -64,16 +61,21 @@ def makers_of(*things: object) -> list[type | FunctionType]:
         elif isinstance(thing, (list, tuple, set, frozenset)):
             left += thing
         maker = thing if isinstance(thing, (type, FunctionType)) else type(thing)
-        if _top(maker) not in TRUSTED:
+        if _top(maker.__module__) not in TRUSTED:
             found[f"{maker.__name__} {maker.__module__}"] = maker
             left += vars(thing).values() if maker is not thing and hasattr(thing, "__dict__") else ()
     return [found[key] for key in sorted(found)]
 
 
 @cache
+def _package() -> Source:
+    return Source(Path(__file__).parents[1])
+
+
+@cache
 def _own_code(module_name: str) -> str:
     """Fingerprint of code from elsewhere: all files of its package, or the file of its module."""
-    package = getattr(sys.modules.get(module_name.partition(".")[0]), "__path__", ())
+    package = getattr(sys.modules.get(_top(module_name)), "__path__", ())
     files = sorted(path for folder in package for path in Path(folder).rglob("*.py"))
     own = getattr(sys.modules.get(module_name), "__file__", None)
     if not files and own is None:
@@ -81,9 +83,5 @@ def _own_code(module_name: str) -> str:
     return hashed(path.read_bytes().hex() for path in files or [Path(str(own))])
 
 
-def _top(maker: type | FunctionType) -> str:
-    return str(maker.__module__).partition(".")[0]
-
-
-def _outermost(maker: type | FunctionType) -> str:
-    return maker.__qualname__.partition(".")[0]
+def _top(module: str) -> str:
+    return module.partition(".")[0]

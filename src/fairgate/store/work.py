@@ -17,14 +17,7 @@ Say = Callable[[str], None]
 class Work:
     """A piece of work: `make` writes `file`, or leaves none if that failed.
 
-    Attributes
-    ----------
-    name
-        What it is called in the index and on the screen.
-    digest
-        Fingerprint of the settings and of the code that make the file.
-    cost
-        Roughly how long it takes; the longest is begun first.
+    `digest` is a fingerprint of the settings and the code that make the file; of the highest `cost` is begun first.
     """
 
     name: str
@@ -48,7 +41,10 @@ def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None
 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.json"
-    index = _read_index(path)
+    try:
+        index: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        index = {}
     missing: list[Work] = []
     work = list(work)
     for each in work:
@@ -73,11 +69,3 @@ def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None
                 index[each.name] = {"digest": each.digest, "sha256": sha256}
                 write_text(path, json.dumps(index, indent=1, sort_keys=True) + "\n")
             start(f"{count} of {len(missing)} simulations done: {each.name}")(int(each.cost))
-
-
-def _read_index(path: Path) -> dict[str, dict[str, str]]:
-    try:
-        index: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return index
