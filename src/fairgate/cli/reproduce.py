@@ -33,7 +33,7 @@ def reproduce(
     """Reproduce the paper: every table, every figure, every claim, beside the paper's own numbers."""
     from joblib import cpu_count
 
-    from fairgate.experiments.figure1 import SMOOTH
+    from fairgate.experiments.figures import SMOOTH
     from fairgate.experiments.reproduce import reproduce as run_all
 
     workers = cpu_count() if workers is None else workers
