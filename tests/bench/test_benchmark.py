@@ -17,8 +17,7 @@ from rich.console import Console
 
 import fairgate as fg
 from fairgate.bench import Bench, Size, run_bench
-from fairgate.bench.benchmark import pair_up
-from fairgate.bench.entrants import split_names
+from fairgate.bench.entrants import pair_up, split_names
 from fairgate.bench.leaderboard import rank
 from fairgate.bench.matrix import Matrix, Outcome
 from fairgate.bench.terminal import folded, show

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairgate.bench.leaderboard import REFERENCE, TARGET, Leaderboard, tasks_of
+from fairgate.bench.leaderboard import REFERENCE, Leaderboard
 from fairgate.bench.matrix import Matrix
-from fairgate.bench.measures import TARGETS
+from fairgate.bench.measures import TARGET, TARGETS
 from fairgate.plots import COLOURS, FONT, LINES, MARKERS, SHADE, add_legend, panels
 
 if TYPE_CHECKING:
@@ -29,12 +29,10 @@ GREY = "0.75"
 def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
     """Draw every learner by its regret and violation per round, means over the tasks that have a feasible threshold."""
     figure, (axes,) = panels(1, 1, 7.2, 5.4)
-    feasible = _feasible(matrix)
     for learner, look in _looks(board).items():
-        tasks = [task for task in tasks_of(matrix, learner) if task in feasible]
-        if tasks:
-            x = float(np.mean([matrix.outcomes[learner, task].figures["regret"].mean() for task in tasks])) / rounds
-            y = float(np.mean([matrix.outcomes[learner, task].figures["violation"].mean() for task in tasks])) / rounds
+        known = [outcome.figures for outcome in matrix.of(learner).values() if outcome.truth["feasible"]]
+        if known:
+            x, y = (float(np.mean([each[name].mean() for each in known])) / rounds for name in ("regret", "violation"))
             axes.plot(x, y, label=learner, **_point(look, size=8))
     _finish_plane(axes)
     axes.set_xlabel("regret per round (long-run reward per person)", fontsize=FONT + 1)
@@ -45,7 +43,8 @@ def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
 
 def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
     """Draw the same for each task that has a feasible threshold: medians over seeds, and lines between quartiles."""
-    tasks = _feasible(matrix)
+    known = {task: outcome.truth["feasible"] for (_, task), outcome in matrix.outcomes.items()}
+    tasks = [task for task in matrix.tasks if known[task]]
     figure, axes = _multiples(len(tasks))
     for task, ax in zip(tasks, axes, strict=True):
         for learner, look in _looks(board).items():
@@ -99,12 +98,6 @@ def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Fig
     _label(figure, axes, "round", words[quantity])
     add_legend(figure, axes, columns=4)
     return figure
-
-
-def _feasible(matrix: Matrix) -> list[str]:
-    """Tasks with a feasible threshold at the end."""
-    known = {task: outcome.truth["feasible"] for (_, task), outcome in matrix.outcomes.items()}
-    return [task for task in matrix.tasks if known[task]]
 
 
 def _looks(board: Leaderboard) -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from fairgate.statistics import (
     difference,
     holm,
     improvement,
-    iqm,
     overall_iqm,
     paired_test,
     probability_of_improvement,
@@ -28,9 +28,6 @@ from fairgate.statistics import (
 
 REFERENCE = "ofs"
 """The learner that all are compared with: the paper's OFS with the settings of each task."""
-
-TARGET = {"bandit": "success", "scores": "success", "selective-labels": "success_tight", "full-labels": "success_tight"}
-"""The target of each level."""
 
 ALPHA = 0.05
 """Corrected p-values at most this large count as a difference."""
@@ -105,53 +102,41 @@ class Leaderboard:
 
 def rank(matrix: Matrix, seed: int = 0) -> Leaderboard:
     """Rank the learners of a matrix; `seed` is the root of the bootstrap's random numbers."""
-    levels = {name: next(o.level for (n, _), o in matrix.outcomes.items() if n == name) for name in matrix.learners}
-    rows = [_row(matrix, name, level, seed) for name, level in levels.items()]
-    p_values = _corrected(matrix, [row.learner for row in rows])
+    rivals = [learner for learner in matrix.learners if learner != REFERENCE and matrix.shared(learner, REFERENCE)]
+    p_values = _corrected(matrix, rivals)
+    rows = [_row(matrix, learner, p_values.get(learner), seed) for learner in matrix.learners]
     ranked: dict[str, list[Row]] = {}
     for level in LEVELS:
         members = [row for row in rows if row.level == level]
         members.sort(key=lambda row: (-row.tasks, -round(row.success, 9), row.shortfall.value))
         if members:
-            ranked[level] = [
-                replace(row, rank=place, p=p_values.get(row.learner)) for place, row in enumerate(members, 1)
-            ]
+            ranked[level] = [replace(row, rank=place) for place, row in enumerate(members, 1)]
     order = [row.learner for members in ranked.values() for row in members]
-    return Leaderboard(ranked, _best(matrix, ranked), _against(matrix), _comparison(matrix, order))
+    return Leaderboard(ranked, _best(matrix, ranked), _against(matrix, rivals), _comparison(matrix, order))
 
 
-def tasks_of(matrix: Matrix, *learners: str) -> list[str]:
-    """Tasks on which all of these learners have an outcome."""
-    return [task for task in matrix.tasks if all((learner, task) in matrix.outcomes for learner in learners)]
-
-
-def has_reference(matrix: Matrix, learner: str) -> bool:
-    """Whether a learner can be compared with OFS."""
-    return learner != REFERENCE and bool(tasks_of(matrix, learner, REFERENCE))
-
-
-def _row(matrix: Matrix, learner: str, level: str, seed: int) -> Row:
-    tasks = tasks_of(matrix, learner)
-    outcomes = [matrix.outcomes[learner, task] for task in tasks]
-    short = matrix.scores(learner, "shortfall", tasks)
+def _row(matrix: Matrix, learner: str, p: float | None, seed: int) -> Row:
+    outcomes = list(matrix.of(learner).values())
+    feasible = [outcome for outcome in outcomes if outcome.truth["feasible"]]
+    (short,) = matrix.shared(learner)
     better = gap = None
-    if has_reference(matrix, learner):
-        pair = [matrix.scores(name, "shortfall", tasks_of(matrix, learner, REFERENCE)) for name in (learner, REFERENCE)]
-        better = probability_of_improvement(*pair, rng=np.random.default_rng(seed))
-        gap = difference(*pair, rng=np.random.default_rng(seed))
+    if p is not None:
+        ours, theirs = matrix.shared(learner, REFERENCE)
+        better = probability_of_improvement(ours, theirs, rng=np.random.default_rng(seed))
+        gap = difference(ours, theirs, rng=np.random.default_rng(seed))
     return Row(
         rank=0,
         learner=learner,
-        level=level,
-        tasks=len(tasks),
-        success=_mean(outcomes, TARGET[level]),
+        level=outcomes[0].level,
+        tasks=len(outcomes),
+        success=float(np.mean([outcome.success for outcome in outcomes])),
         shortfall=stratified_bootstrap(overall_iqm, short, rng=np.random.default_rng(seed)),
         better=better,
         difference=gap,
-        p=None,
+        p=p,
         violation=_mean(outcomes, "violation"),
-        feasible_tail=_mean_where_feasible(outcomes, "feasible_tail"),
-        time_to_feasible=_mean_where_feasible(outcomes, "time_to_feasible"),
+        feasible_tail=_mean(feasible, "feasible_tail") if feasible else None,
+        time_to_feasible=_mean(feasible, "time_to_feasible") if feasible else None,
         worst=float(short.max()),
     )
 
@@ -160,32 +145,23 @@ def _mean(outcomes: Sequence[Outcome], measure: str) -> float:
     return float(np.mean([outcome.figures[measure].mean() for outcome in outcomes]))
 
 
-def _mean_where_feasible(outcomes: Sequence[Outcome], measure: str) -> float | None:
-    feasible = [outcome for outcome in outcomes if outcome.truth["feasible"]]
-    return _mean(feasible, measure) if feasible else None
-
-
-def _corrected(matrix: Matrix, learners: Sequence[str]) -> dict[str, float]:
+def _corrected(matrix: Matrix, rivals: Sequence[str]) -> dict[str, float]:
     """P-value of each learner's being better than OFS over all tasks, corrected for all learners."""
-    compared = [learner for learner in learners if has_reference(matrix, learner)]
     p_values = []
-    for learner in compared:
-        tasks = tasks_of(matrix, learner, REFERENCE)
-        ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (learner, REFERENCE))
+    for learner in rivals:
+        ours, theirs = matrix.shared(learner, REFERENCE)
         lost = np.sign(ours - theirs).mean(axis=1, keepdims=True)  # tasks lost minus won, per seed
         p_values.append(float(paired_test(lost, np.zeros_like(lost))[0]))
-    return dict(zip(compared, holm(p_values).tolist(), strict=True))
+    return dict(zip(rivals, holm(p_values).tolist(), strict=True))
 
 
-def _against(matrix: Matrix) -> dict[str, dict[str, str]]:
+def _against(matrix: Matrix, rivals: Sequence[str]) -> dict[str, dict[str, str]]:
     """Where each learner is better or worse than OFS, by tests on each task corrected for all of them, both ways."""
     places: list[tuple[str, str, str]] = []
     p_values: list[float] = []
-    for learner in matrix.learners:
-        if not has_reference(matrix, learner):
-            continue
-        tasks = tasks_of(matrix, learner, REFERENCE)
-        ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (learner, REFERENCE))
+    for learner in rivals:
+        ours, theirs = matrix.shared(learner, REFERENCE)
+        tasks = [task for task in matrix.of(learner) if task in matrix.of(REFERENCE)]
         for word, tested in (("better", paired_test(ours, theirs)), ("worse", paired_test(theirs, ours))):
             places += [(learner, task, word) for task in tasks]
             p_values += tested.tolist()
@@ -203,22 +179,15 @@ def _best(matrix: Matrix, ranked: Mapping[str, Sequence[Row]]) -> dict[str, dict
         for task in matrix.tasks:
             there = [matrix.outcomes[row.learner, task] for row in rows if (row.learner, task) in matrix.outcomes]
             if there:
-                best = min(there, key=lambda o: (-o.figures[TARGET[level]].mean(), float(iqm(o.figures["shortfall"]))))
-                found[task][level] = best.learner
+                found[task][level] = min(there, key=lambda each: (-each.success, each.shortfall)).learner
     return found
 
 
 def _comparison(matrix: Matrix, order: Sequence[str]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for one in order:
-        found[one] = {}
-        for other in order:
-            tasks = tasks_of(matrix, one, other)
-            if one == other or not tasks:
-                continue
-            if one in found.get(other, {}):
-                found[one][other] = 1.0 - found[other][one]
-                continue
-            ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (one, other))
-            found[one][other] = improvement(ours, theirs)
+    found: dict[str, dict[str, float]] = {learner: {} for learner in order}
+    for one, other in product(order, order):
+        if one in found[other]:
+            found[one][other] = 1.0 - found[other][one]
+        elif one != other and (pair := matrix.shared(one, other)):
+            found[one][other] = improvement(*pair)
     return found

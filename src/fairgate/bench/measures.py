@@ -17,15 +17,14 @@ from fairgate.statistics import iqm
 TARGETS = {"success": (0.01, 0.01), "success_tight": (0.003, 0.005)}
 """Largest regret and largest residual of what a learner settles on that still meet a target."""
 
+TARGET = {"bandit": "success", "scores": "success", "selective-labels": "success_tight", "full-labels": "success_tight"}
+"""The target of each feedback level."""
+
 STEADY = 0.95
 """Share of the remaining rounds that must be feasible from the time to feasible on."""
 
 POINTS = 100
 """Rounds of a learning curve, evenly spaced on a log scale."""
-
-CURVES = ("regret", "violation", "gap", "shortfall")
-"""Quantities of a learning curve: regret and violation are sums up to a round, the gap of rewards is the mean since the
-point before, and the shortfall the mean of all rounds so far."""
 
 
 def tail_of(rounds: int) -> int:
@@ -127,10 +126,8 @@ def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, A
         "tail_reward": run.population.reward[:, tail].mean(axis=1),
         "tail_violation": actual[:, tail].mean(axis=1),
     }
-    if "infeasible" in run.traces:
-        found["certified"] = (run.traces["infeasible"][:, tail] == 1).mean(axis=1)
-    else:
-        found["certified"] = np.zeros(run.replicates)
+    certified = run.traces.get("infeasible", np.zeros((run.replicates, run.rounds)))
+    found["certified"] = (certified[:, tail] == 1).mean(axis=1)
     return {**found, **_final(run, truth, tail, found["certified"])}
 
 
@@ -166,19 +163,17 @@ def time_to_feasible(met: NDArray[np.bool_]) -> Array:
 def curve(run: Run, judged: Judged) -> dict[str, NDArray[Any]]:
     """Return the learning curve: about 100 rounds, and mean, interquartile mean and quartiles of each quantity there.
 
-    Columns are ``round`` and, for each of :data:`CURVES`, ``_mean``, ``_iqm``, ``_low`` and ``_high`` over replicates.
+    Columns are ``round`` and, for each quantity, ``_mean``, ``_iqm``, ``_low`` and ``_high`` over replicates. Regret
+    and violation are sums up to a round, the gap of rewards is the mean since the point before, and the shortfall the
+    mean of all rounds so far.
     """
     points = np.unique(np.geomspace(1, run.rounds, POINTS).round().astype(np.int64))
     gap = judged.gap if np.isnan(judged.gap).all() else np.nan_to_num(judged.gap, nan=0.0)
-    sums = {
-        "regret": gap,
-        "violation": violation(run.population.residuals),
-        "gap": gap,
-        "shortfall": judged.shortfall,
-    }
+    actual = violation(run.population.residuals)
+    sums = {"regret": gap, "violation": actual, "gap": gap, "shortfall": judged.shortfall}
     found: dict[str, NDArray[Any]] = {"round": points}
-    for name in CURVES:
-        values = sums[name].cumsum(axis=1)[:, points - 1]
+    for name, each in sums.items():
+        values = each.cumsum(axis=1)[:, points - 1]
         if name == "gap":
             values = np.diff(values, prepend=0.0, axis=1) / np.diff(points, prepend=0)
         elif name == "shortfall":

@@ -9,10 +9,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fairgate.bench.leaderboard import TARGET, Leaderboard, Row
+from fairgate.bench.leaderboard import Leaderboard, Row
 from fairgate.bench.matrix import Matrix
 from fairgate.estimates import Estimate
-from fairgate.statistics import iqm
 
 NAME = 16
 """Characters of a learner's name on one line."""
@@ -72,15 +71,11 @@ def _by_task(matrix: Matrix, board: Leaderboard) -> Table:
     for level in board.levels:
         table.add_column(level, overflow="fold")
     for task, best in board.best.items():
-        cells = []
-        for level in board.levels:
-            if level not in best:
-                cells.append("–")
-                continue
-            figures = matrix.outcomes[best[level], task].figures
-            share, short = figures[TARGET[level]].mean(), float(iqm(figures["shortfall"]))
-            cells.append(f"{folded(best[level])}\n{share:.0%} {short:.4f}")
-        table.add_row(task, *cells)
+        there = {level: matrix.outcomes[learner, task] for level, learner in best.items()}
+        shown = {
+            level: f"{folded(each.learner)}\n{each.success:.0%} {each.shortfall:.4f}" for level, each in there.items()
+        }
+        table.add_row(task, *(shown.get(level, "–") for level in board.levels))
     return table
 
 
@@ -107,4 +102,4 @@ def p_text(p: float | None) -> str:
     """Write a p-value short: with two digits, or as below 0.001."""
     if p is None:
         return "–"
-    return "<.001" if p < 0.001 else f"{p:.2f}".removeprefix("0") if p >= 0.01 else f"{p:.3f}".removeprefix("0")
+    return "<.001" if p < 0.001 else f"{p:.{2 if p >= 0.01 else 3}f}".removeprefix("0")
