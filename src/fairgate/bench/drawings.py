@@ -11,7 +11,7 @@ import numpy as np
 from fairgate.bench.leaderboard import REFERENCE, Leaderboard
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.measures import TARGET, TARGETS
-from fairgate.plots import COLOURS, FONT, LINES, MARKERS, SHADE, add_legend, panels
+from fairgate.plots import COLOURS, FONT, LINES, MARKERS, SHADE, add_legend, panels, point_look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
         known = [outcome.figures for outcome in matrix.of(learner).values() if outcome.truth["feasible"]]
         if known:
             x, y = (float(np.mean([each[name].mean() for each in known])) / rounds for name in ("regret", "violation"))
-            axes.plot(x, y, label=learner, **_point(look, size=8))
+            axes.plot(x, y, label=learner, **point_look(look["marker"], look["color"], 8))
     _finish_plane(axes)
     axes.set_xlabel("regret per round (long-run reward per person)", fontsize=FONT + 1)
     axes.set_ylabel("violation per round", fontsize=FONT + 1)
@@ -55,7 +55,7 @@ def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
             down, y, up = np.quantile(figures["violation"] / rounds, [0.25, 0.5, 0.75])
             ax.plot([left, right], [y, y], color=look["color"], linewidth=0.8, zorder=2)
             ax.plot([x, x], [down, up], color=look["color"], linewidth=0.8, zorder=2)
-            ax.plot(x, y, label=learner, **_point(look, size=5))
+            ax.plot(x, y, label=learner, **point_look(look["marker"], look["color"], 5))
         ax.set_title(task, fontsize=FONT + 1)
         _finish_plane(ax)
     _label(figure, axes, "regret per round", "violation per round")
@@ -114,17 +114,6 @@ def _looks(board: Leaderboard) -> dict[str, dict[str, Any]]:
             "marker": MARKERS[turn % len(MARKERS)],
         }
     return looks
-
-
-def _point(look: dict[str, Any], size: float) -> dict[str, Any]:
-    return {
-        **look,
-        "linestyle": "none",
-        "markersize": size,
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.5,
-        "zorder": 3,
-    }
 
 
 def _multiples(count: int) -> tuple[Figure, Sequence[Axes]]:

@@ -35,64 +35,37 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Row:
-    """A learner's line: figures over all its tasks.
+    """A learner's line: figures over all its tasks, whose number is `tasks`; means are over seeds and tasks.
 
-    Attributes
-    ----------
-    tasks
-        On how many tasks it has an outcome.
-    success
-        Share of seeds that meet the target of its level, mean over tasks.
-    shortfall
-        Interquartile mean over seeds and tasks of the shortfall per round.
-    better
-        Probability that a run of it has a smaller shortfall than one of OFS on the same task.
-    difference
-        Its interquartile mean shortfall minus that of OFS.
-    p
-        Of the one-sided test that a seed has a smaller shortfall than OFS on more tasks than a larger one;
-        Holm-corrected for all learners.
-    violation, worst
-        Population violation summed over a run, mean over seeds and tasks; largest shortfall of any seed on any task.
-    feasible_tail, time_to_feasible
-        Means over seeds and those tasks that have a feasible threshold.
+    `p` is of the one-sided test that a seed has a smaller shortfall than OFS on more tasks than a larger one,
+    Holm-corrected for all learners.
     """
 
     rank: int
     learner: str
     level: str
     tasks: int
-    success: float
-    shortfall: Estimate
-    better: Estimate | None
-    difference: Estimate | None
+    success: float  # share of seeds that meet the target of its level
+    shortfall: Estimate  # interquartile mean over seeds and tasks, per round
+    better: Estimate | None  # probability that a run of it has a smaller shortfall than one of OFS on the same task
+    difference: Estimate | None  # its interquartile mean shortfall minus that of OFS
     p: float | None
-    violation: float
-    feasible_tail: float | None
+    violation: float  # of the population, summed over a run
+    feasible_tail: float | None  # of those tasks that have a feasible threshold, as the next
     time_to_feasible: float | None
-    worst: float
+    worst: float  # largest shortfall of any seed on any task
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows by level, the best learner of each level on each task, and who beats whom.
-
-    Attributes
-    ----------
-    levels
-        Rows of each level, best first.
-    best
-        For each task, the best learner of each level there.
-    against
-        For each learner and task, "better" or "worse" than OFS if the difference passes the corrected test, else "".
-    comparison
-        For each two learners, how likely a run of the first has the smaller shortfall, over the tasks both have.
-    """
+    """Rows of each level, best first, the best learner of each level on each task, and who beats whom."""
 
     levels: Mapping[str, Sequence[Row]]
-    best: Mapping[str, Mapping[str, str]]
-    against: Mapping[str, Mapping[str, str]]
-    comparison: Mapping[str, Mapping[str, float]]
+    best: Mapping[str, Mapping[str, str]]  # by task and level
+    against: Mapping[
+        str, Mapping[str, str]
+    ]  # by learner and task: "better" or "worse" than OFS if significant, else ""
+    comparison: Mapping[str, Mapping[str, float]]  # how likely a run of the first learner has the smaller shortfall
 
     @property
     def order(self) -> list[str]:

@@ -34,25 +34,12 @@ def tail_of(rounds: int) -> int:
 
 @dataclass(frozen=True, repr=False)
 class Judged:
-    """A run beside the truth, round by round: what everything else is read off.
+    """A run beside the truth, round by round, (R, T) each, in the steady state of what was played."""
 
-    Attributes
-    ----------
-    gap
-        Reward of the best feasible threshold of the round minus that of what was played, in the steady state, (R, T);
-        NaN in rounds without a feasible threshold.
-    steady
-        Violation in the steady state of what was played, (R, T).
-    excess
-        The part of it that the least violating threshold would not have, (R, T); all of it if one is feasible.
-    shortfall
-        max(gap, largest residual, 0), (R, T); in rounds without a feasible threshold, `excess`.
-    """
-
-    gap: Array
-    steady: Array
-    excess: Array
-    shortfall: Array
+    gap: Array  # reward of the round's best feasible threshold minus that of what was played; NaN if there is none
+    steady: Array  # violation
+    excess: Array  # the part of it that the least violating threshold would not have; all of it if one is feasible
+    shortfall: Array  # max(gap, largest residual, 0); in rounds without a feasible threshold, `excess`
 
 
 def judge(run: Run, truth: Truth) -> Judged:
@@ -82,22 +69,11 @@ def _largest(residuals: Array) -> Array:
 def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, Array]:
     """Judge each replicate of a run, (R,) per measure.
 
-    Parameters
-    ----------
-    run
-        What happened.
-    truth
-        The exact truth of its task, from :func:`~fairgate.bench.truth.truth_of`.
-    judged
-        What :func:`judge` says of the run, if that is known already.
-
-    Returns
-    -------
-    dict
-        ``regret``, ``violation``, ``steady_violation``, ``excess_violation``, ``shortfall``, ``feasible``,
-        ``feasible_tail``, ``time_to_feasible``, ``tail_reward``, ``tail_violation``, ``final_regret``,
-        ``final_residual``, ``final_excess``, ``certified``, ``success`` and ``success_tight``; docs/bench.md says
-        what each is.
+    `truth` is that of its task, from :func:`~fairgate.bench.truth.truth_of`; `judged` what :func:`judge` says of the
+    run, if that is known already. The measures are ``regret``, ``violation``, ``steady_violation``,
+    ``excess_violation``, ``shortfall``, ``feasible``, ``feasible_tail``, ``time_to_feasible``, ``tail_reward``,
+    ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``certified``, ``success`` and
+    ``success_tight``; docs/bench.md says what each is.
 
     Examples
     --------
