@@ -74,8 +74,8 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         self.batch = whole_number("batch", batch, 1)
         self.discrete = discrete
         self.single_action_space = _action_space(self.task, per_group, discrete)
-        self.low, self.high = _observed(self.task)
-        self.single_observation_space = spaces.Box(self.low, self.high, dtype=np.float64)
+        self._low, self._high = _observed(self.task)
+        self.single_observation_space = spaces.Box(self._low, self._high, dtype=np.float64)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._blocks = blocks_of(self.num_envs)
@@ -104,10 +104,10 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         if self._ended:
             observations, info = self.reset()
             return observations, np.zeros(self.num_envs), never, never.copy(), info
-        observations, rewards, self._ended, info = self.play(self.thresholds("actions", actions, self.action_space))
+        observations, rewards, self._ended, info = self._play(self._thresholds("actions", actions, self.action_space))
         return observations, rewards, never, np.full(self.num_envs, self._ended), _masked(info, self.num_envs)
 
-    def thresholds(self, name: str, actions: Any, space: spaces.Space[Any]) -> Array:
+    def _thresholds(self, name: str, actions: Any, space: spaces.Space[Any]) -> Array:
         """Return the thresholds (loops, groups) that `actions` of a space, single or batched, stand for."""
         shape = space.shape or ()
         values = as_floats(name, actions, ndim=len(shape))
@@ -126,7 +126,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
         values = np.clip(values, grid[0], grid[-1]).reshape(self.num_envs, -1)
         return np.array(np.broadcast_to(values, (self.num_envs, self.task.environment.group_count)))
 
-    def play(self, thresholds: Array) -> tuple[Array, Array, bool, dict[str, Any]]:
+    def _play(self, thresholds: Array) -> tuple[Array, Array, bool, dict[str, Any]]:
         """Play a round by thresholds (loops, groups): observations, rewards, whether it was the last, and info."""
         if self._left == 0:
             raise ResetNeeded("step needs a reset before the first round and after the last one: call reset() first")
@@ -155,7 +155,7 @@ class FairgateVectorEnv(VectorEnv[Array, Any, NDArray[Any]]):
     def _observe(self, reward: Array, residuals: Array) -> Array:
         left = np.full((self.num_envs, 1), self._left / self.rounds)
         values = np.concatenate((self._rates, reward[:, None], residuals.T, left), axis=1)
-        return np.asarray(np.clip(values, self.low, self.high))  # rounding may lead just beyond
+        return np.asarray(np.clip(values, self._low, self._high))  # rounding may lead just beyond
 
 
 class ThresholdEnv(gymnasium.Env[Array, Any]):
@@ -215,8 +215,8 @@ class ThresholdEnv(gymnasium.Env[Array, Any]):
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play a round."""
-        thresholds = self._loop.thresholds("action", action, self.action_space)
-        observations, rewards, last, info = self._loop.play(thresholds)
+        thresholds = self._loop._thresholds("action", action, self.action_space)
+        observations, rewards, last, info = self._loop._play(thresholds)
         return observations[0], float(rewards[0]), False, last, _first(info)
 
 

@@ -158,15 +158,10 @@ class Run:
     def frame(self, by: str = "round", backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return the run as a tidy table, one row per observation.
 
-        Parameters
-        ----------
-        by
-            ``"round"``: a row per replicate and round, with reward, gap, acceptance and violation of the batch and of
-            the population, whether the population is feasible, every residual, and the learner's traces. ``"group"``:
-            a row per replicate, round and group, with its threshold, people, positives, how many of either were
-            accepted, and the group's acceptance rate in the batch and in the population.
-        backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+        With `by` ``"round"``, a row per replicate and round: reward, gap, acceptance and violation of the batch and of
+        the population, whether the population is feasible, every residual, and the learner's traces. With ``"group"``,
+        a row per replicate, round and group: its threshold, people, positives, how many of either were accepted, and
+        the group's acceptance rate in the batch and in the population.
 
         Examples
         --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,16 +39,15 @@ def panel(figure: Figure, title: str) -> Axes:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_run_drawn_is_among_the_jobs(name: str, context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_run_drawn_is_among_the_jobs(name: str, context: Context) -> None:
     asked: list[str] = []
-    real = Job.read_run
 
-    def spy(job: Job, folder: Path) -> Run:
-        asked.append(job.name)
-        return real(job, folder)
+    class Watched(Context):
+        def load(self, job: Job) -> Run:
+            asked.append(job.name)
+            return super().load(job)
 
-    monkeypatch.setattr(Job, "read_run", spy)
-    FIGURES[name](Context(context.plan, context.folder))
+    FIGURES[name](Watched(context.plan, context.folder))
     assert sorted(set(asked)) == sorted(job.name for job in JOBS[name](context.plan))
 
 

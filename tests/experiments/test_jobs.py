@@ -12,7 +12,7 @@ import pytest
 import fairgate as fg
 from fairgate.experiments import jobs as module
 from fairgate.experiments.jobs import Job
-from fairgate.experiments.plan import Plan, stress_settings, stressed_task
+from fairgate.experiments.plan import Context, Plan, stress_settings, stressed_task
 from fairgate.store import Work
 from fairgate.store import complete as complete_work
 
@@ -49,12 +49,12 @@ def test_a_job_gives_what_simulate_gives(job: Job, folder: Path) -> None:
     summary = replace(job, name="summary", raw=False)
     complete([job, summary], folder)
     run = fg.simulate(job.task, job.learner, 50, 3, seed=0)
-    np.testing.assert_array_equal(job.read_run(folder).thresholds, run.thresholds)
+    np.testing.assert_array_equal(Context(Plan(), folder).load(job).thresholds, run.thresholds)
     for name, values in run.per_replicate(20).items():
-        np.testing.assert_allclose(job.read_figures(folder)[name], values)
-        np.testing.assert_allclose(summary.read_figures(folder)[name], values)
+        np.testing.assert_allclose(Context(Plan(), folder).figures(job)[name], values)
+        np.testing.assert_allclose(Context(Plan(), folder).figures(summary)[name], values)
     np.testing.assert_allclose(
-        job.read_figures(folder)["batch_residual_1"], run.batch.residuals[1][:, -20:].mean(axis=1)
+        Context(Plan(), folder).figures(job)["batch_residual_1"], run.batch.residuals[1][:, -20:].mean(axis=1)
     )
 
 
@@ -82,7 +82,9 @@ def test_another_tail_makes_summaries_again_but_not_raw_runs(job: Job, folder: P
     longer = [replace(each, tail=40) for each in jobs]
     complete(longer, folder)
     assert sorted(performed) == ["small-ofs", "summary", "summary"]
-    np.testing.assert_allclose(longer[1].read_figures(folder)["reward"], longer[0].read_figures(folder)["reward"])
+    np.testing.assert_allclose(
+        Context(Plan(), folder).figures(longer[1])["reward"], Context(Plan(), folder).figures(longer[0])["reward"]
+    )
 
 
 def test_a_file_cut_short_is_made_again_and_said(job: Job, folder: Path, performed: list[str]) -> None:
@@ -93,7 +95,7 @@ def test_a_file_cut_short_is_made_again_and_said(job: Job, folder: Path, perform
     complete([job], folder, said.append)
     assert performed == ["small-ofs"] * 2
     assert any("small-ofs.parquet is not what was written there: it is made again" in line for line in said)
-    assert job.read_run(folder).rounds == 50
+    assert Context(Plan(), folder).load(job).rounds == 50
 
 
 def test_an_unreadable_index_costs_only_time(job: Job, folder: Path, performed: list[str]) -> None:

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.bench.entrants import pair_up
-from fairgate.bench.leaderboard import ALPHA, REFERENCE, Leaderboard, Row, rank
+from fairgate.bench.leaderboard import ALPHA, REFERENCE, Leaderboard, rank
 from fairgate.bench.matrix import Matrix, Size, fill, outcome
 from fairgate.bench.measures import TARGET, TARGETS, tail_of
 from fairgate.errors import InputError
-from fairgate.estimates import Estimate
 from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
 from fairgate.statistics import RESAMPLES, iqm
@@ -125,7 +124,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
                 }
                 for name, outcome in learners.items()
             },
-            "leaderboard": {level: [_row(row) for row in rows] for level, rows in board.levels.items()},
+            "leaderboard": {level: [row.known() for row in rows] for level, rows in board.levels.items()},
             "best": board.best,
             "against_reference": board.against,
             "probability_of_improvement": board.comparison,
@@ -140,10 +139,6 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
         }
     )
     return document
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {name: value.known() if isinstance(value, Estimate) else value for name, value in vars(row).items()}
 
 
 def _spread(values: NDArray[Any]) -> dict[str, float]:

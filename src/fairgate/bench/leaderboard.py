@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,10 @@ class Row:
     feasible_tail: float | None  # of those tasks that have a feasible threshold, as the next
     time_to_feasible: float | None
     worst: float  # largest shortfall of any seed on any task
+
+    def known(self) -> dict[str, Any]:
+        """Return the line for JSON."""
+        return {name: value.known() if isinstance(value, Estimate) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)

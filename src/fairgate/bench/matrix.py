@@ -137,11 +137,14 @@ def fill(pairs: Sequence[Pair], folder: Path, workers: int, say: Say) -> Matrix:
     outcomes: dict[tuple[str, str], Outcome] = {}
     failures: list[Failure] = []
     for pair in pairs:
+        names = pair.name, pair.task.name
         failed = folder / f"{pair.key}.error"
         if failed.is_file():
-            failures.append(Failure(pair.name, pair.task.name, failed.read_text(encoding="utf-8")))
-        else:
-            outcomes[pair.name, pair.task.name] = read(pair, folder)
+            failures.append(Failure(*names, failed.read_text(encoding="utf-8")))
+            continue
+        figures, header = read_table(folder / f"{pair.key}.parquet")
+        header["curve"] = {name: np.asarray(values) for name, values in header["curve"].items()}
+        outcomes[names] = Outcome(*names, figures=figures, **header)
     return Matrix(outcomes, failures)
 
 
@@ -163,11 +166,10 @@ def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Ar
     run = simulate(task, learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
     known = truth.truth_of(task, size.rounds)
     judged = measures.judge(run, known)
-    curve = measures.curve(run, judged)
     header = {
         "level": learner.level,
         "settings": learner.describe(),
-        "curve": {name: values.tolist() for name, values in curve.items()},
+        "curve": {name: values.tolist() for name, values in measures.curve(run, judged).items()},
         "truth": {
             "feasible": known.last.feasible,
             "best": vars(known.last.sweep.best),
@@ -176,17 +178,3 @@ def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Ar
         },
     }
     return measures.measure(run, known, judged), header
-
-
-def read(pair: Pair, folder: Path) -> Outcome:
-    """Read what is kept of a pair."""
-    figures, header = read_table(folder / f"{pair.key}.parquet")
-    return Outcome(
-        learner=pair.name,
-        task=pair.task.name,
-        level=header["level"],
-        figures=figures,
-        curve={name: np.asarray(values) for name, values in header["curve"].items()},
-        truth=header["truth"],
-        settings=header["settings"],
-    )

@@ -19,7 +19,7 @@ from fairgate.learners import Learner
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.simulation import simulate
-from fairgate.store import Work, code_digest, read_table, write_table
+from fairgate.store import Work, code_digest, write_table
 from fairgate.tasks import Task
 
 
@@ -61,14 +61,6 @@ class Job:
         cost = self.rounds * (150.0 + 2.0 * self.seeds)  # µs, roughly: a round has a fixed part and one per replicate
         path = self.file(folder)
         return Work(self.name, self.digest(), path, cost, partial(keep_run if self.raw else keep_figures, self, path))
-
-    def read_run(self, folder: Path) -> Run:
-        """Read every round of a raw job."""
-        return Run.load(self.file(folder))
-
-    def read_figures(self, folder: Path) -> dict[str, Array]:
-        """Read one line per replicate."""
-        return figures(self.read_run(folder), self.tail) if self.raw else read_table(self.file(folder))[0]
 
 
 def keep_run(job: Job, path: Path) -> None:

@@ -15,12 +15,13 @@ import numpy as np
 
 from fairgate.constraints import DemographicParity
 from fairgate.environments import GaussianScores, ScorePools
-from fairgate.experiments.jobs import Job
+from fairgate.experiments.jobs import Job, figures
 from fairgate.learners import PrimalDual, load_learner
 from fairgate.oracle import Oracle, Sweep, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
+from fairgate.store import read_table
 from fairgate.tasks import Task, load_task
 
 T = TypeVar("T")
@@ -92,10 +93,8 @@ class Plan:
 
     def job(self, task: str, method: str, many: bool = False) -> Job:
         """A method on a task as the paper ran it, every round kept; or with many seeds, to see what 10 cannot show."""
-        if many:
-            name = f"{task}-{method}-{self.many}-seeds"
-            return self._job(name, load_task(task), load_learner(method, task), self.many)
-        return self._job(f"{task}-{method}", load_task(task), load_learner(method, task), self.seeds, raw=True)
+        name, seeds = (f"-{self.many}-seeds", self.many) if many else ("", self.seeds)
+        return self._job(f"{task}-{method}{name}", load_task(task), load_learner(method, task), seeds, raw=not many)
 
     def jobs(self, tasks: Iterable[str], methods: Iterable[str] = METHODS, many: bool = False) -> list[Job]:
         """Every one of some methods on every one of some tasks."""
@@ -161,15 +160,19 @@ class Context:
     def figures(self, job: Job) -> Mapping[str, Array]:
         """One line per replicate of a job, read once."""
         if job.name not in self._figures:
-            self._figures[job.name] = job.read_figures(self.folder)
+            found = figures(self.load(job), job.tail) if job.raw else read_table(job.file(self.folder))[0]
+            self._figures[job.name] = found
         return self._figures[job.name]
 
-    def run(self, task: str, method: str) -> Run:
-        """Every round of a method on a task, read once."""
-        job = self.plan.job(task, method)
+    def load(self, job: Job) -> Run:
+        """Every round of a raw job, read once."""
         if job.name not in self._runs:
-            self._runs[job.name] = job.read_run(self.folder)
+            self._runs[job.name] = Run.load(job.file(self.folder))
         return self._runs[job.name]
+
+    def run(self, task: str, method: str) -> Run:
+        """Every round of a method on a task."""
+        return self.load(self.plan.job(task, method))
 
     def settled(self, task: str, method: str, many: bool = False) -> Array:
         """The threshold each seed of a method on a task settled on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,12 +55,11 @@ def methods_table(context: Context, key: str, title: str, tasks: Sequence[str]) 
     rows = []
     for task in tasks:
         for method in METHODS:
-            ours, printed = context.figures(context.plan.job(task, method)), paper()[key][task][method]
-            cells = {}
-            for column in columns:
-                theirs = Estimate(printed[column][0], sd=printed[column][1]) if column in printed else None
-                cells[column] = Cell(Estimate.of(ours[column]), theirs, _digits(column))
-            cells["feasible"] = Cell(Estimate(100.0 * float(ours["feasible"].mean())), digits=0)
+            figures = context.figures(context.plan.job(task, method))
+            ours = {column: Estimate.of(figures[column]) for column in columns}
+            printed = {column: Estimate(mean, sd=sd) for column, (mean, sd) in paper()[key][task][method].items()}
+            cells = _beside(ours, printed)
+            cells["feasible"] = Cell(Estimate(100.0 * float(figures["feasible"].mean())), digits=0)
             rows.append(Row((task, method), cells))
     plan = context.plan
     note = (
@@ -74,6 +72,11 @@ def methods_table(context: Context, key: str, title: str, tasks: Sequence[str]) 
 
 def _digits(column: str) -> int:
     return 2 if "violation" in column else 4
+
+
+def _beside(ours: Mapping[str, Estimate], printed: Mapping[str, Estimate]) -> dict[str, Cell]:
+    """Put the paper's figures beside ours."""
+    return {column: Cell(value, printed.get(column), _digits(column)) for column, value in ours.items()}
 
 
 def reward_gaps(context: Context, task: str, method: str, many: bool = False) -> Array:
@@ -102,23 +105,17 @@ def table2(context: Context) -> list[Table]:
     rows = []
     for task in TASKS:
         for kind, best in (("sampled", context.sweeps[task].best), ("exact", context.oracles[task].best)):
-            printed = paper()["table2"][task] if kind == "sampled" else {}
+            printed = {column: Estimate(value) for column, value in paper()["table2"][task].items()}
             gaps = sampled_gaps if kind == "sampled" else reward_gaps
             ours = {f"oracle_{name}": Estimate(getattr(best, name)) for name in ("reward", "gap", "acceptance")}
             ours |= {method: Estimate.of(gaps(context, task, method)) for method in METHODS}
-            rows.append(
-                Row((task, kind), {column: Cell(ours[column], _printed(printed, column)) for column in columns})
-            )
+            rows.append(Row((task, kind), _beside(ours, printed if kind == "sampled" else {})))
     note = (
         "Best feasible threshold of the grid, and its reward minus the steady-state reward of the threshold each seed "
         "settled on (OFS: the median play of the tail; U and PD: the mean centre of the tail). Sampled: fixed "
         "thresholds played and batches averaged, as in the paper. Exact: steady states solved, population figures."
     )
     return [Table("table2", "Table II. Oracle and gaps", note, ("task", "kind"), columns, rows)]
-
-
-def _printed(values: Mapping[str, Any], column: str) -> Estimate | None:
-    return Estimate(values[column]) if column in values else None
 
 
 def interval(differences: Array, seed: int = 0) -> Estimate:
@@ -152,8 +149,7 @@ def table3(context: Context) -> list[Table]:
     for task in TASKS:
         printed = {column: Estimate(*values) for column, values in paper()["table3"][task].items()}
         ours = {column: interval(differences(context, task, column)) for column in columns}
-        cells = {column: Cell(ours[column], printed.get(column), _digits(column)) for column in columns}
-        rows.append(Row((task,), cells))
+        rows.append(Row((task,), _beside(ours, printed)))
     note = (
         f"Mean and 95% paired percentile bootstrap (9,999 resamples) over {context.plan.seeds} seeds. "
         "Positive is in favour of OFS."
@@ -262,8 +258,10 @@ def table5(context: Context) -> list[Table]:
     for task in TASKS:
         for kind in ("batch", "population"):
             printed = paper()["table5"][task] if kind == "batch" else {}
-            won = {method: Estimate(win_rate(context, task, method, kind)) for method in METHODS}
-            cells = {method: Cell(won[method], _printed(printed, method), 1) for method in METHODS}
+            cells = {}
+            for method in METHODS:
+                theirs = Estimate(printed[method]) if method in printed else None
+                cells[method] = Cell(Estimate(win_rate(context, task, method, kind)), theirs, 1)
             rates.append(Row((task, kind), cells))
         pairs = zip(stress_settings(), winners(context, task), winners(context, task, "population"), strict=True)
         for (name, factor), batch, population in pairs:
