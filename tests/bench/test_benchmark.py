@@ -225,7 +225,7 @@ def test_the_rule_is_success_then_shortfall_and_the_incomplete_come_last() -> No
     assert rows["ofs"].p is None
     assert board.against["quick"] == {"one": "better", "two": "better"}
     assert board.against["sure"] == {"one": "worse", "two": "worse"}
-    assert board.best == {
+    assert {task: {level: each.learner for level, each in best.items()} for task, best in board.best.items()} == {
         "one": {"bandit": "rare", "selective-labels": "seer"},
         "two": {"bandit": "sure", "selective-labels": "seer"},
     }

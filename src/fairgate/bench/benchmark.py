@@ -125,7 +125,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
                 for name, outcome in learners.items()
             },
             "leaderboard": {level: [row.known() for row in rows] for level, rows in board.levels.items()},
-            "best": board.best,
+            "best": {task: {level: each.learner for level, each in best.items()} for task, best in board.best.items()},
             "against_reference": board.against,
             "probability_of_improvement": board.comparison,
             "results": {

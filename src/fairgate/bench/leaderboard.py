@@ -63,10 +63,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows of each level, best first, the best learner of each level on each task, and who beats whom."""
+    """Rows of each level, best first, the best outcome of each level on each task, and who beats whom."""
 
     levels: Mapping[str, Sequence[Row]]
-    best: Mapping[str, Mapping[str, str]]  # by task and level
+    best: Mapping[str, Mapping[str, Outcome]]  # by task and level
     against: Mapping[
         str, Mapping[str, str]
     ]  # by learner and task: "better" or "worse" than OFS if significant, else ""
@@ -150,14 +150,14 @@ def _against(matrix: Matrix, rivals: Sequence[str]) -> dict[str, dict[str, str]]
     return found
 
 
-def _best(matrix: Matrix, ranked: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, str]]:
-    """Best learner of each level on each task, by the rule of the leaderboard."""
-    found: dict[str, dict[str, str]] = {task: {} for task in matrix.tasks}
+def _best(matrix: Matrix, ranked: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, Outcome]]:
+    """Outcome of the best learner of each level on each task, by the rule of the leaderboard."""
+    found: dict[str, dict[str, Outcome]] = {task: {} for task in matrix.tasks}
     for level, rows in ranked.items():
         for task in matrix.tasks:
             there = [matrix.outcomes[row.learner, task] for row in rows if (row.learner, task) in matrix.outcomes]
             if there:
-                found[task][level] = min(there, key=lambda each: (-each.success, each.shortfall)).learner
+                found[task][level] = min(there, key=lambda each: (-each.success, each.shortfall))
     return found
 
 

@@ -22,9 +22,6 @@ from fairgate.statistics import iqm
 from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, write_table, write_text
 from fairgate.tasks import Task
 
-COSTS = {"bandit": 1.0, "scores": 8.0, "selective-labels": 8.0, "full-labels": 8.0}
-"""How much longer than at level `bandit` a round takes, roughly: histograms of scores are drawn at the others."""
-
 
 @dataclass(frozen=True)
 class Size:
@@ -63,8 +60,9 @@ class Pair:
             "code": code_digest(outcome, write_table, self.task, self.learner),
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-        by_round = 150.0 + 1.0 * self.size.seeds * self.task.environment.group_count  # µs, roughly
-        cost = self.size.rounds * by_round * COSTS.get(self.learner.level, 1.0)
+        cost = self.size.rounds * (150.0 + self.size.seeds * self.task.environment.group_count)  # µs, roughly
+        if self.learner.level != "bandit":
+            cost *= 8.0  # histograms of scores are drawn
         return Work(self.key, digest, folder / f"{self.key}.parquet", cost, partial(perform, self, folder))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.bench import drawings
 from fairgate.bench.leaderboard import Leaderboard
-from fairgate.bench.matrix import Matrix, Outcome
+from fairgate.bench.matrix import Matrix
 from fairgate.bench.measures import TARGET
 from fairgate.bench.terminal import SEES, p_text
 from fairgate.pages import Picture, anchor, flat, templates
@@ -65,7 +65,6 @@ def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> s
         curves=_curves(matrix, board),
         success=_success(matrix, board),
         shortfall=_shortfall(matrix, board),
-        best=_best(matrix, board),
         comparison=_comparison(board),
         failures=[str(failure) for failure in matrix.failures],
         lines=flat(document["settings"]),
@@ -140,14 +139,6 @@ def _shortfall(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded
 
     return {
         learner: {task: shaded(each.shortfall) for task, each in matrix.of(learner).items()} for learner in board.order
-    }
-
-
-def _best(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Outcome]]:
-    """Outcome of the best learner of each level on each task."""
-    return {
-        task: {level: matrix.outcomes[learner, task] for level, learner in best.items()}
-        for task, best in board.best.items()
     }
 
 

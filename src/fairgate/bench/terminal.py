@@ -30,7 +30,7 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
     total = len(matrix.tasks)
     for level, rows in board.levels.items():
         console.print(_ranked(level, rows, total))
-    console.print(_by_task(matrix, board))
+    console.print(_by_task(board))
     console.print(
         "Target: share of seeds whose settled threshold is within the level's tolerance of the best feasible one. "
         "Shortfall: reward or constraint missed per round, whichever is larger, in the long run of what was played; "
@@ -42,9 +42,8 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
 
 
 def _ranked(level: str, rows: Sequence[Row], total: int) -> Table:
-    table = Table(
-        title=f"Feedback level `{level}`: {SEES[level]}", box=box.SIMPLE_HEAD, padding=0, title_justify="left"
-    )
+    title = f"Feedback level `{level}`: {SEES[level]}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=0, title_justify="left")
     table.add_column("\nlearner", overflow="fold", min_width=NAME)
     for heading in ("\ntarget", "\nshortfall", "beats\nOFS", "\np", "\nviol.", "\nfeas.", "\ntime", "\nworst"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -64,16 +63,15 @@ def _ranked(level: str, rows: Sequence[Row], total: int) -> Table:
     return table
 
 
-def _by_task(matrix: Matrix, board: Leaderboard) -> Table:
-    table = Table(title="Best of each feedback level: target and shortfall", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.title_justify = "left"
+def _by_task(board: Leaderboard) -> Table:
+    title = "Best of each feedback level: target and shortfall"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
     table.add_column("task", overflow="fold")
     for level in board.levels:
         table.add_column(level, overflow="fold")
     for task, best in board.best.items():
-        there = {level: matrix.outcomes[learner, task] for level, learner in best.items()}
         shown = {
-            level: f"{folded(each.learner)}\n{each.success:.0%} {each.shortfall:.4f}" for level, each in there.items()
+            level: f"{folded(each.learner)}\n{each.success:.0%} {each.shortfall:.4f}" for level, each in best.items()
         }
         table.add_row(task, *(shown.get(level, "–") for level in board.levels))
     return table

@@ -15,26 +15,18 @@ from fairgate.errors import unknown_name
 from fairgate.experiments import claims, figures, findings, report, tables
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
-from fairgate.experiments.results import Results, Table
+from fairgate.experiments.results import Results
 from fairgate.plots import image
 from fairgate.store import code_digest, complete, file_hash, prepare_folder, write_bytes, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES: dict[str, Callable[[Context], list[Table]]] = {
-    "table1": tables.table1,
-    "table2": tables.table2,
-    "table3": tables.table3,
-    "table4": tables.table4,
-    "table5": tables.table5,
-    "table6": tables.table6,
+TABLES = {
+    each.__name__: each
+    for each in (tables.table1, tables.table2, tables.table3, tables.table4, tables.table5, tables.table6)
 }
-FIGURES: dict[str, Callable[[Context], figures.Drawn]] = {
-    "figure1": figures.figure1,
-    "figure2": figures.figure2,
-    "figure3": figures.figure3,
-}
+FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)}
 JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "table1": lambda plan: plan.jobs(TASKS),
     "table2": lambda plan: plan.jobs(TASKS),
