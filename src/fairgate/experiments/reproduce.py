@@ -83,8 +83,8 @@ def reproduce(
 
 def describe(plan: Plan, parts: Sequence[str]) -> dict[str, Any]:
     """Everything the outcome depends on: size, parts, versions, data and code."""
-    tables = resources.files("fairgate.data")
-    data = {name: hashlib.sha256((tables / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
+    folder = resources.files("fairgate.data")
+    data = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
     versions = {name: metadata.version(name) for name in LIBRARIES}
     return {
         **asdict(plan),
