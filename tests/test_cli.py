@@ -10,7 +10,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.cli import main
-from fairgate.experiments.reproduce import PARTS
+from fairgate.experiments.reproduce import JOBS
 from fairgate.tasks import presets
 from tests.command import fairgate
 
@@ -125,7 +125,7 @@ def test_reproduce_writes_its_parts_and_says_when_nothing_has_changed(tmp_path: 
     unknown = fairgate("reproduce", "table7", cwd=tmp_path)
     assert unknown.returncode == 2
     assert "unknown part 'table7'" in unknown.stderr
-    assert all(part in unknown.stderr for part in PARTS)
+    assert all(part in unknown.stderr for part in JOBS)
 
 
 FAULTY = """

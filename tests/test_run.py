@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,6 +66,26 @@ def test_a_saved_run_comes_back_the_same(run: fg.Run, tmp_path: Path) -> None:
     assert back.summary(tail=20) == run.summary(tail=20)
     assert pq.read_table(path).num_rows == 4 * 60
     assert [p.name for p in path.parent.iterdir()] == ["run.parquet"]
+
+
+@pytest.mark.parametrize("name", ["mve-s", "interior", "label-delay", "drift", "delayed-impact"])
+def test_recorded_states_are_saved_with_the_run(name: str, tmp_path: Path) -> None:
+    run = fg.simulate(fg.load_task(name), fg.OFS(), rounds=7, seeds=3, record=("state",))
+    back = fg.Run.load(run.save(tmp_path / "run.parquet"))
+    assert run.states
+    assert list(back.states) == list(run.states)
+    for field, values in run.states.items():
+        assert back.states[field].dtype == values.dtype
+        np.testing.assert_array_equal(back.states[field], values)
+    assert not fg.simulate(fg.load_task(name), fg.OFS(), rounds=7, seeds=3).states
+
+
+def test_a_run_without_constraints_comes_back_the_same(small_task: fg.Task, tmp_path: Path) -> None:
+    free = replace(small_task, problem=fg.Problem(fg.Utility(1.0), []))
+    run = fg.simulate(free, fg.Fixed(0.1), rounds=7, seeds=3)
+    back = fg.Run.load(run.save(tmp_path / "run.parquet"))
+    assert back.batch.residuals.shape == (0, 3, 7)
+    np.testing.assert_array_equal(back.counts, run.counts)
 
 
 def test_settings_tell_task_learner_and_seeds(run: fg.Run) -> None:

@@ -1,8 +1,9 @@
 """Plots: learning curves of runs, the trade-off of fixed thresholds, and what thresholds do in a task or a table.
 
-Every function draws on the axes it is given and leaves their legend to the caller; without axes it makes a figure of
-one column's width (3.5 in) with a legend. It returns the axes, whose ``figure.savefig(...)`` writes a file. Nothing
-global is touched: neither pyplot nor rcParams.
+Every function draws on the axes `ax` it is given and leaves their legend to the caller; without axes it makes a figure
+of one column's width (3.5 in) with a legend. It returns the axes, whose ``figure.savefig(...)`` writes a file. Further
+arguments, such as ``linewidth``, are those of :meth:`matplotlib.axes.Axes.plot`. Nothing global is touched: neither
+pyplot nor rcParams.
 """
 
 from __future__ import annotations
@@ -64,8 +65,6 @@ def plot_learning(
         A run, or runs by the name they have in the legend.
     figure
         ``"reward"``, ``"gap"`` (demographic parity) or ``"violation"`` (all constraints, summed up to the round).
-    ax
-        Axes to draw on; by default those of a new figure.
     smooth
         Reward and gap are means of this many rounds, drawn at the last of them, so the curves begin at round `smooth`
         and show every tenth of it; 1 shows every round as it was.
@@ -73,8 +72,6 @@ def plot_learning(
         Whether to show the population's figures instead of the batches'. A batch's gap is biased up by sampling noise.
     band
         Whether to draw the band. A run of one replicate has none.
-    **style
-        For :meth:`matplotlib.axes.Axes.plot`, such as ``linewidth``.
 
     Examples
     --------
@@ -99,12 +96,9 @@ def plot_learning(
     axes.set_xlim(0, max(run.rounds for run in runs.values()))
     if figure != "reward":
         axes.set_ylim(bottom=0, auto=True)  # what is drawn later may still raise the top
-    axes.set_xlabel("round", fontsize=FONT)
     smoothed = f"\n(mean of {smooth} rounds)" if smooth > 1 and figure != "violation" else ""
-    axes.set_ylabel(f"{QUANTITIES[figure]}, {'exact' if exact else 'batch'}{smoothed}", fontsize=FONT)
-    if ax is None:
-        add_legend(axes.figure, [axes], columns=2)
-    return axes
+    label = f"{QUANTITIES[figure]}, {'exact' if exact else 'batch'}{smoothed}"
+    return _finished(axes, "round", label, alone=ax is None)
 
 
 def _learning_curves(name: str, run: Run, figure: str, smooth: int, exact: bool) -> tuple[Array, Array]:
@@ -149,12 +143,8 @@ def plot_tradeoff(
         Largest gap allowed; gaps up to it are shaded.
     ends
         More thresholds to mark, such as those learners settled on, by the name they have in the legend.
-    ax
-        Axes to draw on; by default those of a new figure.
     zoom
         Whether to show only what lies around the best threshold: gaps up to twice the larger of its own and `epsilon`.
-    **style
-        For the :meth:`matplotlib.axes.Axes.plot` of the line that joins the points.
 
     Examples
     --------
@@ -186,49 +176,19 @@ def plot_tradeoff(
     feasible = is_feasible(sweep.residuals)
     shades = acceptance_scale().to_rgba(sweep.acceptance)
     for members, name in ((~feasible, "infeasible threshold"), (feasible, "feasible threshold")):
-        if not members.any():
-            continue
-        axes.scatter(
-            sweep.gap[members],
-            sweep.reward[members],
-            s=14,
-            facecolors=shades[members].tolist() if name.startswith("feasible") else "white",
-            edgecolors=shades[members].tolist(),
-            linewidths=0.8,
-            zorder=2,
-            label=name,
-        )
-    axes.plot(
-        [best.gap],
-        [best.reward],
-        linestyle="none",
-        marker="*",
-        markersize=12,
-        markerfacecolor="#F0E442",
-        markeredgecolor="black",
-        markeredgewidth=0.7,
-        zorder=3,
-        label="best feasible" if best.feasible else "least violation",
-    )
+        if members.any():
+            edges = shades[members].tolist()
+            faces = edges if name.startswith("feasible") else "white"
+            look = {"s": 14, "facecolors": faces, "edgecolors": edges, "linewidths": 0.8, "zorder": 2}
+            axes.scatter(sweep.gap[members], sweep.reward[members], label=name, **look)
+    star = point_look("*", "#F0E442", 12, edge="black", width=0.7, zorder=3)
+    axes.plot([best.gap], [best.reward], label="best feasible" if best.feasible else "least violation", **star)
     for index, (name, end) in enumerate(ends.items()):
-        axes.plot(
-            end.gap,
-            end.reward,
-            linestyle="none",
-            marker=MARKERS[index % len(MARKERS)],
-            markersize=5,
-            color=COLOURS[index % len(COLOURS)],
-            markeredgecolor="white",
-            markeredgewidth=0.4,
-            zorder=4,
-            label=name,
-        )
-    axes.set_xlabel("DP gap", fontsize=FONT)
-    axes.set_ylabel("reward per person", fontsize=FONT)
+        look = point_look(MARKERS[index % len(MARKERS)], COLOURS[index % len(COLOURS)], 5, width=0.4, zorder=4)
+        axes.plot(end.gap, end.reward, label=name, **look)
     if ax is None:
         add_acceptance_bar([axes])
-        add_legend(axes.figure, [axes], columns=2)
-    return axes
+    return _finished(axes, "DP gap", "reward per person", alone=ax is None)
 
 
 def add_acceptance_bar(axes: Sequence[Axes]) -> None:
@@ -250,18 +210,7 @@ def acceptance_scale() -> ScalarMappable:
 def plot_acceptance(task: Task, ax: Axes | None = None, points: int = 401, **style: Any) -> Axes:
     """Draw what each fixed threshold leads to in the long run: every group's acceptance rate, the gap and the reward.
 
-    Thresholds that meet every constraint are shaded.
-
-    Parameters
-    ----------
-    task
-        Environment, problem and grid; the thresholds drawn lie between the ends of the grid.
-    ax
-        Axes to draw on; by default those of a new figure.
-    points
-        Number of thresholds.
-    **style
-        For :meth:`matplotlib.axes.Axes.plot`, such as ``linewidth``.
+    `points` thresholds are drawn, between the ends of the task's grid. Those that meet every constraint are shaded.
 
     Examples
     --------
@@ -281,28 +230,14 @@ def plot_acceptance(task: Task, ax: Axes | None = None, points: int = 401, **sty
         axes.plot(thresholds, values, **_look(index, name, style))
     _shade_feasible(axes, thresholds, is_feasible(sweep.residuals))
     axes.set_xlim(thresholds[0], thresholds[-1])
-    axes.set_xlabel("threshold (unit of the score)", fontsize=FONT)
-    axes.set_ylabel("share or reward per person", fontsize=FONT)
-    if ax is None:
-        add_legend(axes.figure, [axes], columns=2)
-    return axes
+    return _finished(axes, "threshold (unit of the score)", "share or reward per person", alone=ax is None)
 
 
 def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None, **style: Any) -> Axes:
     """Draw what every threshold does to the people of a table, with 95% intervals, and which one is recommended.
 
-    Thresholds that meet every constraint on these people are shaded.
-
-    Parameters
-    ----------
-    advice
-        What :func:`fairgate.advice.advise` found.
-    figure
-        ``"reward"``, ``"gap"`` or ``"acceptance"``, the last for every group.
-    ax
-        Axes to draw on; by default those of a new figure.
-    **style
-        For :meth:`matplotlib.axes.Axes.plot`, such as ``linewidth``.
+    `advice` is what :func:`fairgate.advice.advise` found; `figure` is ``"reward"``, ``"gap"`` or ``"acceptance"``, the
+    last for every group. Thresholds that meet every constraint on these people are shaded.
 
     Examples
     --------
@@ -339,25 +274,13 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
     ends = np.append(at, at[-1]) if advice.applicants.descending else np.append(at[0], at)
     _shade_feasible(axes, np.repeat(ends, 2)[1:-1], np.repeat(today.feasible[order], 2))
     axes.set_xlim(at[0], at[-1])
-    axes.set_xlabel(f"threshold of {advice.applicants.columns.score}", fontsize=FONT)
-    axes.set_ylabel(titles[figure], fontsize=FONT)
-    if ax is None:
-        add_legend(axes.figure, [axes], columns=2)
-    return axes
+    return _finished(axes, f"threshold of {advice.applicants.columns.score}", titles[figure], alone=ax is None)
 
 
 def _shade_feasible(axes: Axes, thresholds: Array, feasible: NDArray[np.bool_]) -> None:
-    axes.fill_between(
-        thresholds,
-        0,
-        1,
-        where=feasible.tolist(),
-        transform=axes.get_xaxis_transform(),
-        color=SHADE,
-        linewidth=0,
-        zorder=0,
-        label="feasible",
-    )
+    whole = axes.get_xaxis_transform()  # from the bottom of the panel to its top
+    look: dict[str, Any] = {"color": SHADE, "linewidth": 0, "zorder": 0, "label": "feasible"}
+    axes.fill_between(thresholds, 0, 1, where=feasible.tolist(), transform=whole, **look)
 
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -397,6 +320,23 @@ def image(figure: Figure, kind: str, dpi: float) -> bytes:
 
 def _axes(ax: Axes | None) -> Axes:
     return panels(1, 1, COLUMN, 3.0)[1][0] if ax is None else ax
+
+
+def point_look(
+    marker: str, colour: str, size: float, *, edge: str = "white", width: float = 0.5, zorder: float = 3
+) -> dict[str, Any]:
+    """Return how points look that are joined by no line."""
+    look = {"linestyle": "none", "marker": marker, "color": colour, "markersize": size, "zorder": zorder}
+    return {**look, "markeredgecolor": edge, "markeredgewidth": width}
+
+
+def _finished(axes: Axes, x: str, y: str, *, alone: bool) -> Axes:
+    """Name what is drawn, and add the legend of a panel that stands alone."""
+    axes.set_xlabel(x, fontsize=FONT)
+    axes.set_ylabel(y, fontsize=FONT)
+    if alone:
+        add_legend(axes.figure, [axes], columns=2)
+    return axes
 
 
 def _look(index: int, name: str, style: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -158,15 +158,10 @@ class Run:
     def frame(self, by: str = "round", backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Return the run as a tidy table, one row per observation.
 
-        Parameters
-        ----------
-        by
-            ``"round"``: a row per replicate and round, with reward, gap, acceptance and violation of the batch and of
-            the population, whether the population is feasible, every residual, and the learner's traces. ``"group"``:
-            a row per replicate, round and group, with its threshold, people, positives, how many of either were
-            accepted, and the group's acceptance rate in the batch and in the population.
-        backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+        With `by` ``"round"``, a row per replicate and round: reward, gap, acceptance and violation of the batch and of
+        the population, whether the population is feasible, every residual, and the learner's traces. With ``"group"``,
+        a row per replicate, round and group: its threshold, people, positives, how many of either were accepted, and
+        the group's acceptance rate in the batch and in the population.
 
         Examples
         --------
@@ -224,39 +219,31 @@ class Run:
             "population_acceptance": Counts(self.probabilities).rates,
         }
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the run as it is saved, one row per replicate and round."""
-        replicates, rounds, groups = self.counts.shape[:3]
-        parts = len(self.policies.weights)
-        columns: dict[str, NDArray[Any]] = {
-            "replicate": np.repeat(np.arange(replicates, dtype=np.int32), rounds),
-            "round": np.tile(np.arange(1, rounds + 1, dtype=np.int32), replicates),
-        }
-        cells = [(g, y, d) for g in range(groups) for y in (0, 1) for d in (0, 1)]
-        columns |= {
-            f"threshold_{m}_{g}": self.policies.thresholds[m, :, :, g].ravel()
-            for m in range(parts)
-            for g in range(groups)
-        }
-        columns |= {f"weight_{m}": self.policies.weights[m].ravel() for m in range(parts)}
-        columns |= {f"count_{g}{y}{d}": self.counts[:, :, g, y, d].ravel() for g, y, d in cells}
-        columns |= {f"probability_{g}{y}{d}": self.probabilities[:, :, g, y, d].ravel() for g, y, d in cells}
-        for kind, assessment in (("batch", self.batch), ("population", self.population)):
-            columns[f"{kind}_reward"] = assessment.reward.ravel()
-            columns |= {f"{kind}_residual_{j}": assessment.residuals[j].ravel() for j in range(len(self.names))}
-        return columns | {f"trace_{name}": values.ravel() for name, values in self.traces.items()}
-
     def save(self, path: str | Path) -> Path:
         """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata.
 
-        Recorded states (``record=("state",)``) are not saved. Written beside its place first and moved there whole, so
-        that an interruption leaves no half a file.
+        Written beside its place first and moved there whole, so that an interruption leaves no half a file.
         """
-        shape = (*self.counts.shape[:3], len(self.policies.weights))
+        replicates, rounds, groups = self.counts.shape[:3]
+        places = np.indices((replicates, rounds), dtype=np.int32)
+        columns: dict[str, NDArray[Any]] = {"replicate": places[0].ravel(), "round": places[1].ravel() + 1}
+        columns |= _spread("threshold", np.moveaxis(self.policies.thresholds, 0, 2))
+        columns |= _spread("weight", np.moveaxis(self.policies.weights, 0, 2))
+        columns |= _spread("count", self.counts, between="")
+        columns |= _spread("probability", self.probabilities, between="")
+        for kind, assessment in (("batch", self.batch), ("population", self.population)):
+            columns |= _spread(f"{kind}_reward", assessment.reward)
+            columns |= _spread(f"{kind}_residual", np.moveaxis(assessment.residuals, 0, 2))
+        for kind, named in (("trace", self.traces), ("state", self.states)):
+            for name, values in named.items():
+                columns |= _spread(f"{kind}_{name}", values)
+        shape = (replicates, rounds, groups, len(self.policies.weights))
         header = {"format": FORMAT, "names": self.names, "shape": shape, "settings": self.settings}
         if self.final is not None:
             header["final"] = self.final.to_json()
-        write_table(Path(path), self.columns(), header)
+        if self.states:
+            header["states"] = {name: values.shape[2:] for name, values in self.states.items()}
+        write_table(Path(path), columns, header)
         return Path(path)
 
     @classmethod
@@ -275,29 +262,38 @@ class Run:
         if header["format"] != FORMAT:
             raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
         replicates, rounds, groups, parts = header["shape"]
-        column = {name: values.reshape(replicates, rounds) for name, values in columns.items()}
 
-        def cells(kind: str) -> NDArray[Any]:
-            flat = [column[f"{kind}_{g}{y}{d}"] for g in range(groups) for y in (0, 1) for d in (0, 1)]
-            return np.stack(flat, axis=-1).reshape(replicates, rounds, groups, 2, 2)
+        def gathered(kind: str, shape: Sequence[int] = (), between: str = "_") -> NDArray[Any]:
+            values = [columns[name] for name in _names(kind, shape, between)]
+            return np.array(values).reshape(len(values), replicates * rounds).T.reshape(replicates, rounds, *shape)
+
+        def first(values: NDArray[Any]) -> NDArray[Any]:
+            return np.ascontiguousarray(np.moveaxis(values, 2, 0))
 
         def assessment(kind: str) -> Assessment:
-            residuals = [column[f"{kind}_residual_{j}"] for j in range(len(header["names"]))]
-            return Assessment(column[f"{kind}_reward"], np.array(residuals).reshape(-1, replicates, rounds))
+            residuals = gathered(f"{kind}_residual", [len(header["names"])])
+            return Assessment(gathered(f"{kind}_reward"), first(residuals))
 
         return cls(
-            policies=Policy(
-                np.stack(
-                    [np.stack([column[f"threshold_{m}_{g}"] for g in range(groups)], axis=-1) for m in range(parts)]
-                ),
-                np.stack([column[f"weight_{m}"] for m in range(parts)]),
-            ),
-            counts=cells("count"),
-            probabilities=cells("probability"),
+            policies=Policy(first(gathered("threshold", (parts, groups))), first(gathered("weight", (parts,)))),
+            counts=gathered("count", (groups, 2, 2), between=""),
+            probabilities=gathered("probability", (groups, 2, 2), between=""),
             batch=assessment("batch"),
             population=assessment("population"),
-            traces={name.removeprefix("trace_"): column[name] for name in column if name.startswith("trace_")},
+            traces={name.removeprefix("trace_"): gathered(name) for name in columns if name.startswith("trace_")},
             names=tuple(header["names"]),
             settings=header["settings"],
             final=Policy.from_json(header["final"]) if "final" in header else None,
+            states={name: gathered(f"state_{name}", shape) for name, shape in header.get("states", {}).items()},
         )
+
+
+def _names(kind: str, shape: Sequence[int], between: str = "_") -> list[str]:
+    """Name a column for each place of an array of this shape."""
+    return [f"{kind}_{between.join(map(str, index))}".removesuffix("_") for index in np.ndindex(*shape)]
+
+
+def _spread(kind: str, values: NDArray[Any], between: str = "_") -> dict[str, NDArray[Any]]:
+    """Return an array over replicates, rounds and anything else as columns."""
+    flat = values.reshape(values.shape[0] * values.shape[1], -1)
+    return dict(zip(_names(kind, values.shape[2:], between), flat.T, strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,22 +10,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fairgate.experiments import figure1, figure2, figure3
-from fairgate.experiments.jobs import Store
-from fairgate.experiments.plan import METHODS, TASKS, TITLES, Context, Plan, epsilon, main_jobs
+from fairgate.experiments import figures
+from fairgate.experiments.jobs import Job
+from fairgate.experiments.plan import METHODS, TASKS, TITLES, Context, Plan, epsilon
+from fairgate.experiments.reproduce import FIGURES, JOBS
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
+from fairgate.run import Run
+from fairgate.store import complete
 from fairgate.tasks import load_task
-
-FIGURES = (figure1, figure2, figure3)
 
 
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
     plan = Plan(rounds=80, seeds=3, tail=20)
-    store = Store(tmp_path_factory.mktemp("runs"), plan.tail)
-    store.complete(main_jobs(plan, TASKS), 1, lambda _: None)
-    return Context(plan, store)
+    folder = tmp_path_factory.mktemp("runs")
+    complete(folder, [job.work(folder) for job in plan.jobs(TASKS)], 1, lambda _: None)
+    return Context(plan, folder)
 
 
 def line_of(ax: Axes, name: str, nth: int = 0) -> Line2D:
@@ -38,25 +38,25 @@ def panel(figure: Figure, title: str) -> Axes:
     return found
 
 
-@pytest.mark.parametrize("module", FIGURES)
-def test_every_run_drawn_is_among_the_jobs(module: ModuleType, context: Context) -> None:
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_run_drawn_is_among_the_jobs(name: str, context: Context) -> None:
     asked: list[str] = []
 
-    class Watched(Store):
-        def run(self, job):  # type: ignore[no-untyped-def]
+    class Watched(Context):
+        def load(self, job: Job) -> Run:
             asked.append(job.name)
-            return super().run(job)
+            return super().load(job)
 
-    module.draw(Context(context.plan, Watched(context.store.folder, context.store.tail)))
-    assert sorted(set(asked)) == sorted(job.name for job in module.jobs(context.plan))
+    FIGURES[name](Watched(context.plan, context.folder))
+    assert sorted(set(asked)) == sorted(job.name for job in JOBS[name](context.plan))
 
 
-@pytest.mark.parametrize("module", FIGURES)
-def test_a_figure_is_a_page_wide_has_one_legend_and_is_the_same_twice(module: ModuleType, context: Context) -> None:
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_a_page_wide_has_one_legend_and_is_the_same_twice(name: str, context: Context) -> None:
     files = []
     for _ in range(2):
-        drawing, figure = module.draw(context)
-        assert drawing.key == module.__name__.rsplit(".", 1)[1]
+        drawing, figure = FIGURES[name](context)
+        assert drawing.key == name
         assert figure.get_figwidth() <= 7.2
         assert len(figure.legends) + sum(ax.get_legend() is not None for ax in figure.axes) == 1
         pdf, png = io.BytesIO(), io.BytesIO()
@@ -66,9 +66,9 @@ def test_a_figure_is_a_page_wide_has_one_legend_and_is_the_same_twice(module: Mo
     assert files[0] == files[1]
 
 
-@pytest.mark.parametrize("module", FIGURES)
-def test_nothing_leaves_the_figure_and_no_text_is_tiny(module: ModuleType, context: Context) -> None:
-    _, figure = module.draw(context)
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_leaves_the_figure_and_no_text_is_tiny(name: str, context: Context) -> None:
+    _, figure = FIGURES[name](context)
     figure.draw_without_rendering()
     box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     assert box.x0 >= 0
@@ -76,34 +76,34 @@ def test_nothing_leaves_the_figure_and_no_text_is_tiny(module: ModuleType, conte
     assert box.x1 <= width
     assert box.y1 <= height
     texts = [text for ax in figure.axes for text in (ax.xaxis.label, ax.yaxis.label, ax.title, *ax.get_xticklabels())]
-    assert min(text.get_fontsize() for text in (*texts, *figure.legends[0].get_texts())) >= 8
+    assert min(float(text.get_fontsize()) for text in (*texts, *figure.legends[0].get_texts())) >= 8
 
 
-@pytest.mark.parametrize("module", FIGURES)
-def test_the_caption_tells_the_plan(module: ModuleType, context: Context) -> None:
-    drawing, _ = module.draw(context)
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_caption_tells_the_plan(name: str, context: Context) -> None:
+    drawing, _ = FIGURES[name](context)
     assert "3 seeds" in drawing.caption
     assert "80 rounds" in drawing.caption
 
 
 @pytest.mark.parametrize(
-    ("module", "task", "reward", "gap"),
+    ("name", "task", "reward", "gap"),
     [
-        (figure1, "mve-s", "(a) reward", "(b) DP gap"),
-        (figure2, "german", "(a) German: reward", "(b) German: DP gap"),
-        (figure2, "compas", "(c) COMPAS: reward", "(d) COMPAS: DP gap"),
+        ("figure1", "mve-s", "(a) reward", "(b) DP gap"),
+        ("figure2", "german", "(a) German: reward", "(b) German: DP gap"),
+        ("figure2", "compas", "(c) COMPAS: reward", "(d) COMPAS: DP gap"),
     ],
 )
 def test_learning_panels_end_at_the_last_rounds_means(
-    module: ModuleType, task: str, reward: str, gap: str, context: Context
+    name: str, task: str, reward: str, gap: str, context: Context
 ) -> None:
-    _, figure = module.draw(context)
+    _, figure = FIGURES[name](context)
     for index, method in enumerate(METHODS):
-        run, last = context.run(task, method), slice(80 - figure1.SMOOTH, None)
-        name = TITLES[method]
+        run, last = context.run(task, method), slice(80 - figures.SMOOTH, None)
+        title_of = TITLES[method]
         ends = {
-            (reward, name, 0): run.batch.reward[:, last].mean(),
-            (gap, name, 0): run.batch_gap[:, last].mean(),
+            (reward, title_of, 0): run.batch.reward[:, last].mean(),
+            (gap, title_of, 0): run.batch_gap[:, last].mean(),
             (gap, "_exact", index): run.population_gap[:, last].mean(),
         }
         for (title, label, nth), value in ends.items():
@@ -114,16 +114,16 @@ def test_learning_panels_end_at_the_last_rounds_means(
 
 
 def test_figure_1_adds_up_the_violation(context: Context) -> None:
-    _, figure = figure1.draw(context)
+    _, figure = figures.figure1(context)
     for method in METHODS:
         line = line_of(panel(figure, "(c) cumulative violation"), TITLES[method])
-        expected = context.figures(context.plan.main("mve-s", method))["violation"].mean()
+        expected = context.figures(context.plan.job("mve-s", method))["violation"].mean()
         assert np.asarray(line.get_ydata())[-1] == pytest.approx(expected)
 
 
 def test_epsilon_is_seen_even_far_above_the_curves(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figure1, "epsilon", lambda task: 0.95)
-    _, figure = figure1.draw(context)
+    monkeypatch.setattr(figures, "epsilon", lambda task: 0.95)
+    _, figure = figures.figure1(context)
     bottom, top = panel(figure, "(b) DP gap").get_ylim()
     assert bottom == 0
     assert top > 0.95
@@ -131,12 +131,12 @@ def test_epsilon_is_seen_even_far_above_the_curves(context: Context, monkeypatch
 
 @pytest.mark.parametrize("task", TASKS)
 def test_figure_3_marks_oracle_settled_thresholds_and_what_is_feasible(task: str, context: Context) -> None:
-    _, figure = figure3.draw(context)
+    _, figure = figures.figure3(context)
     (ax,) = (ax for ax in figure.axes if f" {TITLES[task]} (ε = {epsilon(task):g})" in ax.get_title())
     oracle = context.oracles[task]
     assert line_of(ax, "best feasible").get_xydata().tolist() == [[oracle.best.gap, oracle.best.reward]]  # type: ignore[union-attr]
     for method in METHODS:
-        settled = context.figures(context.plan.main(task, method))["settled"]
+        settled = context.figures(context.plan.job(task, method))["settled"]
         found = exact_sweep(load_task(task), settled)
         points = line_of(ax, TITLES[method]).get_xydata()
         np.testing.assert_array_equal(points, np.column_stack([found.gap, found.reward]))

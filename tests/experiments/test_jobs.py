@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,19 +11,24 @@ import pytest
 
 import fairgate as fg
 from fairgate.experiments import jobs as module
-from fairgate.experiments.jobs import Job, Store
-from fairgate.experiments.plan import Plan, stress_settings, stressed_task
+from fairgate.experiments.jobs import Job
+from fairgate.experiments.plan import Context, Plan, stress_settings, stressed_task
 from fairgate.store import Work
+from fairgate.store import complete as complete_work
 
 
 @pytest.fixture
 def job(small_task: fg.Task) -> Job:
-    return Job("small-ofs", small_task, fg.OFS(), rounds=50, seeds=3, seed=0, raw=True)
+    return Job("small-ofs", small_task, fg.OFS(), rounds=50, seeds=3, seed=0, tail=20, raw=True)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "runs", tail=20)
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+def complete(jobs: list[Job], folder: Path, say: Callable[[str], None] = print) -> None:
+    complete_work(folder, [job.work(folder) for job in jobs], 1, say)
 
 
 @pytest.fixture
@@ -39,59 +45,63 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_a_job_gives_what_simulate_gives(job: Job, store: Store) -> None:
+def test_a_job_gives_what_simulate_gives(job: Job, folder: Path) -> None:
     summary = replace(job, name="summary", raw=False)
-    store.complete([job, summary], 1, print)
+    complete([job, summary], folder)
     run = fg.simulate(job.task, job.learner, 50, 3, seed=0)
-    np.testing.assert_array_equal(store.run(job).thresholds, run.thresholds)
+    np.testing.assert_array_equal(Context(Plan(), folder).load(job).thresholds, run.thresholds)
     for name, values in run.per_replicate(20).items():
-        np.testing.assert_allclose(store.figures(job)[name], values)
-        np.testing.assert_allclose(store.figures(summary)[name], values)
-    np.testing.assert_allclose(store.figures(job)["batch_residual_1"], run.batch.residuals[1][:, -20:].mean(axis=1))
+        np.testing.assert_allclose(Context(Plan(), folder).figures(job)[name], values)
+        np.testing.assert_allclose(Context(Plan(), folder).figures(summary)[name], values)
+    np.testing.assert_allclose(
+        Context(Plan(), folder).figures(job)["batch_residual_1"], run.batch.residuals[1][:, -20:].mean(axis=1)
+    )
 
 
-def test_done_jobs_are_not_run_again(job: Job, store: Store, performed: list[str]) -> None:
+def test_done_jobs_are_not_run_again(job: Job, folder: Path, performed: list[str]) -> None:
     said: list[str] = []
-    store.complete([job], 1, said.append)
-    store.complete([job, replace(job, name="other", seed=5)], 1, said.append)
+    complete([job], folder, said.append)
+    complete([job, replace(job, name="other", seed=5)], folder, said.append)
     assert performed == ["small-ofs", "other"]
     assert said == ["1 of 2 simulations are done already"]
 
 
 def test_other_settings_or_other_code_are_run_again(
-    job: Job, store: Store, performed: list[str], monkeypatch: pytest.MonkeyPatch
+    job: Job, folder: Path, performed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.complete([job], 1, print)
-    store.complete([replace(job, learner=fg.OFS(c=0.1))], 1, print)
+    complete([job], folder)
+    complete([replace(job, learner=fg.OFS(c=0.1))], folder)
     monkeypatch.setattr(module, "code_digest", lambda *makers: "other code")
-    store.complete([replace(job, learner=fg.OFS(c=0.1))], 1, print)
+    complete([replace(job, learner=fg.OFS(c=0.1))], folder)
     assert len(performed) == 3
 
 
-def test_another_tail_makes_summaries_again_but_not_raw_runs(job: Job, store: Store, performed: list[str]) -> None:
+def test_another_tail_makes_summaries_again_but_not_raw_runs(job: Job, folder: Path, performed: list[str]) -> None:
     jobs = [job, replace(job, name="summary", raw=False)]
-    store.complete(jobs, 1, print)
-    longer = Store(store.folder, tail=40)
-    longer.complete(jobs, 1, print)
+    complete(jobs, folder)
+    longer = [replace(each, tail=40) for each in jobs]
+    complete(longer, folder)
     assert sorted(performed) == ["small-ofs", "summary", "summary"]
-    np.testing.assert_allclose(longer.figures(jobs[1])["reward"], longer.figures(job)["reward"])
+    np.testing.assert_allclose(
+        Context(Plan(), folder).figures(longer[1])["reward"], Context(Plan(), folder).figures(longer[0])["reward"]
+    )
 
 
-def test_a_file_cut_short_is_made_again_and_said(job: Job, store: Store, performed: list[str]) -> None:
+def test_a_file_cut_short_is_made_again_and_said(job: Job, folder: Path, performed: list[str]) -> None:
     said: list[str] = []
-    store.complete([job], 1, said.append)
-    path = job.file(store.folder)
+    complete([job], folder, said.append)
+    path = job.file(folder)
     path.write_bytes(path.read_bytes()[:500])
-    store.complete([job], 1, said.append)
+    complete([job], folder, said.append)
     assert performed == ["small-ofs"] * 2
     assert any("small-ofs.parquet is not what was written there: it is made again" in line for line in said)
-    assert store.run(job).rounds == 50
+    assert Context(Plan(), folder).load(job).rounds == 50
 
 
-def test_an_unreadable_index_costs_only_time(job: Job, store: Store, performed: list[str]) -> None:
-    store.complete([job], 1, print)
-    (store.folder / "index.json").write_text("{ cut sho")
-    store.complete([job], 1, print)
+def test_an_unreadable_index_costs_only_time(job: Job, folder: Path, performed: list[str]) -> None:
+    complete([job], folder)
+    (folder / "index.json").write_text("{ cut sho")
+    complete([job], folder)
     assert performed == ["small-ofs"] * 2
 
 
@@ -122,10 +132,10 @@ def test_each_stress_setting_changes_one_number(name: str) -> None:
 
 
 def test_the_plan_names_every_job_once() -> None:
-    from fairgate.experiments.reproduce import PARTS
+    from fairgate.experiments.reproduce import JOBS
 
     plan = Plan(rounds=200, seeds=2, many=3)
-    found = [job for part in PARTS.values() for job in part.jobs(plan)]
+    found = [job for jobs in JOBS.values() for job in jobs(plan)]
     names = {job.name for job in found}
-    assert len(names) == len({(job.name, job.digest(plan.tail)) for job in found})
+    assert len(names) == len({(job.name, job.digest()) for job in found})
     assert len(names) == 15 + 15 + 9 + 2

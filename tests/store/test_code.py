@@ -33,9 +33,9 @@ def made() -> dict[str, tuple[object, ...]]:
     gaussian = fg.load_task("mve-s")
     forecast = Job("forecast", gaussian, fg.SafeForecast(), 60, 2, 0)
     return {
-        RAW: plan.main("mve-s", "ofs").makers,
-        TABLE: plan.more("mve-s", "ofs").makers,
-        POOLS: plan.more("compas", "ofs").makers,
+        RAW: plan.job("mve-s", "ofs").makers,
+        TABLE: plan.job("mve-s", "ofs", many=True).makers,
+        POOLS: plan.job("compas", "ofs", many=True).makers,
         FORECAST: forecast.makers,
         BENCH: (outcome, gaussian, fg.OFS()),
         REPORT: (reproduce,),
@@ -93,7 +93,7 @@ SIMULATED = {RAW, TABLE, POOLS, FORECAST, BENCH, REPORT}
         ("experiments/jobs.py", "figures", {TABLE, POOLS, FORECAST, REPORT}),  # what is written of a run
         ("experiments/jobs.py", "settled", {TABLE, POOLS, FORECAST, REPORT}),  # what that calls
         ("experiments/jobs.py", "keep_run", {RAW, REPORT}),
-        ("experiments/jobs.py", "complete", {REPORT}),  # how work is found again, not how it is done
+        ("experiments/jobs.py", "work", {REPORT}),  # how work is found again, not how it is done
         ("simulation.py", "simulate", SIMULATED),
         ("learners/ofs.py", "learn", {RAW, TABLE, POOLS, BENCH, REPORT}),
         ("learners/safe_forecast.py", "parts", {FORECAST, REPORT}),
@@ -162,7 +162,7 @@ def test_a_preset_number_makes_stale_the_jobs_of_its_task(package: Path) -> None
 import json
 from fairgate.experiments.plan import Plan
 plan = Plan(rounds=60, seeds=2, many=3, tail=20)
-print(json.dumps({task: plan.more(task, "ofs").digest(20) for task in ("mve-s", "compas", "compas-strict")}))
+print(json.dumps({task: plan.job(task, "ofs", many=True).digest() for task in ("mve-s", "compas", "compas-strict")}))
 """
 
     def run() -> Any:

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench.entrants import built_in, checked_own, gather_tasks
-from fairgate.bench.leaderboard import ALPHA, REFERENCE, TARGET, Leaderboard, rank
-from fairgate.bench.matrix import Matrix, Pair, Size, fill, outcome
-from fairgate.bench.measures import TARGETS, tail_of
-from fairgate.errors import InputError, unknown_name
-from fairgate.estimates import Estimate
+from fairgate.bench.entrants import pair_up
+from fairgate.bench.leaderboard import ALPHA, REFERENCE, Leaderboard, rank
+from fairgate.bench.matrix import Matrix, Size, fill, outcome
+from fairgate.bench.measures import TARGET, TARGETS, tail_of
+from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
-from fairgate.places import own_learner
 from fairgate.statistics import RESAMPLES, iqm
 from fairgate.store import Say, code_digest, plain, prepare_folder, write_table, write_text
 from fairgate.tasks import Task, presets
@@ -63,17 +61,12 @@ def run_bench(
         Names, as ``fairgate list`` tells them; all if not given. An empty list leaves only `own`.
     tasks
         Names, `Task` objects, or places such as ``"package.module:factory"``; all built-in ones if not given.
-    size
-        Rounds, seeds, seed and batch size of each pair.
     own
         Your own learners: by name, or as places such as ``"package.module:Class"``.
     levels
-        Only learners of these feedback levels, "bandit" to "full-labels"; all if not given. OFS is kept, as all are
-        compared with it.
+        Only learners of these feedback levels, and OFS, as all are compared with it.
     workers
         Processes; the results do not depend on it.
-    say
-        Called with what a user may want to know on the way.
 
     Examples
     --------
@@ -95,34 +88,9 @@ def run_bench(
         raise InputError(f"no learner got through any task: {matrix.failures[0]}")
     say("Leaderboard")
     board = rank(matrix, size.seed)
-    document = describe(matrix, board, size)
-    write(Bench(matrix, board, document), folder)
-    return Bench(matrix, board, document)
-
-
-def pair_up(
-    learners: Sequence[str] | None,
-    tasks: Sequence[str | Task] | None,
-    size: Size,
-    own: Mapping[str, AnyLearner] | Sequence[str] = (),
-    levels: Sequence[str] = (),
-) -> list[Pair]:
-    """Return every learner with every task, or say which name is none."""
-    for level in levels:
-        if level not in TARGET:
-            raise unknown_name("level", level, TARGET)
-    loaded = gather_tasks(tasks)
-    made = built_in(learners, loaded)
-    mine = own if isinstance(own, Mapping) else {place: own_learner(place) for place in own}
-    for name, learner in mine.items():
-        checked = checked_own(name, learner, next(iter(loaded.values())))
-        made |= {(name, task): checked for task in loaded}
-    wanted = {
-        key: learner for key, learner in made.items() if not levels or learner.level in levels or key[0] == REFERENCE
-    }
-    if not wanted:
-        raise InputError(f"no learner is left of {', '.join(sorted({name for name, _ in made})) or 'none'}: name some")
-    return [Pair(name, learner, loaded[task], size) for (name, task), learner in wanted.items()]
+    bench = Bench(matrix, board, describe(matrix, board, size))
+    write(bench, folder)
+    return bench
 
 
 def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
@@ -152,23 +120,18 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
                 name: {
                     "level": outcome.level,
                     "recommended": name in RECOMMENDED.values(),
-                    "settings": {
-                        task: matrix.outcomes[name, task].settings
-                        for task in matrix.tasks
-                        if (name, task) in matrix.outcomes
-                    },
+                    "settings": {task: each.settings for task, each in matrix.of(name).items()},
                 }
                 for name, outcome in learners.items()
             },
-            "leaderboard": {level: [_row(vars(row)) for row in rows] for level, rows in board.levels.items()},
-            "best": board.best,
+            "leaderboard": {level: [row.known() for row in rows] for level, rows in board.levels.items()},
+            "best": {task: {level: each.learner for level, each in best.items()} for task, best in board.best.items()},
             "against_reference": board.against,
             "probability_of_improvement": board.comparison,
             "results": {
                 learner: {
-                    task: {name: _spread(values) for name, values in matrix.outcomes[learner, task].figures.items()}
-                    for task in matrix.tasks
-                    if (learner, task) in matrix.outcomes
+                    task: {name: _spread(values) for name, values in each.figures.items()}
+                    for task, each in matrix.of(learner).items()
                 }
                 for learner in matrix.learners
             },
@@ -176,10 +139,6 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
         }
     )
     return document
-
-
-def _row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value.known() if isinstance(value, Estimate) else value for name, value in fields.items()}
 
 
 def _spread(values: NDArray[Any]) -> dict[str, float]:

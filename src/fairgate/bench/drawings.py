@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairgate.bench.leaderboard import REFERENCE, TARGET, Leaderboard, tasks_of
+from fairgate.bench.leaderboard import REFERENCE, Leaderboard
 from fairgate.bench.matrix import Matrix
-from fairgate.bench.measures import TARGETS
-from fairgate.plots import COLOURS, FONT, LINES, MARKERS, SHADE, add_legend, panels
+from fairgate.bench.measures import TARGET, TARGETS
+from fairgate.plots import COLOURS, FONT, LINES, MARKERS, SHADE, add_legend, panels, point_look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,13 +29,11 @@ GREY = "0.75"
 def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
     """Draw every learner by its regret and violation per round, means over the tasks that have a feasible threshold."""
     figure, (axes,) = panels(1, 1, 7.2, 5.4)
-    feasible = _feasible(matrix)
     for learner, look in _looks(board).items():
-        tasks = [task for task in tasks_of(matrix, learner) if task in feasible]
-        if tasks:
-            x = float(np.mean([matrix.outcomes[learner, task].figures["regret"].mean() for task in tasks])) / rounds
-            y = float(np.mean([matrix.outcomes[learner, task].figures["violation"].mean() for task in tasks])) / rounds
-            axes.plot(x, y, label=learner, **_point(look, size=8))
+        known = [outcome.figures for outcome in matrix.of(learner).values() if outcome.truth["feasible"]]
+        if known:
+            x, y = (float(np.mean([each[name].mean() for each in known])) / rounds for name in ("regret", "violation"))
+            axes.plot(x, y, label=learner, **point_look(look["marker"], look["color"], 8))
     _finish_plane(axes)
     axes.set_xlabel("regret per round (long-run reward per person)", fontsize=FONT + 1)
     axes.set_ylabel("violation per round", fontsize=FONT + 1)
@@ -45,23 +43,19 @@ def plane(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
 
 def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
     """Draw the same for each task that has a feasible threshold: medians over seeds, and lines between quartiles."""
-    tasks = _feasible(matrix)
-    figure, axes = _multiples(len(tasks))
-    for task, ax in zip(tasks, axes, strict=True):
-        for learner, look in _looks(board).items():
-            if (learner, task) not in matrix.outcomes:
-                continue
+    known = {task: outcome.truth["feasible"] for (_, task), outcome in matrix.outcomes.items()}
+    figure, axes = _multiples([task for task in matrix.tasks if known[task]])
+    for task, ax in axes.items():
+        there = {learner: look for learner, look in _looks(board).items() if (learner, task) in matrix.outcomes}
+        for learner, look in there.items():
             figures = matrix.outcomes[learner, task].figures
             left, x, right = np.quantile(figures["regret"] / rounds, [0.25, 0.5, 0.75])
             down, y, up = np.quantile(figures["violation"] / rounds, [0.25, 0.5, 0.75])
             ax.plot([left, right], [y, y], color=look["color"], linewidth=0.8, zorder=2)
             ax.plot([x, x], [down, up], color=look["color"], linewidth=0.8, zorder=2)
-            ax.plot(x, y, label=learner, **_point(look, size=5))
-        ax.set_title(task, fontsize=FONT + 1)
+            ax.plot(x, y, label=learner, **point_look(look["marker"], look["color"], 5))
         _finish_plane(ax)
-    _label(figure, axes, "regret per round", "violation per round")
-    add_legend(figure, axes, columns=4)
-    return figure
+    return _finished(figure, axes, "regret per round", "violation per round")
 
 
 def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Figure:
@@ -70,23 +64,23 @@ def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Fig
     `quantity` is ``"shortfall"``, the mean of all rounds so far, or ``"violation"``, summed up to a round. OFS is drawn
     in every level.
     """
-    figure, axes = _multiples(len(matrix.tasks))
+    figure, axes = _multiples(matrix.tasks)
     looks = _looks(board)
     members = [row.learner for row in board.levels[level]]
     front = [learner for learner in members if learner != REFERENCE][:SHOWN]
     rest = [learner for learner in members if learner not in (*front, REFERENCE)]
-    for task, ax in zip(matrix.tasks, axes, strict=True):
+    for task, ax in axes.items():
         for learner in [*rest, REFERENCE, *reversed(front)]:
             if (learner, task) not in matrix.outcomes:
                 continue
             curve = matrix.outcomes[learner, task].curve
-            style: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "label": "others of the level", "zorder": 1}
-            if learner not in rest:
-                style = {**looks[learner], "linewidth": 1.3, "label": learner, "marker": "", "zorder": 3}
-            ax.plot(curve["round"], curve[f"{quantity}_iqm"], **style)
-            if learner not in rest:
-                low, high = curve[f"{quantity}_low"], curve[f"{quantity}_high"]
-                ax.fill_between(curve["round"], low, high, color=style["color"], alpha=0.15, linewidth=0)
+            middle, low, high = (curve[f"{quantity}_{end}"] for end in ("iqm", "low", "high"))
+            if learner in rest:
+                ax.plot(curve["round"], middle, color=GREY, linewidth=0.9, label="others of the level", zorder=1)
+                continue
+            look = {**looks[learner], "marker": ""}
+            ax.plot(curve["round"], middle, linewidth=1.3, label=learner, zorder=3, **look)
+            ax.fill_between(curve["round"], low, high, color=look["color"], alpha=0.15, linewidth=0)
         ax.set_xscale("log")
         ax.set_yscale("symlog", linthresh=TARGETS[TARGET[level]][0] if quantity == "shortfall" else 1.0)
         if quantity == "shortfall":
@@ -94,17 +88,8 @@ def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Fig
         ax.set_ylim(bottom=0.0)
         ax.set_xlim(1, curve["round"][-1])
         _plain_ticks(ax)
-        ax.set_title(task, fontsize=FONT + 1)
     words = {"shortfall": "shortfall per round, so far", "violation": "violation, summed"}
-    _label(figure, axes, "round", words[quantity])
-    add_legend(figure, axes, columns=4)
-    return figure
-
-
-def _feasible(matrix: Matrix) -> list[str]:
-    """Tasks with a feasible threshold at the end."""
-    known = {task: outcome.truth["feasible"] for (_, task), outcome in matrix.outcomes.items()}
-    return [task for task in matrix.tasks if known[task]]
+    return _finished(figure, axes, "round", words[quantity])
 
 
 def _looks(board: Leaderboard) -> dict[str, dict[str, Any]]:
@@ -115,41 +100,30 @@ def _looks(board: Leaderboard) -> dict[str, dict[str, Any]]:
         looks[REFERENCE] = {"color": black, "linestyle": ":", "marker": "o"}
     for index, learner in enumerate(learner for learner in board.order if learner != REFERENCE):
         turn, place = divmod(index, len(colours))
-        looks[learner] = {
-            "color": colours[place],
-            "linestyle": LINES[place % len(LINES)],
-            "marker": MARKERS[turn % len(MARKERS)],
-        }
+        line, marker = LINES[place % len(LINES)], MARKERS[turn % len(MARKERS)]
+        looks[learner] = {"color": colours[place], "linestyle": line, "marker": marker}
     return looks
 
 
-def _point(look: dict[str, Any], size: float) -> dict[str, Any]:
-    return {
-        **look,
-        "linestyle": "none",
-        "markersize": size,
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.5,
-        "zorder": 3,
-    }
-
-
-def _multiples(count: int) -> tuple[Figure, Sequence[Axes]]:
-    """Make a figure of this many panels."""
-    rows = max(1, math.ceil(count / COLUMNS))
+def _multiples(tasks: Sequence[str]) -> tuple[Figure, dict[str, Axes]]:
+    """Make a figure with a panel per task."""
+    rows = max(1, math.ceil(len(tasks) / COLUMNS))
     figure, axes = panels(rows, COLUMNS, 3.2 * COLUMNS, 2.3 * rows + 0.9)
-    for spare in axes[count:]:
+    for spare in axes[len(tasks) :]:
         spare.set_visible(False)
-    return figure, axes[:count]
+    return figure, dict(zip(tasks, axes, strict=False))
 
 
-def _label(figure: Figure, axes: Sequence[Axes], x: str, y: str) -> None:
-    """Name the axes once per column and row of panels."""
-    for index, ax in enumerate(axes):
+def _finished(figure: Figure, axes: Mapping[str, Axes], x: str, y: str) -> Figure:
+    """Name the panels, and their axes once per column and row of panels."""
+    for index, (task, ax) in enumerate(axes.items()):
+        ax.set_title(task, fontsize=FONT + 1)
         if index + COLUMNS >= len(axes):
             ax.set_xlabel(x, fontsize=FONT)
         if index % COLUMNS == 0:
             ax.set_ylabel(y, fontsize=FONT)
+    add_legend(figure, list(axes.values()), columns=4)
+    return figure
 
 
 def _finish_plane(axes: Axes) -> None:

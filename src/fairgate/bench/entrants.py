@@ -8,15 +8,43 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.errors import InputError
+from fairgate.bench.leaderboard import REFERENCE
+from fairgate.bench.matrix import Pair, Size
+from fairgate.bench.measures import TARGET
+from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner, as_learner, check_learner
 from fairgate.learners.checks import LearnerCheckError
-from fairgate.places import find_learner, find_task
+from fairgate.places import find_learner, find_task, own_learner
 from fairgate.simulation import simulate
 from fairgate.tasks import Task, presets
 
 LEFT_OUT = ("fixed",)
 """Built-in learners that need a setting nobody can choose for all tasks."""
+
+
+def pair_up(
+    learners: Sequence[str] | None,
+    tasks: Sequence[str | Task] | None,
+    size: Size,
+    own: Mapping[str, AnyLearner] | Sequence[str] = (),
+    levels: Sequence[str] = (),
+) -> list[Pair]:
+    """Return every learner with every task, or say which name is none."""
+    for level in levels:
+        if level not in TARGET:
+            raise unknown_name("level", level, TARGET)
+    loaded = gather_tasks(tasks)
+    made = built_in(learners, loaded)
+    mine = own if isinstance(own, Mapping) else {place: own_learner(place) for place in own}
+    for name, learner in mine.items():
+        checked = checked_own(name, learner, next(iter(loaded.values())))
+        made |= {(name, task): checked for task in loaded}
+    wanted = {
+        key: learner for key, learner in made.items() if not levels or learner.level in levels or key[0] == REFERENCE
+    }
+    if not wanted:
+        raise InputError(f"no learner is left of {', '.join(sorted({name for name, _ in made})) or 'none'}: name some")
+    return [Pair(name, learner, loaded[task], size) for (name, task), learner in wanted.items()]
 
 
 def gather_tasks(tasks: Iterable[str | Task] | None) -> dict[str, Task]:
@@ -70,7 +98,6 @@ def checked_own(name: str, learner: AnyLearner, task: Task) -> Learner[Any]:
 
     A learner that raises something else is left to the benchmark, which says on which tasks it did.
     """
-    made = learner
     try:
         made = as_learner(learner)
         if made is learner:
@@ -80,5 +107,5 @@ def checked_own(name: str, learner: AnyLearner, task: Task) -> Learner[Any]:
     except (InputError, LearnerCheckError) as error:
         raise InputError(f"learner {name!r} breaks the contract: {error}") from None
     except Exception:  # said where it happens, beside all other results
-        return as_learner(made)
-    return as_learner(made)
+        pass
+    return as_learner(learner)

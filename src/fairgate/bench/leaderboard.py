@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,6 @@ from fairgate.statistics import (
     difference,
     holm,
     improvement,
-    iqm,
     overall_iqm,
     paired_test,
     probability_of_improvement,
@@ -29,73 +30,47 @@ from fairgate.statistics import (
 REFERENCE = "ofs"
 """The learner that all are compared with: the paper's OFS with the settings of each task."""
 
-TARGET = {"bandit": "success", "scores": "success", "selective-labels": "success_tight", "full-labels": "success_tight"}
-"""The target of each level."""
-
 ALPHA = 0.05
 """Corrected p-values at most this large count as a difference."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A learner's line: figures over all its tasks.
+    """A learner's line: figures over all its tasks, whose number is `tasks`; means are over seeds and tasks.
 
-    Attributes
-    ----------
-    tasks
-        On how many tasks it has an outcome.
-    success
-        Share of seeds that meet the target of its level, mean over tasks.
-    shortfall
-        Interquartile mean over seeds and tasks of the shortfall per round.
-    better
-        Probability that a run of it has a smaller shortfall than one of OFS on the same task.
-    difference
-        Its interquartile mean shortfall minus that of OFS.
-    p
-        Of the one-sided test that a seed has a smaller shortfall than OFS on more tasks than a larger one;
-        Holm-corrected for all learners.
-    violation, worst
-        Population violation summed over a run, mean over seeds and tasks; largest shortfall of any seed on any task.
-    feasible_tail, time_to_feasible
-        Means over seeds and those tasks that have a feasible threshold.
+    `p` is of the one-sided test that a seed has a smaller shortfall than OFS on more tasks than a larger one,
+    Holm-corrected for all learners.
     """
 
     rank: int
     learner: str
     level: str
     tasks: int
-    success: float
-    shortfall: Estimate
-    better: Estimate | None
-    difference: Estimate | None
+    success: float  # share of seeds that meet the target of its level
+    shortfall: Estimate  # interquartile mean over seeds and tasks, per round
+    better: Estimate | None  # probability that a run of it has a smaller shortfall than one of OFS on the same task
+    difference: Estimate | None  # its interquartile mean shortfall minus that of OFS
     p: float | None
-    violation: float
-    feasible_tail: float | None
+    violation: float  # of the population, summed over a run
+    feasible_tail: float | None  # of those tasks that have a feasible threshold, as the next
     time_to_feasible: float | None
-    worst: float
+    worst: float  # largest shortfall of any seed on any task
+
+    def known(self) -> dict[str, Any]:
+        """Return the line for JSON."""
+        return {name: value.known() if isinstance(value, Estimate) else value for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows by level, the best learner of each level on each task, and who beats whom.
-
-    Attributes
-    ----------
-    levels
-        Rows of each level, best first.
-    best
-        For each task, the best learner of each level there.
-    against
-        For each learner and task, "better" or "worse" than OFS if the difference passes the corrected test, else "".
-    comparison
-        For each two learners, how likely a run of the first has the smaller shortfall, over the tasks both have.
-    """
+    """Rows of each level, best first, the best outcome of each level on each task, and who beats whom."""
 
     levels: Mapping[str, Sequence[Row]]
-    best: Mapping[str, Mapping[str, str]]
-    against: Mapping[str, Mapping[str, str]]
-    comparison: Mapping[str, Mapping[str, float]]
+    best: Mapping[str, Mapping[str, Outcome]]  # by task and level
+    against: Mapping[
+        str, Mapping[str, str]
+    ]  # by learner and task: "better" or "worse" than OFS if significant, else ""
+    comparison: Mapping[str, Mapping[str, float]]  # how likely a run of the first learner has the smaller shortfall
 
     @property
     def order(self) -> list[str]:
@@ -105,53 +80,41 @@ class Leaderboard:
 
 def rank(matrix: Matrix, seed: int = 0) -> Leaderboard:
     """Rank the learners of a matrix; `seed` is the root of the bootstrap's random numbers."""
-    levels = {name: next(o.level for (n, _), o in matrix.outcomes.items() if n == name) for name in matrix.learners}
-    rows = [_row(matrix, name, level, seed) for name, level in levels.items()]
-    p_values = _corrected(matrix, [row.learner for row in rows])
+    rivals = [learner for learner in matrix.learners if learner != REFERENCE and matrix.shared(learner, REFERENCE)]
+    p_values = _corrected(matrix, rivals)
+    rows = [_row(matrix, learner, p_values.get(learner), seed) for learner in matrix.learners]
     ranked: dict[str, list[Row]] = {}
     for level in LEVELS:
         members = [row for row in rows if row.level == level]
         members.sort(key=lambda row: (-row.tasks, -round(row.success, 9), row.shortfall.value))
         if members:
-            ranked[level] = [
-                replace(row, rank=place, p=p_values.get(row.learner)) for place, row in enumerate(members, 1)
-            ]
+            ranked[level] = [replace(row, rank=place) for place, row in enumerate(members, 1)]
     order = [row.learner for members in ranked.values() for row in members]
-    return Leaderboard(ranked, _best(matrix, ranked), _against(matrix), _comparison(matrix, order))
+    return Leaderboard(ranked, _best(matrix, ranked), _against(matrix, rivals), _comparison(matrix, order))
 
 
-def tasks_of(matrix: Matrix, *learners: str) -> list[str]:
-    """Tasks on which all of these learners have an outcome."""
-    return [task for task in matrix.tasks if all((learner, task) in matrix.outcomes for learner in learners)]
-
-
-def has_reference(matrix: Matrix, learner: str) -> bool:
-    """Whether a learner can be compared with OFS."""
-    return learner != REFERENCE and bool(tasks_of(matrix, learner, REFERENCE))
-
-
-def _row(matrix: Matrix, learner: str, level: str, seed: int) -> Row:
-    tasks = tasks_of(matrix, learner)
-    outcomes = [matrix.outcomes[learner, task] for task in tasks]
-    short = matrix.scores(learner, "shortfall", tasks)
+def _row(matrix: Matrix, learner: str, p: float | None, seed: int) -> Row:
+    outcomes = list(matrix.of(learner).values())
+    feasible = [outcome for outcome in outcomes if outcome.truth["feasible"]]
+    (short,) = matrix.shared(learner)
     better = gap = None
-    if has_reference(matrix, learner):
-        pair = [matrix.scores(name, "shortfall", tasks_of(matrix, learner, REFERENCE)) for name in (learner, REFERENCE)]
-        better = probability_of_improvement(*pair, rng=np.random.default_rng(seed))
-        gap = difference(*pair, rng=np.random.default_rng(seed))
+    if p is not None:
+        ours, theirs = matrix.shared(learner, REFERENCE)
+        better = probability_of_improvement(ours, theirs, rng=np.random.default_rng(seed))
+        gap = difference(ours, theirs, rng=np.random.default_rng(seed))
     return Row(
         rank=0,
         learner=learner,
-        level=level,
-        tasks=len(tasks),
-        success=_mean(outcomes, TARGET[level]),
+        level=outcomes[0].level,
+        tasks=len(outcomes),
+        success=float(np.mean([outcome.success for outcome in outcomes])),
         shortfall=stratified_bootstrap(overall_iqm, short, rng=np.random.default_rng(seed)),
         better=better,
         difference=gap,
-        p=None,
+        p=p,
         violation=_mean(outcomes, "violation"),
-        feasible_tail=_mean_where_feasible(outcomes, "feasible_tail"),
-        time_to_feasible=_mean_where_feasible(outcomes, "time_to_feasible"),
+        feasible_tail=_mean(feasible, "feasible_tail") if feasible else None,
+        time_to_feasible=_mean(feasible, "time_to_feasible") if feasible else None,
         worst=float(short.max()),
     )
 
@@ -160,32 +123,23 @@ def _mean(outcomes: Sequence[Outcome], measure: str) -> float:
     return float(np.mean([outcome.figures[measure].mean() for outcome in outcomes]))
 
 
-def _mean_where_feasible(outcomes: Sequence[Outcome], measure: str) -> float | None:
-    feasible = [outcome for outcome in outcomes if outcome.truth["feasible"]]
-    return _mean(feasible, measure) if feasible else None
-
-
-def _corrected(matrix: Matrix, learners: Sequence[str]) -> dict[str, float]:
+def _corrected(matrix: Matrix, rivals: Sequence[str]) -> dict[str, float]:
     """P-value of each learner's being better than OFS over all tasks, corrected for all learners."""
-    compared = [learner for learner in learners if has_reference(matrix, learner)]
     p_values = []
-    for learner in compared:
-        tasks = tasks_of(matrix, learner, REFERENCE)
-        ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (learner, REFERENCE))
+    for learner in rivals:
+        ours, theirs = matrix.shared(learner, REFERENCE)
         lost = np.sign(ours - theirs).mean(axis=1, keepdims=True)  # tasks lost minus won, per seed
         p_values.append(float(paired_test(lost, np.zeros_like(lost))[0]))
-    return dict(zip(compared, holm(p_values).tolist(), strict=True))
+    return dict(zip(rivals, holm(p_values).tolist(), strict=True))
 
 
-def _against(matrix: Matrix) -> dict[str, dict[str, str]]:
+def _against(matrix: Matrix, rivals: Sequence[str]) -> dict[str, dict[str, str]]:
     """Where each learner is better or worse than OFS, by tests on each task corrected for all of them, both ways."""
     places: list[tuple[str, str, str]] = []
     p_values: list[float] = []
-    for learner in matrix.learners:
-        if not has_reference(matrix, learner):
-            continue
-        tasks = tasks_of(matrix, learner, REFERENCE)
-        ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (learner, REFERENCE))
+    for learner in rivals:
+        ours, theirs = matrix.shared(learner, REFERENCE)
+        tasks = [task for task in matrix.of(learner) if task in matrix.of(REFERENCE)]
         for word, tested in (("better", paired_test(ours, theirs)), ("worse", paired_test(theirs, ours))):
             places += [(learner, task, word) for task in tasks]
             p_values += tested.tolist()
@@ -196,29 +150,22 @@ def _against(matrix: Matrix) -> dict[str, dict[str, str]]:
     return found
 
 
-def _best(matrix: Matrix, ranked: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, str]]:
-    """Best learner of each level on each task, by the rule of the leaderboard."""
-    found: dict[str, dict[str, str]] = {task: {} for task in matrix.tasks}
+def _best(matrix: Matrix, ranked: Mapping[str, Sequence[Row]]) -> dict[str, dict[str, Outcome]]:
+    """Outcome of the best learner of each level on each task, by the rule of the leaderboard."""
+    found: dict[str, dict[str, Outcome]] = {task: {} for task in matrix.tasks}
     for level, rows in ranked.items():
         for task in matrix.tasks:
             there = [matrix.outcomes[row.learner, task] for row in rows if (row.learner, task) in matrix.outcomes]
             if there:
-                best = min(there, key=lambda o: (-o.figures[TARGET[level]].mean(), float(iqm(o.figures["shortfall"]))))
-                found[task][level] = best.learner
+                found[task][level] = min(there, key=lambda each: (-each.success, each.shortfall))
     return found
 
 
 def _comparison(matrix: Matrix, order: Sequence[str]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for one in order:
-        found[one] = {}
-        for other in order:
-            tasks = tasks_of(matrix, one, other)
-            if one == other or not tasks:
-                continue
-            if one in found.get(other, {}):
-                found[one][other] = 1.0 - found[other][one]
-                continue
-            ours, theirs = (matrix.scores(name, "shortfall", tasks) for name in (one, other))
-            found[one][other] = improvement(ours, theirs)
+    found: dict[str, dict[str, float]] = {learner: {} for learner in order}
+    for one, other in product(order, order):
+        if one in found[other]:
+            found[one][other] = 1.0 - found[other][one]
+        elif one != other and (pair := matrix.shared(one, other)):
+            found[one][other] = improvement(*pair)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,9 @@ from fairgate.errors import told
 from fairgate.learners import Learner
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
+from fairgate.statistics import iqm
 from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, write_table, write_text
 from fairgate.tasks import Task
-
-COSTS = {"bandit": 1.0, "scores": 8.0, "selective-labels": 8.0, "full-labels": 8.0}
-"""How much longer than at level `bandit` a round takes, roughly: histograms of scores are drawn at the others."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +47,23 @@ class Pair:
     size: Size
 
     @property
-    def level(self) -> str:
-        """What the learner may see."""
-        return self.learner.level
-
-    @property
-    def cost(self) -> float:
-        """Roughly how long it takes, in µs."""
-        groups = self.task.environment.group_count
-        return self.size.rounds * (150.0 + 1.0 * self.size.seeds * groups) * COSTS.get(self.level, 1.0)
-
-    @property
     def key(self) -> str:
         """Name of its file; characters a file name cannot have are replaced."""
         return file_name(f"{self.task.name}--{self.name}")
 
-    def digest(self) -> str:
-        """Fingerprint of the settings and of the code they run and are judged by."""
+    def work(self, folder: Path) -> Work:
+        """What there is to do for its file, with a fingerprint of the settings and of the code they are judged by."""
         settings = {
             "task": self.task.describe(),
             "learner": self.learner.describe(),
             "size": asdict(self.size),
             "code": code_digest(outcome, write_table, self.task, self.learner),
         }
-        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        cost = self.size.rounds * (150.0 + self.size.seeds * self.task.environment.group_count)  # µs, roughly
+        if self.learner.level != "bandit":
+            cost *= 8.0  # histograms of scores are drawn
+        return Work(self.key, digest, folder / f"{self.key}.parquet", cost, partial(perform, self, folder))
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +77,16 @@ class Outcome:
     curve: Mapping[str, NDArray[Any]]
     truth: Mapping[str, Any]
     settings: Any
+
+    @property
+    def success(self) -> float:
+        """Share of seeds that meet the target of the learner's level."""
+        return float(self.figures[measures.TARGET[self.level]].mean())
+
+    @property
+    def shortfall(self) -> float:
+        """Interquartile mean of the shortfall over seeds."""
+        return float(iqm(self.figures["shortfall"]))
 
 
 @dataclass(frozen=True)
@@ -117,27 +118,31 @@ class Matrix:
         """Names of all tasks with an outcome, in the order given."""
         return list(dict.fromkeys(task for _, task in self.outcomes))
 
-    def scores(self, learner: str, measure: str, tasks: Iterable[str]) -> Array:
-        """Return a measure of a learner as a matrix, (seeds, tasks)."""
-        return np.stack([self.outcomes[learner, task].figures[measure] for task in tasks], axis=1)
+    def of(self, learner: str) -> dict[str, Outcome]:
+        """Return a learner's outcomes by task."""
+        return {task: self.outcomes[learner, task] for task in self.tasks if (learner, task) in self.outcomes}
+
+    def shared(self, *learners: str) -> list[Array]:
+        """Return the shortfalls of learners on the tasks that all of them have, (seeds, tasks) each; none if none."""
+        found = [self.of(learner) for learner in learners]
+        tasks = [task for task in found[0] if all(task in other for other in found)]
+        return [np.stack([each[task].figures["shortfall"] for task in tasks], axis=1) for each in found if tasks]
 
 
-def fill(pairs: Iterable[Pair], folder: Path, workers: int, say: Say) -> Matrix:
+def fill(pairs: Sequence[Pair], folder: Path, workers: int, say: Say) -> Matrix:
     """Run every pair that is not done yet, the longest first, on `workers` processes, and read all outcomes."""
-    pairs = list(pairs)
-    work = (
-        Work(pair.key, pair.digest(), folder / f"{pair.key}.parquet", pair.cost, partial(perform, pair, folder))
-        for pair in pairs
-    )
-    complete(folder, work, workers, say)
+    complete(folder, [pair.work(folder) for pair in pairs], workers, say)
     outcomes: dict[tuple[str, str], Outcome] = {}
     failures: list[Failure] = []
     for pair in pairs:
+        names = pair.name, pair.task.name
         failed = folder / f"{pair.key}.error"
         if failed.is_file():
-            failures.append(Failure(pair.name, pair.task.name, failed.read_text(encoding="utf-8")))
-        else:
-            outcomes[pair.name, pair.task.name] = read(pair, folder)
+            failures.append(Failure(*names, failed.read_text(encoding="utf-8")))
+            continue
+        figures, header = read_table(folder / f"{pair.key}.parquet")
+        header["curve"] = {name: np.asarray(values) for name, values in header["curve"].items()}
+        outcomes[names] = Outcome(*names, figures=figures, **header)
     return Matrix(outcomes, failures)
 
 
@@ -159,11 +164,10 @@ def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Ar
     run = simulate(task, learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
     known = truth.truth_of(task, size.rounds)
     judged = measures.judge(run, known)
-    curve = measures.curve(run, judged)
     header = {
         "level": learner.level,
         "settings": learner.describe(),
-        "curve": {name: values.tolist() for name, values in curve.items()},
+        "curve": {name: values.tolist() for name, values in measures.curve(run, judged).items()},
         "truth": {
             "feasible": known.last.feasible,
             "best": vars(known.last.sweep.best),
@@ -172,17 +176,3 @@ def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Ar
         },
     }
     return measures.measure(run, known, judged), header
-
-
-def read(pair: Pair, folder: Path) -> Outcome:
-    """Read what is kept of a pair."""
-    figures, header = read_table(folder / f"{pair.key}.parquet")
-    return Outcome(
-        learner=pair.name,
-        task=pair.task.name,
-        level=header["level"],
-        figures=figures,
-        curve={name: np.asarray(values) for name, values in header["curve"].items()},
-        truth=header["truth"],
-        settings=header["settings"],
-    )

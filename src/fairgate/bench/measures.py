@@ -17,15 +17,14 @@ from fairgate.statistics import iqm
 TARGETS = {"success": (0.01, 0.01), "success_tight": (0.003, 0.005)}
 """Largest regret and largest residual of what a learner settles on that still meet a target."""
 
+TARGET = {"bandit": "success", "scores": "success", "selective-labels": "success_tight", "full-labels": "success_tight"}
+"""The target of each feedback level."""
+
 STEADY = 0.95
 """Share of the remaining rounds that must be feasible from the time to feasible on."""
 
 POINTS = 100
 """Rounds of a learning curve, evenly spaced on a log scale."""
-
-CURVES = ("regret", "violation", "gap", "shortfall")
-"""Quantities of a learning curve: regret and violation are sums up to a round, the gap of rewards is the mean since the
-point before, and the shortfall the mean of all rounds so far."""
 
 
 def tail_of(rounds: int) -> int:
@@ -35,25 +34,12 @@ def tail_of(rounds: int) -> int:
 
 @dataclass(frozen=True, repr=False)
 class Judged:
-    """A run beside the truth, round by round: what everything else is read off.
+    """A run beside the truth, round by round, (R, T) each, in the steady state of what was played."""
 
-    Attributes
-    ----------
-    gap
-        Reward of the best feasible threshold of the round minus that of what was played, in the steady state, (R, T);
-        NaN in rounds without a feasible threshold.
-    steady
-        Violation in the steady state of what was played, (R, T).
-    excess
-        The part of it that the least violating threshold would not have, (R, T); all of it if one is feasible.
-    shortfall
-        max(gap, largest residual, 0), (R, T); in rounds without a feasible threshold, `excess`.
-    """
-
-    gap: Array
-    steady: Array
-    excess: Array
-    shortfall: Array
+    gap: Array  # reward of the round's best feasible threshold minus that of what was played; NaN if there is none
+    steady: Array  # violation
+    excess: Array  # the part of it that the least violating threshold would not have; all of it if one is feasible
+    shortfall: Array  # max(gap, largest residual, 0); in rounds without a feasible threshold, `excess`
 
 
 def judge(run: Run, truth: Truth) -> Judged:
@@ -83,22 +69,11 @@ def _largest(residuals: Array) -> Array:
 def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, Array]:
     """Judge each replicate of a run, (R,) per measure.
 
-    Parameters
-    ----------
-    run
-        What happened.
-    truth
-        The exact truth of its task, from :func:`~fairgate.bench.truth.truth_of`.
-    judged
-        What :func:`judge` says of the run, if that is known already.
-
-    Returns
-    -------
-    dict
-        ``regret``, ``violation``, ``steady_violation``, ``excess_violation``, ``shortfall``, ``feasible``,
-        ``feasible_tail``, ``time_to_feasible``, ``tail_reward``, ``tail_violation``, ``final_regret``,
-        ``final_residual``, ``final_excess``, ``certified``, ``success`` and ``success_tight``; docs/bench.md says
-        what each is.
+    `truth` is that of its task, from :func:`~fairgate.bench.truth.truth_of`; `judged` what :func:`judge` says of the
+    run, if that is known already. The measures are ``regret``, ``violation``, ``steady_violation``,
+    ``excess_violation``, ``shortfall``, ``feasible``, ``feasible_tail``, ``time_to_feasible``, ``tail_reward``,
+    ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``certified``, ``success`` and
+    ``success_tight``; docs/bench.md says what each is.
 
     Examples
     --------
@@ -127,10 +102,8 @@ def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, A
         "tail_reward": run.population.reward[:, tail].mean(axis=1),
         "tail_violation": actual[:, tail].mean(axis=1),
     }
-    if "infeasible" in run.traces:
-        found["certified"] = (run.traces["infeasible"][:, tail] == 1).mean(axis=1)
-    else:
-        found["certified"] = np.zeros(run.replicates)
+    certified = run.traces.get("infeasible", np.zeros((run.replicates, run.rounds)))
+    found["certified"] = (certified[:, tail] == 1).mean(axis=1)
     return {**found, **_final(run, truth, tail, found["certified"])}
 
 
@@ -166,19 +139,17 @@ def time_to_feasible(met: NDArray[np.bool_]) -> Array:
 def curve(run: Run, judged: Judged) -> dict[str, NDArray[Any]]:
     """Return the learning curve: about 100 rounds, and mean, interquartile mean and quartiles of each quantity there.
 
-    Columns are ``round`` and, for each of :data:`CURVES`, ``_mean``, ``_iqm``, ``_low`` and ``_high`` over replicates.
+    Columns are ``round`` and, for each quantity, ``_mean``, ``_iqm``, ``_low`` and ``_high`` over replicates. Regret
+    and violation are sums up to a round, the gap of rewards is the mean since the point before, and the shortfall the
+    mean of all rounds so far.
     """
     points = np.unique(np.geomspace(1, run.rounds, POINTS).round().astype(np.int64))
     gap = judged.gap if np.isnan(judged.gap).all() else np.nan_to_num(judged.gap, nan=0.0)
-    sums = {
-        "regret": gap,
-        "violation": violation(run.population.residuals),
-        "gap": gap,
-        "shortfall": judged.shortfall,
-    }
+    actual = violation(run.population.residuals)
+    sums = {"regret": gap, "violation": actual, "gap": gap, "shortfall": judged.shortfall}
     found: dict[str, NDArray[Any]] = {"round": points}
-    for name in CURVES:
-        values = sums[name].cumsum(axis=1)[:, points - 1]
+    for name, each in sums.items():
+        values = each.cumsum(axis=1)[:, points - 1]
         if name == "gap":
             values = np.diff(values, prepend=0.0, axis=1) / np.diff(points, prepend=0)
         elif name == "shortfall":

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fairgate.bench import drawings
-from fairgate.bench.leaderboard import TARGET, Leaderboard
+from fairgate.bench.leaderboard import Leaderboard
 from fairgate.bench.matrix import Matrix
+from fairgate.bench.measures import TARGET
 from fairgate.bench.terminal import SEES, p_text
 from fairgate.pages import Picture, anchor, flat, templates
 from fairgate.plots import image
-from fairgate.statistics import iqm
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +65,6 @@ def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> s
         curves=_curves(matrix, board),
         success=_success(matrix, board),
         shortfall=_shortfall(matrix, board),
-        best=_best(matrix, board),
         comparison=_comparison(board),
         failures=[str(failure) for failure in matrix.failures],
         lines=flat(document["settings"]),
@@ -81,21 +78,16 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
     zone = (
         "Down and left is better; the target zone of feedback level bandit is shaded. Scales are logarithmic beyond it."
     )
-    whole = Drawing(
-        "plane",
-        "All tasks together",
-        f"Each learner's mean regret and mean population violation per round, over all tasks that have a feasible "
-        f"threshold. {zone} A learner left of zero earns more than any feasible "
-        "threshold of the grid, mostly by violating constraints.",
-        _picture("plane", drawings.plane(matrix, board, rounds)),
+    whole = (
+        "Each learner's mean regret and mean population violation per round, over all tasks that have a feasible "
+        f"threshold. {zone} A learner left of zero earns more than any feasible threshold of the grid, mostly by "
+        "violating constraints."
     )
-    each = Drawing(
-        "planes",
-        "Task by task",
-        f"Medians over seeds for each task, with lines from the lower to the upper quartile. {zone}",
-        _picture("planes", drawings.planes(matrix, board, rounds)),
-    )
-    return [whole, each]
+    each = f"Medians over seeds for each task, with lines from the lower to the upper quartile. {zone}"
+    return [
+        _drawn("plane", "All tasks together", whole, drawings.plane(matrix, board, rounds)),
+        _drawn("planes", "Task by task", each, drawings.planes(matrix, board, rounds)),
+    ]
 
 
 def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
@@ -117,57 +109,37 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
         }
         for quantity, (name, caption) in words.items():
             key = f"curves-{level}-{quantity}"
-            drawn = _picture(key, drawings.curves(matrix, board, level, quantity))
-            found.append(Drawing(key, f"Feedback level {level}: {name}", caption, drawn))
+            drawn = drawings.curves(matrix, board, level, quantity)
+            found.append(_drawn(key, f"Feedback level {level}: {name}", caption, drawn))
     return found
 
 
-def _picture(key: str, figure: Figure) -> Picture:
-    return Picture.of(key, image(figure, "png", DPI))
+def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
+    return Drawing(key, title, caption, Picture.of(key, image(figure, "png", DPI)))
 
 
 def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
     """Share of seeds that meet the target, by learner and task, with a mark where OFS is beaten or beats."""
     marks = {"better": "▲", "worse": "▼", "": ""}
-    found: dict[str, dict[str, Shaded]] = {}
-    for level, rows in board.levels.items():
-        for row in rows:
-            found[row.learner] = {}
-            for task in matrix.tasks:
-                if (row.learner, task) in matrix.outcomes:
-                    share = float(matrix.outcomes[row.learner, task].figures[TARGET[level]].mean())
-                    mark = marks[board.against[row.learner][task]]
-                    found[row.learner][task] = Shaded(f"{share:.0%}", share, "good", mark)
-    return found
+    return {
+        learner: {
+            task: Shaded(f"{each.success:.0%}", each.success, "good", marks[board.against[learner][task]])
+            for task, each in matrix.of(learner).items()
+        }
+        for learner in board.order
+    }
 
 
 def _shortfall(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
     """Interquartile mean of the shortfall, by learner and task; the shade runs from 0.001 to 0.3 on a log scale."""
-    found: dict[str, dict[str, Shaded]] = {}
-    for learner in board.order:
-        found[learner] = {}
-        for task in matrix.tasks:
-            if (learner, task) in matrix.outcomes:
-                short = float(iqm(matrix.outcomes[learner, task].figures["shortfall"]))
-                shade = math.log(max(short, 1e-9) / 0.001) / math.log(300.0)
-                found[learner][task] = Shaded(f"{short:.4f}".removeprefix("0"), shade, "bad")
-    return found
 
+    def shaded(short: float) -> Shaded:
+        shade = math.log(max(short, 1e-9) / 0.001) / math.log(300.0)
+        return Shaded(f"{short:.4f}".removeprefix("0"), shade, "bad")
 
-def _best(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, dict[str, Any]]]:
-    """Best learner of each level on each task, with its figures there."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for task, by_level in board.best.items():
-        found[task] = {}
-        for level, learner in by_level.items():
-            figures = matrix.outcomes[learner, task].figures
-            found[task][level] = {
-                "learner": learner,
-                "success": float(figures[TARGET[level]].mean()),
-                "shortfall": float(iqm(figures["shortfall"])),
-                "certified": float(np.mean(figures["certified"])),
-            }
-    return found
+    return {
+        learner: {task: shaded(each.shortfall) for task, each in matrix.of(learner).items()} for learner in board.order
+    }
 
 
 def _comparison(board: Leaderboard) -> dict[str, dict[str, Shaded]]:

@@ -9,10 +9,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fairgate.bench.leaderboard import TARGET, Leaderboard, Row
+from fairgate.bench.leaderboard import Leaderboard, Row
 from fairgate.bench.matrix import Matrix
 from fairgate.estimates import Estimate
-from fairgate.statistics import iqm
 
 NAME = 16
 """Characters of a learner's name on one line."""
@@ -31,7 +30,7 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
     total = len(matrix.tasks)
     for level, rows in board.levels.items():
         console.print(_ranked(level, rows, total))
-    console.print(_by_task(matrix, board))
+    console.print(_by_task(board))
     console.print(
         "Target: share of seeds whose settled threshold is within the level's tolerance of the best feasible one. "
         "Shortfall: reward or constraint missed per round, whichever is larger, in the long run of what was played; "
@@ -43,9 +42,8 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
 
 
 def _ranked(level: str, rows: Sequence[Row], total: int) -> Table:
-    table = Table(
-        title=f"Feedback level `{level}`: {SEES[level]}", box=box.SIMPLE_HEAD, padding=0, title_justify="left"
-    )
+    title = f"Feedback level `{level}`: {SEES[level]}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=0, title_justify="left")
     table.add_column("\nlearner", overflow="fold", min_width=NAME)
     for heading in ("\ntarget", "\nshortfall", "beats\nOFS", "\np", "\nviol.", "\nfeas.", "\ntime", "\nworst"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -65,22 +63,17 @@ def _ranked(level: str, rows: Sequence[Row], total: int) -> Table:
     return table
 
 
-def _by_task(matrix: Matrix, board: Leaderboard) -> Table:
-    table = Table(title="Best of each feedback level: target and shortfall", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.title_justify = "left"
+def _by_task(board: Leaderboard) -> Table:
+    title = "Best of each feedback level: target and shortfall"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
     table.add_column("task", overflow="fold")
     for level in board.levels:
         table.add_column(level, overflow="fold")
     for task, best in board.best.items():
-        cells = []
-        for level in board.levels:
-            if level not in best:
-                cells.append("–")
-                continue
-            figures = matrix.outcomes[best[level], task].figures
-            share, short = figures[TARGET[level]].mean(), float(iqm(figures["shortfall"]))
-            cells.append(f"{folded(best[level])}\n{share:.0%} {short:.4f}")
-        table.add_row(task, *cells)
+        shown = {
+            level: f"{folded(each.learner)}\n{each.success:.0%} {each.shortfall:.4f}" for level, each in best.items()
+        }
+        table.add_row(task, *(shown.get(level, "–") for level in board.levels))
     return table
 
 
@@ -107,4 +100,4 @@ def p_text(p: float | None) -> str:
     """Write a p-value short: with two digits, or as below 0.001."""
     if p is None:
         return "–"
-    return "<.001" if p < 0.001 else f"{p:.2f}".removeprefix("0") if p >= 0.01 else f"{p:.3f}".removeprefix("0")
+    return "<.001" if p < 0.001 else f"{p:.{2 if p >= 0.01 else 3}f}".removeprefix("0")

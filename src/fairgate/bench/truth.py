@@ -91,16 +91,13 @@ class Truth:
         """
         replicates, rounds, groups = thresholds.shape
         ends = [*(moment.first for moment in self.moments[1:]), rounds]
-        parts = []
+        rewards, residuals = [], []
         for moment, end in zip(self.moments, ends, strict=True):
-            part = thresholds[:, moment.first : end]
-            reward, residuals = _look_up(moment, part.reshape(-1, groups))
+            found = _look_up(moment, thresholds[:, moment.first : end].reshape(-1, groups))
             shape = (replicates, end - moment.first)
-            parts.append((reward.reshape(shape), residuals.reshape(-1, *shape)))
-        if len(parts) == 1:
-            return Assessment(*parts[0])
-        rewards, residuals_ = zip(*parts, strict=True)
-        return Assessment(np.concatenate(rewards, axis=1), np.concatenate(residuals_, axis=2))
+            rewards.append(found.reward.reshape(shape))
+            residuals.append(found.residuals.reshape(-1, *shape))
+        return Assessment(np.concatenate(rewards, axis=1), np.concatenate(residuals, axis=2))
 
 
 def _look_up(moment: Moment, rows: Array) -> Assessment:
@@ -112,18 +109,9 @@ def _look_up(moment: Moment, rows: Array) -> Assessment:
         places = np.union1d(places, rows[outside])
     shared = bool((rows == rows[:, :1]).all())
     codes = _nearest(places, rows[:, :1] if shared else rows)
-    if shared:
-        key = codes[:, 0]
-        different = np.flatnonzero(np.bincount(key, minlength=len(places)))
-        where = np.zeros(len(places), dtype=np.int64)
-        where[different] = np.arange(len(different))
-        where = where[key]
-        solved = _shared(moment, places[different])
-    else:
-        kinds, where = np.unique(_combined(codes), return_inverse=True)
-        first = np.zeros(len(kinds), dtype=np.int64)
-        first[where] = np.arange(len(rows))
-        solved = moment.solve(places[codes[first]])
+    _, first, where = np.unique(_combined(codes), return_index=True, return_inverse=True)
+    different = places[codes[first]]
+    solved = _shared(moment, different[:, 0]) if shared else moment.solve(different)
     return Assessment(solved.reward[where], solved.residuals[:, where])
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds
+from fairgate.cli.options import AllCores, AsJson, Batch, Rounds, Seed, Seeds, say
 from fairgate.errors import InputError
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
@@ -31,7 +32,7 @@ def bench(
     level: Annotated[
         list[str] | None, typer.Option(help="Only learners of this feedback level, such as bandit, and ofs.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")] = None,
+    workers: AllCores = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
     as_json: AsJson = False,
 ) -> None:
@@ -46,7 +47,6 @@ def bench(
     workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
     if level and not split_names(level):
         raise InputError(f"--level must be one or more of {', '.join(LEVELS)}, got {', '.join(map(repr, level))}")
-    errors = Console(stderr=True)
     found = run_bench(
         out,
         split_names(learners) if learners else None,
@@ -55,13 +55,13 @@ def bench(
         own=learner or [],
         levels=split_names(level or []),
         workers=workers,
-        say=lambda text: errors.print(text, highlight=False, soft_wrap=True),
+        say=partial(say, errors=True),
     )
     if as_json:
         typer.echo(json.dumps(found.document, indent=1, ensure_ascii=False))
     else:
         show(found.matrix, found.board, Console())
-        Console().print(f"Written to {out}: open bench.html", highlight=False, soft_wrap=True)
+        say(f"Written to {out}: open bench.html")
     for failure in found.matrix.failures:
         typer.echo(f"fairgate: {failure}", err=True)
     if found.matrix.failures:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from fairgate.errors import InputError
 from fairgate.settings import whole_number
@@ -15,7 +16,13 @@ Seed = Annotated[int, typer.Option(help="Root of all random numbers.")]
 Batch = Annotated[int, typer.Option(help="People per round.")]
 Tail = Annotated[int, typer.Option(help="Rounds at the end over which means are taken.")]
 Workers = Annotated[int, typer.Option(help="Processes; results do not depend on it.")]
+AllCores = Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def say(text: str, *, errors: bool = False) -> None:
+    """Print a sentence as it is, on lines as long as it needs."""
+    Console(stderr=errors).print(text, highlight=False, soft_wrap=True)
 
 
 def check_size(rounds: int, tail: int, seed: int, **others: int) -> None:

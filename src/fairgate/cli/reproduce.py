@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fairgate.cli.options import Rounds, Seed, Seeds, Tail, check_size
+from fairgate.cli.options import AllCores, Rounds, Seed, Seeds, Tail, check_size, say
 from fairgate.errors import InputError
 from fairgate.estimates import Estimate
 from fairgate.experiments.plan import METHODS, ROOT_SEED, TASKS, Plan
@@ -27,13 +28,13 @@ def reproduce(
     many: Annotated[int, typer.Option(help="Seeds of the second look at every claim.")] = 100,
     seed: Seed = ROOT_SEED,
     tail: Tail = TAIL,
-    workers: Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")] = None,
+    workers: AllCores = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures, runs and the report.")] = Path("results"),
 ) -> None:
     """Reproduce the paper: every table, every figure, every claim, beside the paper's own numbers."""
     from joblib import cpu_count
 
-    from fairgate.experiments.figure1 import SMOOTH
+    from fairgate.experiments.figures import SMOOTH
     from fairgate.experiments.reproduce import reproduce as run_all
 
     workers = cpu_count() if workers is None else workers
@@ -41,21 +42,15 @@ def reproduce(
     if rounds < SMOOTH:
         raise InputError(f"--rounds {rounds} is too short: the figures show means of {SMOOTH} rounds, ask for as many")
     plan = Plan(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail)
-    errors = Console(stderr=True)
-
-    def say(text: str) -> None:
-        errors.print(text, highlight=False, soft_wrap=True)
-
-    summary, changed = run_all(part or [], plan, out, workers, say)
-    console = Console()
+    summary, changed = run_all(part or [], plan, out, workers, partial(say, errors=True))
     if any(key.startswith("table1.") for key in summary["numbers"]):
-        console.print(_table1(summary["numbers"]))
+        Console().print(_table1(summary["numbers"]))
     if summary["claims"]:
         verdicts = Counter(claim["verdict"] for claim in summary["claims"].values())
         counted = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS)
-        console.print(f"Of {len(summary['claims'])} claims of the paper: {counted}.", highlight=False)
+        say(f"Of {len(summary['claims'])} claims of the paper: {counted}.")
     done = "Written to" if changed else "Nothing has changed since the last run; all is in"
-    console.print(f"{done} {out}: open report.html", highlight=False, soft_wrap=True)
+    say(f"{done} {out}: open report.html")
 
 
 def _table1(numbers: dict[str, Any]) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,27 +99,15 @@ def _print_run(
     table.add_column("\nlearner", overflow="fold", min_width=13)
     for heading in ("\nreward", "batch\ngap", "exact\ngap", "batch\nviolation", "exact\nviolation", "feasible\nrounds"):
         table.add_column(heading, justify="right", no_wrap=True)
+    digits = {"reward": 4, "gap": 4, "population_gap": 4, "violation": 1, "population_violation": 1}
     for name, summary in summaries.items():
-        table.add_row(
-            name,
-            _stacked(summary["reward"], 4),
-            _stacked(summary["gap"], 4),
-            _stacked(summary["population_gap"], 4),
-            _stacked(summary["violation"], 1),
-            _stacked(summary["population_violation"], 1),
-            f"{summary['feasible'].mean:.0%}",
-        )
-    console = Console()
+        cells = (summary[figure].text(count).replace(" ±", "\n±") for figure, count in digits.items())
+        table.add_row(name, *cells, f"{summary['feasible'].mean:.0%}")
+    console = Console(highlight=False)
     console.print(table)
     console.print(
         f"Mean ± sd over seeds; reward, gaps and feasible rounds over the last {settings['tail']} rounds, violations "
-        "over all. Batch is what the learner sees, exact is the population's truth.",
-        highlight=False,
+        "over all. Batch is what the learner sees, exact is the population's truth."
     )
     kind = "Best feasible" if best.feasible else "No feasible threshold; least violating"
-    console.print(f"{kind} fixed {best}{when}", highlight=False)
-
-
-def _stacked(value: Estimate, digits: int) -> str:
-    spread = "" if math.isnan(value.sd) else f"\n± {value.sd:.{digits}f}"
-    return f"{value.mean:.{digits}f}{spread}"
+    console.print(f"{kind} fixed {best}{when}")

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
+from itertools import product
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from fairgate.constraints import DemographicParity
 from fairgate.environments import GaussianScores, ScorePools
-from fairgate.experiments.jobs import Job, Store
+from fairgate.experiments.jobs import Job, figures
 from fairgate.learners import PrimalDual, load_learner
 from fairgate.oracle import Oracle, Sweep, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
+from fairgate.store import read_table
 from fairgate.tasks import Task, load_task
 
 T = TypeVar("T")
@@ -88,27 +91,21 @@ class Plan:
     seed: int = ROOT_SEED
     tail: int = TAIL
 
-    def main(self, task: str, method: str) -> Job:
-        """A method on a task as the paper ran it, every round kept."""
-        return self._job(f"{task}-{method}", load_task(task), load_learner(method, task), self.seeds, raw=True)
+    def job(self, task: str, method: str, many: bool = False) -> Job:
+        """A method on a task as the paper ran it, every round kept; or with many seeds, to see what 10 cannot show."""
+        name, seeds = (f"-{self.many}-seeds", self.many) if many else ("", self.seeds)
+        return self._job(f"{task}-{method}{name}", load_task(task), load_learner(method, task), seeds, raw=not many)
 
-    def more(self, task: str, method: str) -> Job:
-        """The same with many seeds, to see what 10 seeds cannot show."""
-        name = f"{task}-{method}-{self.many}-seeds"
-        return self._job(name, load_task(task), load_learner(method, task), self.many)
-
-    def job(self, task: str, method: str, many: bool) -> Job:
-        """A method on a task with many seeds, or as the paper ran it."""
-        return self.more(task, method) if many else self.main(task, method)
+    def jobs(self, tasks: Iterable[str], methods: Iterable[str] = METHODS, many: bool = False) -> list[Job]:
+        """Every one of some methods on every one of some tasks."""
+        return [self.job(task, method, many) for task, method in product(tasks, methods)]
 
     def tuning(self, task: str) -> Job:
         """PrimalDual on the whole tuning grid, (η, μ) outer and seeds inner."""
         base = expect(PrimalDual, load_learner("primal-dual", task))
-        steps, dual_steps = np.array([(step, dual) for step in STEPS for dual in DUAL_STEPS]).T
-        learner = replace(
-            base, step=np.repeat(steps, self.seeds).tolist(), dual_step=np.repeat(dual_steps, self.seeds).tolist()
-        )
-        return self._job(f"{task}-tuning", load_task(task), learner, len(steps) * self.seeds)
+        steps, dual_steps = np.repeat(tuning_grid(), self.seeds, axis=0).T.tolist()
+        learner = replace(base, step=steps, dual_step=dual_steps)
+        return self._job(f"{task}-tuning", load_task(task), learner, len(steps))
 
     def stress(self, task: str, method: str) -> Job:
         """A method under the 9 stress settings, settings outer and seeds inner."""
@@ -117,7 +114,12 @@ class Plan:
         return self._job(f"{task}-stress-{method}", stressed, load_learner(method, task), seeds)
 
     def _job(self, name: str, task: Task, learner: Any, seeds: int, raw: bool = False) -> Job:
-        return Job(name, task, learner, self.rounds, seeds, self.seed, raw)
+        return Job(name, task, learner, self.rounds, seeds, self.seed, self.tail, raw)
+
+
+def tuning_grid() -> list[tuple[float, float]]:
+    """The tuning settings in order: η and μ."""
+    return list(product(STEPS, DUAL_STEPS))
 
 
 def stress_settings() -> list[tuple[str, float]]:
@@ -127,10 +129,10 @@ def stress_settings() -> list[tuple[str, float]]:
 
 def stressed_task(task: Task, seeds: int) -> Task:
     """Return the task with each stress setting in turn, `seeds` replicates each."""
-    factors = {name: np.ones(len(stress_settings())) for name in STRESS}
-    for index, (name, factor) in enumerate(stress_settings()):
-        factors[name][index] = factor
-    cost, tolerance, feedback = (np.repeat(factors[name], seeds) for name in ("cost", "tolerance", "feedback"))
+    cost, tolerance, feedback = (
+        np.repeat([factor if name == varied else 1.0 for varied, factor in stress_settings()], seeds)
+        for name in ("cost", "tolerance", "feedback")
+    )
     parity, *others = task.problem.constraints
     usual = expect(Utility, task.problem.utility)
     utility = Utility((cost * np.asarray(usual.false_positive_cost)).tolist())
@@ -148,25 +150,33 @@ def stressed_task(task: Task, seeds: int) -> Task:
 
 @dataclass(frozen=True)
 class Context:
-    """What a table is computed from: the plan, the outcomes of its jobs, exact and sampled sweeps."""
+    """What a table is computed from: the plan, the folder with the outcomes of its jobs, exact and sampled sweeps."""
 
     plan: Plan
-    store: Store
+    folder: Path
     _figures: dict[str, Mapping[str, Array]] = field(default_factory=dict, init=False)
     _runs: dict[str, Run] = field(default_factory=dict, init=False)
 
     def figures(self, job: Job) -> Mapping[str, Array]:
         """One line per replicate of a job, read once."""
         if job.name not in self._figures:
-            self._figures[job.name] = self.store.figures(job)
+            found = figures(self.load(job), job.tail) if job.raw else read_table(job.file(self.folder))[0]
+            self._figures[job.name] = found
         return self._figures[job.name]
 
-    def run(self, task: str, method: str) -> Run:
-        """Every round of a method on a task, read once."""
-        job = self.plan.main(task, method)
+    def load(self, job: Job) -> Run:
+        """Every round of a raw job, read once."""
         if job.name not in self._runs:
-            self._runs[job.name] = self.store.run(job)
+            self._runs[job.name] = Run.load(job.file(self.folder))
         return self._runs[job.name]
+
+    def run(self, task: str, method: str) -> Run:
+        """Every round of a method on a task."""
+        return self.load(self.plan.job(task, method))
+
+    def settled(self, task: str, method: str, many: bool = False) -> Array:
+        """The threshold each seed of a method on a task settled on."""
+        return self.figures(self.plan.job(task, method, many))["settled"]
 
     @cached_property
     def oracles(self) -> Mapping[str, Oracle]:
@@ -182,8 +192,3 @@ class Context:
 def epsilon(task: str) -> float:
     """The parity tolerance of a task."""
     return float(np.asarray(expect(DemographicParity, load_task(task).problem.constraints[0]).epsilon))
-
-
-def main_jobs(plan: Plan, tasks: Sequence[str], methods: Sequence[str] = METHODS) -> list[Job]:
-    """The main jobs of some tasks."""
-    return [plan.main(task, method) for task in tasks for method in methods]

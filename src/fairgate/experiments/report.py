@@ -28,16 +28,8 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
     if missing:
         raise ValueError(f"images must hold the PNG of every drawing; there is none for {', '.join(missing)}")
     page = templates("fairgate.experiments")
-    page.filters.update(
-        anchor=anchor,
-        groups=groups,
-        heading=heading,
-        key_width=key_width,
-        prose=prose,
-        titled=titled,
-        written=written,
-    )
-    page.tests.update(numeric=numeric, detail=detail)
+    page.filters |= {each.__name__: each for each in (anchor, groups, heading, key_width, prose, titled, written)}
+    page.tests |= {"numeric": numeric, "detail": detail}
     return page.get_template("report.html.j2").render(
         results=results,
         pictures={drawing.key: Picture.of(drawing.key, images[drawing.key]) for drawing in drawings},
@@ -51,15 +43,10 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
 
 def tally(claims: Sequence[Claim]) -> dict[str, int]:
     """Count the claims of each verdict."""
-    found = Counter(known(claim.verdict) for claim in claims)
+    found = Counter(claim.verdict for claim in claims)
+    if unknown := found.keys() - BADGES:
+        raise ValueError(f"a claim's verdict must be one of {', '.join(BADGES)}; got {', '.join(sorted(unknown))}")
     return {verdict: found[verdict] for verdict in BADGES}
-
-
-def known(verdict: str) -> str:
-    """Return the verdict if it is one."""
-    if verdict not in BADGES:
-        raise ValueError(f"a claim's verdict must be one of {', '.join(BADGES)}; got {verdict}")
-    return verdict
 
 
 def groups(table: Table) -> list[tuple[str, list[Row]]]:
@@ -85,8 +72,7 @@ def detail(table: Table) -> bool:
 def written(cell: Cell, source: str) -> str:
     """Write a figure with a true minus sign, words as they are."""
     text = cell.written(source)
-    value = cell.ours if source == "ours" else cell.paper
-    return text.replace("-", "−") if isinstance(value, Estimate) else text
+    return text.replace("-", "−") if isinstance(cell.values.get(source), Estimate) else text
 
 
 def prose(text: str) -> Markup:

@@ -9,44 +9,38 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata, resources
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import unknown_name
-from fairgate.experiments import (
-    claims,
-    figure1,
-    figure2,
-    figure3,
-    findings,
-    report,
-    table1,
-    table2,
-    table3,
-    table4,
-    table5,
-    table6,
-)
-from fairgate.experiments.jobs import Store
-from fairgate.experiments.plan import Context, Plan
-from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
+from fairgate.experiments import claims, figures, findings, report, tables
+from fairgate.experiments.jobs import Job
+from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
+from fairgate.experiments.results import Results
 from fairgate.plots import image
-from fairgate.store import code_digest, file_hash, prepare_folder, write_bytes, write_text
+from fairgate.store import code_digest, complete, file_hash, prepare_folder, write_bytes, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES: dict[str, ModuleType] = {
-    "table1": table1,
-    "table2": table2,
-    "table3": table3,
-    "table4": table4,
-    "table5": table5,
-    "table6": table6,
+TABLES = {
+    each.__name__: each
+    for each in (tables.table1, tables.table2, tables.table3, tables.table4, tables.table5, tables.table6)
 }
-FIGURES: dict[str, ModuleType] = {"figure1": figure1, "figure2": figure2, "figure3": figure3}
-PARTS: dict[str, ModuleType] = {**TABLES, **FIGURES, "claims": claims, "findings": findings}
-"""Every part of the reproduction by the name one can ask for; each module has ``jobs(plan)``."""
+FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)}
+JOBS: dict[str, Callable[[Plan], list[Job]]] = {
+    "table1": lambda plan: plan.jobs(TASKS),
+    "table2": lambda plan: plan.jobs(TASKS),
+    "table3": lambda plan: plan.jobs(TASKS, ("primal-dual", "ofs")),
+    "table4": lambda plan: [plan.tuning(task) for task in SEMI_SYNTHETIC],
+    "table5": lambda plan: [plan.stress(task, method) for task in TASKS for method in METHODS],
+    "table6": lambda plan: plan.jobs(STRICT),
+    "figure1": lambda plan: plan.jobs(["mve-s"]),
+    "figure2": lambda plan: plan.jobs(SEMI_SYNTHETIC),
+    "figure3": lambda plan: plan.jobs(TASKS),
+    "claims": claims.jobs,
+    "findings": findings.jobs,
+}
+"""The jobs behind every part of the reproduction, by the name one can ask for."""
 
 DPI = 200
 """Dots per inch of the figures."""
@@ -63,38 +57,38 @@ def reproduce(
     checks the files.
     """
     for part in parts:
-        if part not in PARTS:
-            raise unknown_name("part", part, PARTS)
+        if part not in JOBS:
+            raise unknown_name("part", part, JOBS)
     prepare_folder(out)
-    chosen = {name: PARTS[name] for name in PARTS if not parts or name in parts}
+    chosen = [name for name in JOBS if not parts or name in parts]
     settings = describe(plan, chosen)
     if is_unchanged(out / "manifest.json", settings):
         found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
         return found, False
 
-    store = Store(out / "runs", plan.tail)
-    store.complete({job.name: job for module in chosen.values() for job in module.jobs(plan)}.values(), workers, say)
-    context = Context(plan, store)
+    context = Context(plan, out / "runs")
+    jobs = {job.name: job for name in chosen for job in JOBS[name](plan)}
+    complete(context.folder, [job.work(context.folder) for job in jobs.values()], workers, say)
     say("Tables")
-    tables: list[Table] = [table for name in chosen if name in TABLES for table in chosen[name].compute(context)]
-    judged: list[Claim] = claims.compute(context) if "claims" in chosen else []
+    laid_out = [table for name in chosen if name in TABLES for table in TABLES[name](context)]
+    judged = claims.compute(context) if "claims" in chosen else []
     say("Figures")
-    drawn: list[tuple[Drawing, Figure]] = [chosen[name].draw(context) for name in chosen if name in FIGURES]
-    told: list[tuple[Finding, Figure]] = findings.compute(context) if "findings" in chosen else []
-    results = Results(tables, [drawing for drawing, _ in drawn], judged, [finding for finding, _ in told], settings)
+    drawn = [FIGURES[name](context) for name in chosen if name in FIGURES]
+    told = findings.compute(context) if "findings" in chosen else []
+    results = Results(laid_out, [drawing for drawing, _ in drawn], judged, [finding for finding, _ in told], settings)
     pictures = {drawing.key: figure for drawing, figure in drawn} | {f.drawing.key: figure for f, figure in told}
     write(results, pictures, out)
     return summary(results), True
 
 
-def describe(plan: Plan, chosen: Mapping[str, ModuleType]) -> dict[str, Any]:
+def describe(plan: Plan, parts: Sequence[str]) -> dict[str, Any]:
     """Everything the outcome depends on: size, parts, versions, data and code."""
-    tables = resources.files("fairgate.data")
-    data = {name: hashlib.sha256((tables / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
+    folder = resources.files("fairgate.data")
+    data = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
     versions = {name: metadata.version(name) for name in LIBRARIES}
     return {
         **asdict(plan),
-        "parts": list(chosen),
+        "parts": list(parts),
         "versions": {"python": platform.python_version(), **versions},
         "data": data,
         "code": code_digest(reproduce),
@@ -119,7 +113,7 @@ def write(results: Results, pictures: Mapping[str, Figure], out: Path) -> None:
         write_text(path, content) if isinstance(content, str) else write_bytes(path, content)
         written.append(path)
 
-    for table in [*results.tables, *(finding.table for finding in results.findings)]:
+    for table in results.all_tables:
         keep(out / "tables" / f"{table.key}.md", table.markdown())
         keep(out / "tables" / f"{table.key}.csv", table.csv())
         keep(out / "tables" / f"{table.key}.tex", table.latex())
@@ -138,9 +132,7 @@ def write(results: Results, pictures: Mapping[str, Figure], out: Path) -> None:
 
 def summary(results: Results) -> dict[str, Any]:
     """Every number of every table under its stable key, ours and the paper's, and every claim's verdict."""
-    numbers: dict[str, Any] = {}
-    for table in [*results.tables, *(finding.table for finding in results.findings)]:
-        numbers.update(table.figures())
+    numbers = {name: value for table in results.all_tables for name, value in table.figures().items()}
     ledger = {
         claim.key: {
             "sentence": claim.sentence,

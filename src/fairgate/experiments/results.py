@@ -13,10 +13,29 @@ from fairgate.estimates import Estimate
 PARTS = ("mean", "sd", "low", "high", "seeds")
 """What files hold of a figure."""
 
+LATEX = str.maketrans(
+    {
+        "±": r"$\pm$",
+        "ε": r"$\varepsilon$",
+        "–": "--",
+        "%": r"\%",
+        "_": r"\_",
+        "Δ": r"$\Delta$",
+        "η": r"$\eta$",
+        "μ": r"$\mu$",
+        "−": "$-$",
+    }
+)
+"""How LaTeX writes what it cannot take as it is."""
 
-def _parts(figure: Estimate) -> dict[str, float]:
+Value = Estimate | str
+
+
+def _parts(value: Value) -> dict[str, float]:
     """What is known of a figure; its value is called the mean, as it is one over seeds or the paper's."""
-    known = {"mean": figure.value, **figure.known()}
+    if isinstance(value, str):
+        return {}
+    known = {"mean": value.value, **value.known()}
     return {part: known[part] for part in PARTS if part in known}
 
 
@@ -24,16 +43,19 @@ def _parts(figure: Estimate) -> dict[str, float]:
 class Cell:
     """One figure of a table, ours and the paper's; words where the table has words."""
 
-    ours: Estimate | str
-    paper: Estimate | str | None = None
+    ours: Value
+    paper: Value | None = None
     digits: int = 4
 
     def written(self, source: str) -> str:
         """Write the figure of one source, ``"ours"`` or ``"paper"``."""
-        value = self.ours if source == "ours" else self.paper
-        if value is None:
-            return "–"
+        value = self.values.get(source, "–")
         return value if isinstance(value, str) else value.text(self.digits)
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """What there is, by source."""
+        return {"ours": self.ours} | ({} if self.paper is None else {"paper": self.paper})
 
 
 @dataclass(frozen=True)
@@ -85,20 +107,10 @@ class Table:
 
     def latex(self) -> str:
         """Write the table for LaTeX (booktabs)."""
-
-        def escaped(text: str) -> str:
-            for plain, special in (("±", r"$\pm$"), ("ε", r"$\varepsilon$"), ("–", "--"), ("%", r"\%"), ("_", r"\_")):
-                text = text.replace(plain, special)
-            return text.replace("Δ", r"$\Delta$").replace("η", r"$\eta$").replace("μ", r"$\mu$").replace("−", "$-$")
-
-        keys = len(self.heads) + 1
-        body = "\n".join(" & ".join(escaped(text) for text in line) + r" \\" for line in self.lines())
-        head = " & ".join(escaped(text) for text in self.header) + r" \\"
-        columns = "l" * keys + "r" * len(self.columns)
-        return (
-            f"% {self.title}. {self.note}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n"
-            f"{body}\n\\bottomrule\n\\end{{tabular}}\n"
-        )
+        head, *body = (" & ".join(line).translate(LATEX) + r" \\" for line in [self.header, *self.lines()])
+        columns = "l" * (len(self.heads) + 1) + "r" * len(self.columns)
+        lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
+        return "\n".join([f"% {self.title}. {self.note}", *lines, r"\end{tabular}", ""])
 
     def csv(self) -> str:
         """Write every figure on its own line: row keys, column, source, mean, sd, low, high, seeds, text."""
@@ -107,31 +119,20 @@ class Table:
         sheet.writerow([*self.heads, "figure", "source", *PARTS, "text"])
         for row in self.rows:
             for column, cell in row.cells.items():
-                for source, value in (("ours", cell.ours), ("paper", cell.paper)):
-                    if isinstance(value, Estimate):
-                        sheet.writerow(
-                            [*row.keys, column, source, *(_parts(value).get(part, "") for part in PARTS), ""]
-                        )
-                    elif value is not None:
-                        sheet.writerow([*row.keys, column, source, *[""] * len(PARTS), value])
+                for source, value in cell.values.items():
+                    parts, text = _parts(value), value if isinstance(value, str) else ""
+                    sheet.writerow([*row.keys, column, source, *(parts.get(part, "") for part in PARTS), text])
         return buffer.getvalue()
 
     def figures(self) -> dict[str, Any]:
         """Return every figure under its stable name, for ``summary.json``."""
-
-        def plain(value: Estimate | str) -> Any:
-            if isinstance(value, str):
-                return value
-            return _parts(value)
-
-        found = {}
-        for row in self.rows:
-            for column, cell in row.cells.items():
-                entry = {"ours": plain(cell.ours)}
-                if cell.paper is not None:
-                    entry["paper"] = plain(cell.paper)
-                found[".".join((self.key, *row.keys, column))] = entry
-        return found
+        return {
+            ".".join((self.key, *row.keys, column)): {
+                source: value if isinstance(value, str) else _parts(value) for source, value in cell.values.items()
+            }
+            for row in self.rows
+            for column, cell in row.cells.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -184,3 +185,8 @@ class Results:
     claims: Sequence[Claim]
     findings: Sequence[Finding]
     settings: Mapping[str, Any]
+
+    @property
+    def all_tables(self) -> list[Table]:
+        """Every table, those of the findings included."""
+        return [*self.tables, *(finding.table for finding in self.findings)]
