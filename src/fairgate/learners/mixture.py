@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from fairgate.learners.forecast.learner import Forecast
 from fairgate.learners.forecast.lottery_of_two import LotteryOfTwo
-from fairgate.learners.forecast.monitor import MisfitTest
-from fairgate.learners.forecast.planner import Planner
-from fairgate.learners.forecast.policy_search import PolicySearch
+from fairgate.learners.forecast.policy_space import PolicySpace
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,6 @@ class Mixture(Forecast):
     .. [3] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
 
-    def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
-        """Search lotteries of two; recent epochs count most, and shifted predictions may fail once more."""
-        planner = PolicySearch.start(LotteryOfTwo(), replicates, groups, arms, width=self.width)
-        return planner, MisfitTest.start(replicates, self.misfit, most=2, discount=0.8)
+    def policy_space(self, replicates: int, groups: int, arms: int) -> PolicySpace:
+        """Plan lotteries of two."""
+        return LotteryOfTwo.start(replicates, groups, arms, self.width)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairgate.learners.forecast.learner import Forecast
-from fairgate.learners.forecast.monitor import MisfitTest
-from fairgate.learners.forecast.planner import Planner
-from fairgate.learners.forecast.policy_search import PolicySearch
+from fairgate.learners.forecast.policy_space import PolicySpace
 from fairgate.learners.forecast.thresholds_per_group import ThresholdsPerGroup
 
 
@@ -65,7 +63,6 @@ class PerGroup(Forecast):
     .. [3] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
 
-    def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
-        """Search thresholds per group; recent epochs count most, and shifted predictions may fail once more."""
-        planner = PolicySearch.start(ThresholdsPerGroup(), replicates, groups, arms, width=self.width)
-        return planner, MisfitTest.start(replicates, self.misfit, most=2, discount=0.8)
+    def policy_space(self, replicates: int, groups: int, arms: int) -> PolicySpace:
+        """Plan a threshold per group."""
+        return ThresholdsPerGroup.start(replicates, groups, arms, self.width)

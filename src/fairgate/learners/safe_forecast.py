@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairgate.learners.forecast.learner import Forecast
-from fairgate.learners.forecast.monitor import MisfitTest
-from fairgate.learners.forecast.planner import Planner
+from fairgate.learners.forecast.policy_space import PolicySpace
 from fairgate.learners.forecast.shared_threshold import SharedThreshold
 from fairgate.settings import NonNegative
 
@@ -76,7 +75,6 @@ class SafeForecast(Forecast):
     change: NonNegative = 20.0
     lottery_share: NonNegative = 0.1
 
-    def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
-        """Plan shared thresholds; one failure is final, since the Gaussian process then learns by itself."""
-        planner = SharedThreshold.start(replicates, groups, arms, width=self.width, lottery_share=self.lottery_share)
-        return planner, MisfitTest.start(replicates, self.misfit)
+    def policy_space(self, replicates: int, groups: int, arms: int) -> PolicySpace:
+        """Plan shared thresholds."""
+        return SharedThreshold.start(replicates, groups, arms, self.width, self.lottery_share)

@@ -62,11 +62,10 @@ def test_only_the_first_epoch_on_a_threshold_tests_its_prediction() -> None:
 
 def test_the_shift_is_the_latest_misfit_and_older_ones_fade() -> None:
     correction = ShiftCorrection.start(1, 1)
-    near = np.full((1, 1), 0.5)
     first = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO)
     assert first.squared == pytest.approx(0.1**2 / (0.6 * 0.4 / 1000 + 0.01**2), rel=0.001)
-    assert not correction.shift(ROW, ZERO, near).amount.any()  # predictions are still trusted
-    assert correction.shift(ROW, ZERO + 1, near).amount[:, 0, 0] == pytest.approx([0.1, 0.05])
+    assert not correction.shift(ROW, ZERO).any()  # predictions are still trusted
+    assert correction.shift(ROW, ZERO + 1)[:, 0, 0] == pytest.approx([0.1, 0.05])
     second = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO + 1)
     assert second.squared == pytest.approx(0.0, abs=1e-20)  # the shift explains it
     assert second.earlier.tolist() == [[1000.0]]

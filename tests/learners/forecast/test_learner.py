@@ -52,7 +52,7 @@ def test_every_part_survives_saving(learner: Forecast) -> None:
         learner.observe(state, policy, loop.play(policy).feedback)
     assert state.misfit.any()
     loaded = learner.load(json.loads(json.dumps(learner.save(state))), task.setting)
-    for name in ("response", "exploration", "play", "monitor", "planner"):
+    for name in ("response", "exploration", "play", "monitor", "space"):
         assert_equal(getattr(loaded, name), getattr(state, name))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairgate.learners.forecast.monitor import ChangePoint, Comparison, MisfitTest, Monitor
+from fairgate.learners.forecast.monitor import Comparison, MisfitTest, changed
 
 ROW = np.array([0])
 YES = np.array([True])
@@ -20,9 +20,9 @@ def epoch(now: float, then: float, earlier: float = 100.0) -> Comparison:
 
 def test_a_change_is_measured_in_standard_errors_of_both_rates() -> None:
     squared = 0.1**2 / (0.25 * 2 / 100)
-    assert ChangePoint(np.array([squared - 1e-9])).update(ROW, epoch(0.5, 0.4)).all()
-    assert not ChangePoint(np.array([squared + 1e-9])).update(ROW, epoch(0.5, 0.4)).any()
-    assert not ChangePoint(np.zeros(1)).update(ROW, epoch(0.5, 0.4, earlier=0.0)).any()  # nothing to compare with
+    assert changed(epoch(0.5, 0.4), np.array([squared - 1e-9])).all()
+    assert not changed(epoch(0.5, 0.4), np.array([squared + 1e-9])).any()
+    assert not changed(epoch(0.5, 0.4, earlier=0.0), np.zeros(1)).any()  # nothing to compare with
 
 
 def test_a_single_misfit_must_be_four_times_as_large() -> None:
@@ -69,9 +69,10 @@ def test_a_reset_trusts_predictions_again_in_these_replicates_only() -> None:
 
 
 def test_limits_may_differ_by_replicate() -> None:
-    monitor = Monitor(MisfitTest.start(2, limit=[1.0, 9.0]), ChangePoint(np.array([1.0, 9.0])))
+    test = MisfitTest.start(2, limit=[1.0, 9.0])
     one = epoch(0.5, 0.4)
     people, now, then, noise = (np.repeat(each, 2, axis=0) for each in (one.people, one.now, one.then, one.noise))
     both = Comparison(np.array([5.0, 5.0]), np.ones(2, dtype=bool), now, people, then, people, noise)
-    assert monitor.update(np.arange(2), both).tolist() == [True, False]
-    assert monitor.misfit.failures.tolist() == [1, 0]
+    assert changed(both, np.array([1.0, 9.0])).tolist() == [True, False]
+    assert test.update(np.arange(2), both.squared, both.tested).tolist() == [True, False]
+    assert test.failures.tolist() == [1, 0]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from fairgate.learners.forecast.monitor import Comparison
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.prediction import Prediction
-from fairgate.learners.forecast.steady_state import Shift
 from fairgate.learners.gaussian_process import posterior
 from fairgate.settings import Array
 
@@ -118,15 +117,12 @@ class ShiftCorrection:
         People of the last epoch, and accepted beyond prediction, if nothing has changed since, (2, R, G).
     discount
         What an epoch leaves of the weight of earlier ones.
-    distrust
-        See :class:`~fairgate.learners.forecast.steady_state.Shift`.
     """
 
     amount: Array
     weight: Array
     before: Array
     discount: float = 0.5
-    distrust: float = 0.2
 
     @classmethod
     def start(cls, replicates: int, groups: int) -> ShiftCorrection:
@@ -139,11 +135,9 @@ class ShiftCorrection:
         self.weight[rows] = 0.0
         self.before[:, rows] = self.amount[:, rows] = 0.0
 
-    def shift(self, rows: NDArray[np.int64], failures: NDArray[np.int64], near: Array) -> Shift:
-        """Return what to add to predictions in replicates `rows`, where they have failed; `near` is (R, G)."""
-        failed = failures[rows]
-        amount = np.where(failed[:, None] > 0, self.amount[:, rows], 0.0)
-        return Shift(failed, amount, self.weight[rows], near[rows], self.distrust)
+    def shift(self, rows: NDArray[np.int64], failures: NDArray[np.int64]) -> Array:
+        """Return what to add to rates and positives in replicates `rows`, (2, rows, G): 0 unless they have failed."""
+        return np.where(failures[:, None] > 0, self.amount[:, rows], 0.0)
 
     def compare(self, rows: NDArray[np.int64], play: Play, failures: NDArray[np.int64]) -> Comparison:
         """Compare an epoch with its prediction, and with the epoch before if that was on the same policy."""
@@ -154,7 +148,7 @@ class ShiftCorrection:
         noise = np.maximum(share * (1.0 - share), LEAST_NOISE)
         before, extra = self.before[:, rows]
 
-        corrected = error - np.where(failures[rows][:, None] > 0, self.amount[0, rows], 0.0)
+        corrected = error - self.shift(rows, failures[rows])[0]
         squared = corrected**2 / (noise / people + play.variance[rows])
         fading = self.discount * self.weight[rows]
         latest = np.stack((error, (positives - predicted_positives) / people))

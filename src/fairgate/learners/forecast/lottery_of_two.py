@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.planner import ForecastState
 from fairgate.learners.forecast.play import Plan
-from fairgate.learners.forecast.policy_search import PolicySearch, planned
+from fairgate.learners.forecast.policy_space import ForecastState, PolicySearch, planned
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
 from fairgate.policy import Policy
@@ -24,8 +23,8 @@ MOVES = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)
 """Down, not at all, or up, for either threshold and the weight."""
 
 
-@dataclass(frozen=True)
-class LotteryOfTwo:
+@dataclass
+class LotteryOfTwo(PolicySearch):
     """Searches lotteries of two shared thresholds, (3, …): lower and higher option, and the weight of the lower.
 
     Attributes
@@ -38,10 +37,6 @@ class LotteryOfTwo:
 
     coarse: int = 10
     block: int = 16384
-
-    def components(self, groups: int) -> int:
-        """Return 2."""
-        return 2
 
     def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Plan:
         """Return the best lottery of the safe set, searched from the best of several families."""
@@ -100,10 +95,7 @@ class LotteryOfTwo:
         parts = [mix(states, block)[0].value(problem) for block in blocks]
         return Value(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
-    def hold(self, state: ForecastState, search: PolicySearch) -> None:
-        """Keep the lottery."""
-
-    def recommend(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> None:
+    def recommend(self, state: ForecastState) -> None:
         """Recommend nothing plain: a lottery is the point."""
 
 

@@ -1,4 +1,4 @@
-"""Monitoring of predictions: a misfit test and a change-point test, small objects that are fed epoch by epoch."""
+"""Monitoring of predictions, epoch by epoch: a misfit test and a change-point test."""
 
 from __future__ import annotations
 
@@ -88,36 +88,14 @@ class MisfitTest:
         self.failures[rows] = 0
 
 
-@dataclass
-class ChangePoint:
-    """Tells when the same policy suddenly does otherwise than before.
+def changed(epoch: Comparison, limit: Array) -> NDArray[np.bool_]:
+    """Whether the same policy suddenly does otherwise than before, (R,): people have changed.
 
-    Attributes
-    ----------
-    limit
-        Squared standard errors between now and then beyond which people have changed, (R,).
+    So it is if a group's rates now and then are more than `limit` (R,) squared standard errors apart.
     """
-
-    limit: Array
-
-    def update(self, rows: NDArray[np.int64], epoch: Comparison) -> NDArray[np.bool_]:
-        """Return where a group's rate now and then are too far apart for chance, (rows,)."""
-        variance = epoch.noise * (1.0 / epoch.people + 1.0 / np.maximum(epoch.earlier, 1.0))
-        apart = (epoch.now - epoch.then) ** 2 / variance
-        return np.asarray(np.where(epoch.earlier > 0.0, apart, 0.0).max(axis=1) > self.limit[rows])
-
-
-@dataclass
-class Monitor:
-    """Both tests on the same epochs."""
-
-    misfit: MisfitTest
-    change: ChangePoint
-
-    def update(self, rows: NDArray[np.int64], epoch: Comparison) -> NDArray[np.bool_]:
-        """Take in an epoch of replicates `rows`, and return where people have changed, (rows,)."""
-        self.misfit.update(rows, epoch.squared, epoch.tested)
-        return self.change.update(rows, epoch)
+    variance = epoch.noise * (1.0 / epoch.people + 1.0 / np.maximum(epoch.earlier, 1.0))
+    apart = (epoch.now - epoch.then) ** 2 / variance
+    return np.asarray(np.where(epoch.earlier > 0.0, apart, 0.0).max(axis=1) > limit)
 
 
 def per_replicate(value: Number, replicates: int) -> Array:

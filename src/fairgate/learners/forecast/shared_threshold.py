@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.forecast.correction import GridCorrection
 from fairgate.learners.forecast.monitor import Comparison, per_replicate
-from fairgate.learners.forecast.planner import ForecastState
 from fairgate.learners.forecast.play import Plan
+from fairgate.learners.forecast.policy_space import ForecastState, PolicySpace
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import Fit
-from fairgate.learners.forecast.steady_state import predict_thresholds
+from fairgate.learners.forecast.steady_state import SteadyStates
 from fairgate.policy import Policy
 from fairgate.settings import Array, Number
 
 
-class Candidates(NamedTuple):
-    """The best threshold of the safe set, or the nearest to it, the best possible one, and whether the first is safe.
-
-    All are (R,).
-    """
-
-    cautious: NDArray[np.int64]
-    bold: NDArray[np.int64]
-    safe: NDArray[np.bool_]
-
-
 @dataclass
-class SharedThreshold:
+class SharedThreshold(PolicySpace):
     """Plans one threshold of the grid for all groups.
 
     While predictions are trusted, the cautious candidate is played, and if a bolder one promises more, the uniform
@@ -65,7 +53,7 @@ class SharedThreshold:
     eager: float = 2.0
 
     @classmethod
-    def start(cls, replicates: int, groups: int, arms: int, *, width: Number, lottery_share: Number) -> SharedThreshold:
+    def start(cls, replicates: int, groups: int, arms: int, width: Number, lottery_share: Number) -> SharedThreshold:
         """Make one that has played nothing."""
         return cls(
             width=per_replicate(width, replicates),
@@ -75,19 +63,8 @@ class SharedThreshold:
             spent=np.zeros(replicates, dtype=np.int64),
         )
 
-    def components(self, groups: int) -> int:
-        """Return 2: the uniform lottery takes as many."""
-        return 2
-
-    def due(self, state: ForecastState, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Plan in every epoch."""
-        return np.ones(len(rows), dtype=bool)
-
-    def hold(self, state: ForecastState) -> None:
-        """Keep the threshold."""
-
     def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
-        """Choose a threshold, and whether to explore instead."""
+        """Choose a threshold, and whether to explore instead: to learn of a bolder one, or because there is none."""
         age, width, every = state.response.age[rows], self.width[rows], np.arange(len(rows))
         failed = state.misfit[rows] > 0
         fit, plain, prediction = self.predict(state, rows, benefit=1.0)
@@ -96,8 +73,6 @@ class SharedThreshold:
         cautious, bold, safe = self.candidates(value, failed, width)
         infeasible = value.certified_infeasible()
         arm = np.where(failed, bold, cautious)
-
-        # The uniform lottery: to learn of a bolder threshold, or because there is none to play.
         exploration = state.exploration
         unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0
         affordable = self.spent[rows] < self.lottery_share[rows] * age + exploration.epoch_length
@@ -110,9 +85,8 @@ class SharedThreshold:
         self.arm[rows] = arm
         chosen = np.repeat(state.grid[arm][:, None], state.groups, axis=1)
         return Plan(
-            policy=Policy(
-                np.stack((chosen, np.full_like(chosen, np.inf))), np.repeat([[1.0], [0.0]], len(rows), axis=1)
-            ),
+            thresholds=np.stack((chosen, np.full_like(chosen, np.inf))),
+            weights=np.repeat([[1.0], [0.0]], len(rows), axis=1),
             rates=prediction.rates[every, :, arm],
             variance=plain.error[every, :, arm] ** 2,
             terms=np.stack([each[every, :, :, arm + 1] for each in (fit.rates, fit.positives)]),
@@ -128,11 +102,17 @@ class SharedThreshold:
     ) -> tuple[Fit, Prediction, Prediction]:
         """Return the fit, its prediction of every threshold, and the same corrected."""
         fit = state.response.fit(rows, benefit)
-        plain = predict_thresholds(state.response, rows, fit)
+        plain = SteadyStates.trusted(state.response, rows, fit).thresholds()
         return fit, plain, self.correction.apply(rows, state.misfit[rows] > 0, plain)
 
-    def candidates(self, value: Value, failed: NDArray[np.bool_], width: Array) -> Candidates:
-        """Return the best of the safe set, and the best of what may be feasible within `width` standard errors."""
+    def candidates(
+        self, value: Value, failed: NDArray[np.bool_], width: Array
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the cautious candidate, the bold one and whether the first is safe, (R,) each.
+
+        The cautious one is the best of the safe set, or the nearest to it; the bold one is the best of what may be
+        feasible within `width` standard errors.
+        """
         cautious, safe = safest(value, failed, width)
         arms = len(value.reward)
         apart = np.abs(np.arange(arms)[:, None] - cautious) / max(arms - 1, 1)
@@ -140,7 +120,7 @@ class SharedThreshold:
         lower = value.residual - width * value.residual_error
         possible = lower <= np.maximum(0.0, lower.min(axis=0))
         hoped = value.reward + np.where(failed, self.eager, 1.0) * value.reward_error
-        return Candidates(cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), safe)
+        return cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), safe
 
     def compare(self, state: ForecastState, rows: NDArray[np.int64]) -> Comparison:
         """Compare what an epoch showed with the prediction and with earlier epochs on the same threshold."""

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.planner import ForecastState
 from fairgate.learners.forecast.play import Plan
-from fairgate.learners.forecast.policy_search import PolicySearch, planned
+from fairgate.learners.forecast.policy_space import ForecastState, PolicySearch, planned
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
 from fairgate.policy import Policy
@@ -27,8 +26,8 @@ STEPS = (32, 32, 16, 16, 8, 8, 8, 4, 4, 4, 2, 2, 2, 1, 1, 1)
 """Levels by which groups then move: one alone, all together, or all but one."""
 
 
-@dataclass(frozen=True)
-class ThresholdsPerGroup:
+@dataclass
+class ThresholdsPerGroup(PolicySearch):
     """Searches combinations of the groups' acceptance rates, and holds those found in every round."""
 
     def components(self, groups: int) -> int:
@@ -51,24 +50,25 @@ class ThresholdsPerGroup:
         policy = lottery(grid, option[..., 0], weight[..., 0])
         return planned(states, policy, rates[..., 0], error[..., 0], np.stack(terms), found.safe, found.infeasible)
 
-    def hold(self, state: ForecastState, search: PolicySearch) -> None:
+    def hold(self, state: ForecastState) -> None:
         """Set thresholds that hold the planned rates in the present round, unless even shifted predictions failed."""
         rows, play = np.flatnonzero((state.misfit < 2) & ~state.exploring), state.play
         if rows.size:
-            terms = search.fit.rates[rows], search.fit.positives[rows]
+            terms = self.fit.rates[rows], self.fit.positives[rows]
             above = monotone((state.response.regressors(play.speed)[rows][..., None] * terms[0]).sum(axis=2))
             option, weight = bracket(above, play.rates[rows])
             play.thresholds[:, rows], play.weights[:, rows] = lottery(state.grid, option, weight)
             play.terms[:, rows] = [between(each, option[..., None], weight[..., None])[..., 0] for each in terms]
 
-    def recommend(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Policy:
-        """Return the best plain thresholds of the safe set."""
+    def recommend(self, state: ForecastState) -> Policy:
+        """Return the best plain thresholds of the safe set at a third of the width there is in play."""
+        grid, states = state.grid, self.steady_states(state, np.arange(state.replicates))
         rates, steep = fixed_point(states.fit.rates)
         positives = np.clip(steady(states.fit.positives, rates), 0.0, rates)
         prediction = states.predict(rates, positives, steep, fluctuating=False)
         start = np.abs(rates[..., None] - LEVELS[COMMON]).argmin(axis=2)
         steps = (4, 4, 2, 2, 1, 1, 1)  # a grid has fewer thresholds than there are levels
-        found = climb(problem, prediction, width, np.clip(start, 1, len(grid)), steps, ends=1)
+        found = climb(state.problem, prediction, self.width / 3.0, np.clip(start, 1, len(grid)), steps, ends=1)
         return Policy.of(grid[found.places - 1])
 
 
@@ -99,7 +99,7 @@ def tabulate(states: SteadyStates) -> Levels:
     monotone(above)
     rates = np.broadcast_to(LEVELS, above.shape[:3])
     option, weight = bracket(above, rates)
-    plain = states.shift.failures[:, None, None] == 2
+    plain = states.failures[:, None, None] == 2
     weight = np.where(plain, np.round(weight), weight)
     nearest = np.take_along_axis(above, (option + (weight < 0.5))[..., None], axis=-1)[..., 0]
     rates = np.where(plain, nearest, rates)
