@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.counts import Counts, across_groups
 from fairgate.learners.base import Learner, arm_of
-from fairgate.learners.epochs import Rounds, check_epoch
+from fairgate.learners.epochs import Rounds, check_epoch, note
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback, Problem, Utility, best_feasible
@@ -192,7 +192,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
         kept = np.flatnonzero((state.age >= np.asarray(self.burn_in)) & ~strange)
         if kept.size:
             pool(state, kept, feedback)
-        state.pending[feedback.round] = kept
+        note(state, feedback.round, kept)
         self.credit(state, feedback, feedback.credited(played))
         state.age += 1
         over = np.flatnonzero(state.age >= state.length)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,16 @@ from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Number
 
 Rounds = Annotated[Number, Between(low=0.0)]
+
+LONGEST_DELAY = 10_000
+"""Rounds that labels are waited for: later ones count for nothing, so that a state stays small if some never come."""
+
+
+def note(state: State, round_number: int, what: Any) -> None:
+    """Note something of a round until its labels have arrived, and forget the oldest note if there are too many."""
+    state.pending[round_number] = what
+    if len(state.pending) > LONGEST_DELAY:
+        del state.pending[next(iter(state.pending))]
 
 
 def check_epoch(learner: object, epoch_length: Number, burn_in: Number) -> None:
@@ -128,7 +138,7 @@ class Epochs(Learner[E]):
         """Add the round to its epoch, and digest the epochs that it ends."""
         ours = (played.single == state.current[:, None]).all(axis=1)
         counted = (state.age >= np.asarray(self.burn_in)) & ours
-        state.pending[feedback.round] = np.where(counted, state.epochs, -1)
+        note(state, feedback.round, np.where(counted, state.epochs, -1))
         self.credit(state, feedback, feedback.credited(played))
         state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
@@ -170,8 +180,8 @@ def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepte
 
 
 @dataclass
-class Arms:
-    """What is known of each threshold of the grid, an arm.
+class ArmsState(EpochState):
+    """An epoch, and what is known of each threshold of the grid, an arm.
 
     Attributes
     ----------
@@ -179,56 +189,63 @@ class Arms:
         Finished epochs on each arm, and as many as its arrived labels stand for, (R, K).
     means
         Reward and residuals of each arm, (1 + J, R, K), pooled over its epochs.
-    people, accepted
+    arm_people, arm_accepted
         Those counts, (R, K, G).
     """
 
     plays: Array
     credited: Array
     means: Array
-    people: Array
-    accepted: Array
-
-    @classmethod
-    def unknown(cls, setting: Setting, replicates: int) -> Arms:
-        """Return a table of arms that have not been played."""
-        shape = (replicates, len(setting.thresholds))
-        plays, counts = np.zeros(shape), np.zeros((*shape, setting.groups))
-        means = np.zeros((1 + len(setting.problem.names), *shape))
-        return cls(plays, plays.copy(), means, counts, counts.copy())
-
-    def add(self, state: EpochState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
-        """Add finished epochs to what is known of the arms they were on."""
-        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
-        arm = np.searchsorted(state.grid, state.current)
-        place = (rows, arm[rows])
-        self.plays[place] += 1.0
-        self.credited[place] += share[rows]
-        self.people[place] += state.people[rows]
-        self.accepted[place] += state.accepted[rows]
-        known = self.means[:, everyone, arm]
-        known[1:] += (table[1:] - known[1:]) / np.maximum(1.0, self.plays[everyone, arm])
-        total = self.credited[everyone, arm]
-        known[0] += share * (table[0] - known[0]) / np.where(total > 0.0, total, 1.0)
-        counts = self.people[everyone, arm], self.accepted[everyone, arm]
-        self.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
-
-    def credit(self, state: EpochState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
-        """Add labels that arrived after the epoch in which these people were accepted."""
-        arm, known = arm_of(state.grid, credited.played)
-        rows = rows[known[rows]]
-        place = (rows, arm[rows])
-        self.credited[place] += share[rows]
-        mean = self.means[0]
-        mean[place] += share[rows] * (credited.reward[rows] - mean[place]) / self.credited[place]
+    arm_people: Array
+    arm_accepted: Array
 
     def best(self) -> NDArray[np.int64]:
         """Return the best feasible of the arms played, else the least violating one, (R,)."""
         return best_feasible(self.means[0], self.means[1:], self.plays > 0)
 
 
-@dataclass
-class ArmsState(EpochState):
-    """An epoch, and the table of arms."""
+A = TypeVar("A", bound=ArmsState)
 
-    arms: Arms
+
+@dataclass(frozen=True)
+class ArmEpochs(Epochs[A]):
+    """Epochs on thresholds of the grid, of which a table is kept."""
+
+    version: ClassVar[int] = 3
+
+    def epoch_fields(self, setting: Setting, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields that :class:`ArmsState` starts with."""
+        shape = (common["replicates"], len(setting.thresholds))
+        return {
+            **super().epoch_fields(setting, common),
+            "plays": np.zeros(shape),
+            "credited": np.zeros(shape),
+            "means": np.zeros((1 + len(setting.problem.names), *shape)),
+            "arm_people": np.zeros((*shape, setting.groups)),
+            "arm_accepted": np.zeros((*shape, setting.groups)),
+        }
+
+    def digest(self, state: A, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+        """Add finished epochs to what is known of the arms they were on."""
+        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
+        arm = np.searchsorted(state.grid, state.current)
+        place = (rows, arm[rows])
+        state.plays[place] += 1.0
+        state.credited[place] += share[rows]
+        state.arm_people[place] += state.people[rows]
+        state.arm_accepted[place] += state.accepted[rows]
+        known = state.means[:, everyone, arm]
+        known[1:] += (table[1:] - known[1:]) / np.maximum(1.0, state.plays[everyone, arm])
+        total = state.credited[everyone, arm]
+        known[0] += share * (table[0] - known[0]) / np.where(total > 0.0, total, 1.0)
+        counts = state.arm_people[everyone, arm], state.arm_accepted[everyone, arm]
+        state.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
+
+    def late(self, state: A, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Add labels that arrived after the epoch to the threshold that accepted these people."""
+        arm, known = arm_of(state.grid, credited.played)
+        rows = rows[known[rows]]
+        place = (rows, arm[rows])
+        state.credited[place] += share[rows]
+        mean = state.means[0]
+        mean[place] += share[rows] * (credited.reward[rows] - mean[place]) / state.credited[place]

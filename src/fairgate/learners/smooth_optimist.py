@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.epochs import note
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.gaussian_process import posterior
 from fairgate.learners.state import State
@@ -34,7 +35,7 @@ class SmoothState(State):
     arrivals
         People of each group in all rounds, (R, G).
     arm, moved, waited
-        Threshold in play (R,), whether it is a new one (R,), and its rounds so far.
+        Threshold in play, whether it is a new one, and its rounds so far, (R,).
     infeasible
         Whether it is certain that no threshold is feasible, (R,).
     """
@@ -46,7 +47,7 @@ class SmoothState(State):
     arrivals: Array
     arm: NDArray[np.int64]
     moved: NDArray[np.bool_]
-    waited: int
+    waited: NDArray[np.int64]
     infeasible: NDArray[np.bool_]
 
 
@@ -103,6 +104,7 @@ class SmoothOptimist(Learner[SmoothState]):
     spread: PositiveShare = 0.3
 
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
+    version: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -126,21 +128,23 @@ class SmoothOptimist(Learner[SmoothState]):
             arrivals=np.ones(shape[:2]),
             arm=np.full(replicates, len(setting.thresholds) // 2),
             moved=np.ones(replicates, dtype=bool),
-            waited=0,
+            waited=np.zeros(replicates, dtype=np.int64),
             infeasible=np.zeros(replicates, dtype=bool),
         )
 
     def choose(self, state: SmoothState) -> Array:
         """Keep the threshold in play, or at the end of an epoch pick the most promising."""
-        if state.waited == self.epoch_length:
+        over = state.waited == self.epoch_length
+        if over.any():
             value = self.value(state)
             width = np.asarray(self.optimism)
             possible = value.residual - width * value.residual_error <= 0.0
             hoped = np.where(possible, value.reward + width * value.reward_error, -np.inf).argmax(axis=0)
             lowest = value.certain_residual()
-            arm = np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0))
-            state.infeasible = lowest.min(axis=0) > 0.0
-            state.moved, state.arm, state.waited = arm != state.arm, arm, 0
+            arm = np.where(over, np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0)), state.arm)
+            state.infeasible = np.where(over, lowest.min(axis=0) > 0.0, state.infeasible)
+            state.moved = np.where(over, arm != state.arm, state.moved)
+            state.arm, state.waited = arm, np.where(over, 0, state.waited)
         return state.grid[state.arm]
 
     def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
@@ -155,7 +159,7 @@ class SmoothOptimist(Learner[SmoothState]):
             (state.accepted, feedback.observation.accepted),
         ):
             sums[rows, :, arm] += counted[:, None] * seen
-        state.pending[feedback.round] = counted
+        note(state, feedback.round, counted)
         self.credit(state, feedback, feedback.credited(played))
         state.moved = state.moved | ~as_proposed
         state.waited += 1

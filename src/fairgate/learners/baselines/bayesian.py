@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
 from fairgate.policy import Policy
-from fairgate.problem import Credit, best_feasible, is_feasible
+from fairgate.problem import best_feasible, is_feasible
 from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Number, Positive, Share
 
 
 @dataclass(frozen=True)
-class Bayesian(Epochs[ArmsState]):
+class Bayesian(ArmEpochs[ArmsState]):
     r"""Model reward and residuals as smooth functions of the threshold, and play where they may be best.
 
     Reward and every residual get a Gaussian process over the grid's interval [0, 1] with mean 0 and covariance
@@ -85,7 +85,7 @@ class Bayesian(Epochs[ArmsState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start from the prior."""
-        return ArmsState(**self.epoch_fields(setting, common), arms=Arms.unknown(setting, common["replicates"]))
+        return ArmsState(**self.epoch_fields(setting, common))
 
     def posterior(self, state: ArmsState, rows: NDArray[np.int64]) -> tuple[Array, Array]:
         r"""Return means (1 + J, r, K) and standard deviations (r, K) of some replicates.
@@ -100,10 +100,10 @@ class Bayesian(Epochs[ArmsState]):
         span = state.grid[-1] - state.grid[0]
         apart = (state.grid[:, None] - state.grid) / (span if span > 0 else 1.0)
         prior = of(self.amplitude) ** 2 * np.exp(-0.5 * (apart / of(self.length)) ** 2)
-        scale = np.sqrt(state.arms.plays[rows])[:, :, None] / of(self.noise)
+        scale = np.sqrt(state.plays[rows])[:, :, None] / of(self.noise)
         seen = scale * prior
         system = np.eye(len(state.grid)) + seen * scale.swapaxes(1, 2)
-        values = scale * np.moveaxis(state.arms.means[:, rows], 0, -1)
+        values = scale * np.moveaxis(state.means[:, rows], 0, -1)
         solved = np.linalg.solve(system, np.concatenate((seen, values), axis=2))
         inverted, weights = np.split(solved, [len(state.grid)], axis=2)
         means = np.moveaxis(seen.swapaxes(1, 2) @ weights, -1, 0)
@@ -123,14 +123,6 @@ class Bayesian(Epochs[ArmsState]):
         picked = state.current.copy()
         picked[rows] = state.grid[found]
         return picked
-
-    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
-        """Add finished epochs to what is known of their thresholds."""
-        state.arms.add(state, over, table, share)
-
-    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
-        """Add late labels to the threshold that accepted these people."""
-        state.arms.credit(state, rows, credited, share)
 
     def _safe(self, state: ArmsState, means: Array, width: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each threshold is known to be safe, or trusted to be, (r, K)."""

@@ -18,10 +18,11 @@ from fairgate.settings import Array, Between, Number
 
 @dataclass
 class LotteryState(State):
-    """Ends (R,) of the window of probabilities, and the reward (R,) earned so far."""
+    """Ends (R,) of the window of probabilities, rounds (R,) played, and the reward (R,) earned so far."""
 
     low: Array
     high: Array
+    played: Array
     earned: Array
 
 
@@ -50,6 +51,7 @@ class BestLottery(Learner[LotteryState]):
     collect: Annotated[Number, Between(low=1.0)] = 10
 
     blind: ClassVar[bool] = True
+    version: ClassVar[int] = 3
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> LotteryState:
         """Read the window off the task."""
@@ -57,12 +59,12 @@ class BestLottery(Learner[LotteryState]):
         for constraint in setting.problem.constraints:
             lowest, highest = constraint.uniform_window()
             low, high = np.maximum(low, lowest), np.minimum(high, highest)
-        return LotteryState(**common, low=low, high=high, earned=np.zeros(common["replicates"]))
+        return LotteryState(**common, low=low, high=high, played=np.zeros(len(low)), earned=np.zeros(len(low)))
 
     def probability(self, state: LotteryState) -> Array:
         """Return the probability of being accepted, (R,)."""
         end = np.where(state.earned > 0, state.high, state.low)
-        return np.where(state.rounds < np.asarray(self.collect), 0.5 * (state.low + state.high), end)
+        return np.where(state.played < np.asarray(self.collect), 0.5 * (state.low + state.high), end)
 
     def propose(self, state: LotteryState) -> Policy:
         """Return the uniform lottery of that probability."""
@@ -71,6 +73,7 @@ class BestLottery(Learner[LotteryState]):
     def learn(self, state: LotteryState, played: Policy, feedback: Feedback) -> None:
         """Add up the rewards, as far as they are known."""
         self.credit(state, feedback, feedback.credited(played))
+        state.played += 1
 
     def credit(self, state: LotteryState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add up the rewards that arrived labels stand for."""

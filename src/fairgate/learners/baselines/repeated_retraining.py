@@ -29,6 +29,8 @@ class RetrainingState(State):
 
     Attributes
     ----------
+    seen
+        Rounds so far, (R,).
     scores
         Discounted people by score bin, (R, G, K + 1).
     labels
@@ -39,6 +41,7 @@ class RetrainingState(State):
         Whether it is certain that no threshold is feasible for recent people, (R,).
     """
 
+    seen: Array
     scores: Array
     labels: Array
     margin: Array
@@ -105,6 +108,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     level: ClassVar[str] = "selective-labels"
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
+    version: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,6 +120,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
         shape = (replicates, setting.groups, arms + 1)
         return RetrainingState(
             **common,
+            seen=np.zeros(replicates),
             scores=np.zeros(shape),
             labels=np.zeros((*shape, 2)),
             margin=np.zeros((arms, replicates)),
@@ -124,24 +129,29 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     def propose(self, state: RetrainingState) -> Policy:
         """Return the threshold that is best for recent people; at the beginning, the uniform lottery."""
-        if state.rounds >= self.opening:
+        opening = state.seen < self.opening
+        if not opening.any():
             return super().propose(state)
         window = acceptance_window(state.problem, state.groups)
-        return Policy.uniform(np.broadcast_to(window.mean(axis=0), state.replicates), state.groups)
+        uniform = Policy.uniform(np.broadcast_to(window.mean(axis=0), state.replicates), state.groups)
+        if opening.all():
+            return uniform
+        chosen = np.where(opening[:, None], uniform.thresholds, self.choose(state)[:, None])
+        return uniform._replace(thresholds=chosen)
 
     def choose(self, state: RetrainingState) -> Array:
         """Pick the best threshold that is feasible by a margin, else the one nearest to it."""
         prediction = self.prediction(state)
-        if (state.rounds - self.opening) % RENEW == 0:
-            value = prediction.value(state.problem)
-            state.margin = value.residual_error
-        else:
-            value = Value(*prediction.read(state.problem), state.margin, state.margin)
-        state.infeasible = value.certified_infeasible()
+        renew = (state.seen - self.opening) % RENEW == 0
+        if renew.any():
+            state.margin = np.where(renew, prediction.value(state.problem).residual_error, state.margin)
+        value = Value(*prediction.read(state.problem), state.margin, state.margin)
+        state.infeasible = value.certified_infeasible() & (state.seen >= self.opening)
         return np.asarray(state.grid[value.best(np.asarray(self.width))[0]])
 
     def learn(self, state: RetrainingState, played: Policy, feedback: Feedback) -> None:
         """Discount what is known and add the batch."""
+        state.seen += 1
         scores, labels = feedback.observation.binned
         state.scores *= np.asarray(self.discount)[..., None, None]
         state.scores += scores

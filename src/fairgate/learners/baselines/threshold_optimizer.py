@@ -26,8 +26,8 @@ class OptimizerState(State):
     ----------
     cost
         Cost of accepting a negative, (R,).
-    labels
-        Labels seen by group and score bin, (R, G, B, 2).
+    collected, labels
+        Rounds collected, (R,), and labels seen by group and score bin, (R, G, B, 2).
     fitted
         Whether a lottery has been fitted, (R,).
     thresholds, weights
@@ -35,6 +35,7 @@ class OptimizerState(State):
     """
 
     cost: Array
+    collected: Array
     labels: Array
     fitted: NDArray[np.bool_]
     thresholds: Array
@@ -83,6 +84,7 @@ class ThresholdOptimizer(Learner[OptimizerState]):
     precision: Annotated[float, Between(low=1.0)] = 200
 
     level: ClassVar[str] = "full-labels"
+    version: ClassVar[int] = 3
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> OptimizerState:
         """Start with accepting everybody; say so if fairlearn is missing."""
@@ -98,6 +100,7 @@ class ThresholdOptimizer(Learner[OptimizerState]):
         return OptimizerState(
             **common,
             cost=np.array(np.broadcast_to(np.asarray(setting.problem.utility.false_positive_cost), replicates)),
+            collected=np.zeros(replicates),
             labels=np.zeros((replicates, groups, len(setting.thresholds) + 1, 2)),
             fitted=np.zeros(replicates, dtype=np.bool_),
             thresholds=np.full((groups + 1, replicates, groups), -np.inf),
@@ -112,11 +115,12 @@ class ThresholdOptimizer(Learner[OptimizerState]):
         """Collect labels, and fit each replicate once it has enough."""
         if state.fitted.all():
             return
+        state.collected += 1
         _, labels = feedback.observation.binned
         state.labels += np.where(state.fitted[:, None, None, None], 0.0, labels)
         people, positives = redrawn(state.labels, state.cost)
         both = (positives.sum(axis=2) > 0) & (positives.sum(axis=2) < people.sum(axis=2))
-        due = (state.rounds + 1 >= np.asarray(self.collect)) & both.all(axis=1) & ~state.fitted
+        due = (state.collected >= np.asarray(self.collect)) & both.all(axis=1) & ~state.fitted
         for replicate in np.flatnonzero(due):
             fitted = fit(people[replicate], positives[replicate], int(self.precision))
             state.thresholds[:, replicate], state.weights[:, replicate] = as_lottery(fitted, state.grid)

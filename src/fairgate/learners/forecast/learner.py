@@ -37,6 +37,7 @@ class Forecast(Learner[ForecastState]):
 
     level: ClassVar[str] = "selective-labels"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")
+    version: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""BanditGradient: one-point bandit gradient descent on the reward alone (the paper's "Unconstrained")."""
+"""BanditGradient and PrimalDual: one-point bandit gradient descent (the paper's "Unconstrained" and PD)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairgate.learners.base import Learner
+from fairgate.learners.epochs import note
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -101,7 +102,7 @@ class BanditGradient(Learner[GradientState]):
         if feedback.credits is None:
             self.descend(state, self.loss(state, feedback.reward, feedback.residuals), sign)
             return
-        state.pending[feedback.round] = np.stack((sign, *feedback.residuals))
+        note(state, feedback.round, np.stack((sign, *feedback.residuals)))
         self.credit(state, feedback, feedback.credits)
 
     def credit(self, state: GradientState, feedback: Feedback, credited: Sequence[Credit]) -> None:
@@ -113,3 +114,42 @@ class BanditGradient(Learner[GradientState]):
         """Move the centre by one estimate of the gradient."""
         gradient = loss * sign / np.asarray(self.radius)
         state.centre = self.project(state, state.centre - np.asarray(self.step) * gradient)
+
+
+@dataclass(frozen=True)
+class PrimalDual(BanditGradient):
+    r"""Descend the Lagrangian, and raise the price of each constraint while it is violated.
+
+    As :class:`BanditGradient`, with the loss :math:`\ell_t = -r_t + \sum_j \lambda_j g_{jt}`, followed by
+
+    .. math:: \lambda_j \leftarrow \max(0, \lambda_j + \mu \, g_{jt}).
+
+    Parameters
+    ----------
+    step, radius, start_at
+        As in :class:`BanditGradient`.
+    dual_step
+        Step size :math:`\mu` of the multipliers.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> fg.load_learner("primal-dual", task="compas").dual_step
+    0.4
+
+    References
+    ----------
+    .. [1] Mahdavi, Jin, Yang, "Trading regret for efficiency: online convex optimization with long term
+       constraints", JMLR 13, 2012.
+    """
+
+    dual_step: Positive = 0.1
+
+    def loss(self, state: GradientState, reward: Array, residuals: Array) -> Array:
+        """Return the Lagrangian at the current multipliers."""
+        return np.asarray(-reward + (state.multipliers * residuals).sum(axis=0))
+
+    def learn(self, state: GradientState, played: Policy, feedback: Feedback) -> None:
+        """Move the centre, then the multipliers."""
+        super().learn(state, played, feedback)
+        state.multipliers = np.maximum(0.0, state.multipliers + np.asarray(self.dual_step) * feedback.residuals)
