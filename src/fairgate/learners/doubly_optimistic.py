@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.counts import Counts, across_groups
 from fairgate.learners.base import Learner, arm_of
-from fairgate.learners.epochs import Rounds, check_epoch, note
+from fairgate.learners.epochs import Rounds, check_epoch, note, of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback, Problem, Utility, best_feasible
@@ -47,8 +47,6 @@ class OptimisticState(State):
         Lower bound of the largest residual, (R, K), as of then.
     infeasible
         1 where no threshold is feasible for sure, else 0, (R,).
-    varying
-        Whether the problem's settings vary by replicate.
     """
 
     arm: Rows
@@ -63,46 +61,30 @@ class OptimisticState(State):
     upper: Array
     worst: Array
     infeasible: Rows
-    varying: bool
 
 
 @dataclass(frozen=True)
 class DoublyOptimistic(Learner[OptimisticState]):
     r"""Play the threshold that could earn most among those that could be feasible [1]_ [2]_.
 
-    A constraint that nothing speaks against yet is taken to be kept, as a reward that nothing speaks against is taken
-    to be earned. So a threshold is tried until it is known to be worse or to break a constraint, and no longer. With
-    an upper bound :math:`U_i` of the reward and lower bounds :math:`L_{ij}` of the residuals of threshold i,
+    A threshold is tried until it is known to be worse or to break a constraint, and no longer. With an upper bound
+    :math:`U_i` of the reward and lower bounds :math:`L_{ij}` of the residuals of threshold i,
 
     .. math:: v_i = \max_j L_{ij}, \qquad s = \max(0, \min_i v_i), \qquad i_t = \arg\max_{i : v_i \le s} U_i.
 
     A threshold never played has U = ∞ and L = −∞. Ties go to the fewest visits and then to the lowest threshold, so the
     first visits go up the grid and the state follows by small steps. If s > 0, no threshold of the grid is feasible,
-    which the trace `infeasible` says, and the one whose residuals could be lowest is played.
+    which the trace `infeasible` says, and the one whose residuals could be lowest is played. Visit v to a threshold
+    lasts :math:`epoch \cdot 2^{v-1}` rounds, so that the state each of them starts with is outweighed by what follows.
 
-    The state answers slowly, so a threshold is kept for a while: visit v lasts :math:`epoch \cdot 2^{v-1}` rounds, of
-    which the first `burn_in` are not learnt from. The lengths have no limit, so there are at most about
-    :math:`K \log_2 T` visits, and the state that each of them starts with is outweighed by what follows.
+    All counts of a threshold are pooled, since mean batch gaps are biased upwards. :func:`~fairgate.confidence.box`
+    bounds its acceptance rates, a constraint's `lowest` its residuals in that box, and
+    :func:`~fairgate.confidence.mean_bounds` its reward per person, at all rounds together: each of K thresholds and m
+    signals gets :math:`\delta / (K m)`. A user's own constraint that is not `bounded` is judged by the mean of its
+    batch residuals, which must lie in [−1, 1]; so is a user's own reward.
 
-    All counts of a threshold are pooled. :func:`~fairgate.confidence.box` bounds its acceptance rates, a constraint's
-    `lowest` its residuals in that box, and :func:`~fairgate.confidence.mean_bounds` its reward per person. Pooled
-    rates do not have the upward bias of mean batch gaps. The bounds hold at all rounds together: each of
-    K thresholds and m signals (reward, box, and residuals of the next paragraph) gets :math:`\delta / (K m)`.
-
-    A user's own constraint that is not `bounded` is judged by the mean of its batch residuals, which must lie in
-    [−1, 1]; so is a user's own reward. For a gap that mean is biased upwards.
-
-    :meth:`recommend` keeps the threshold of the highest lower bound of the reward among those whose pooled residuals
-    are all at most 0, or else the one of least pooled violation.
-
-    Notes
-    -----
-    The bounds are made for rates that stay as they are, and hold with probability 1 − δ if the state has settled once
-    the burn-in is over. A state that settles slowly leaves each visit with a bias: after V visits with N rounds that
-    count, a pooled rate is off by up to B V / N, where B is the sum over a visit of how far its rates are from where
-    they are going. `bias` = B widens all bounds by as much. ``docs/theory.md`` says how large B can be, proves how
-    much is lost on the way at most, and shows how often the bounds of `bias` = 0 miss: on ``interior`` hardly ever, in
-    every run where the feedback is strong. They are the default because they lose least, not because they never miss.
+    The bounds are made for rates that stay as they are. ``docs/theory.md`` says how large the `bias` of a state that
+    settles slowly can be, proves how much is lost on the way at most, and shows how often bounds without it miss.
 
     Parameters
     ----------
@@ -165,7 +147,6 @@ class DoublyOptimistic(Learner[OptimisticState]):
             upper=np.full(shape, np.inf),
             worst=np.full(shape, -np.inf),
             infeasible=np.zeros(replicates, dtype=np.int64),
-            varying=setting.problem.replicates is not None,
         )
 
     def choose(self, state: OptimisticState) -> Array:
@@ -200,10 +181,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
             state.age[over] = 0
             place = over, state.arm[over]
             state.visits[place] += 1
-            rows = np.arange(state.replicates) if state.varying else over
-            bounds = self.bounds(state, rows)
-            for field, found in zip((state.lower, state.upper, state.worst), bounds, strict=True):
-                field[place] = found[over] if state.varying else found
+            state.lower[place], state.upper[place], state.worst[place] = self.bounds(state, over)
 
     def credit(self, state: OptimisticState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Pool rewards for the threshold that accepted these people."""
@@ -221,11 +199,11 @@ class DoublyOptimistic(Learner[OptimisticState]):
                 state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
 
     def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
-        """Return lower and upper bound of the reward, and the lower bound of the largest residual, of the arms played.
+        """Return bounds of the reward, lower and upper, and the lower one of the largest residual, of the arms played.
 
-        `rows` are the replicates wanted; if the problem's settings vary by replicate, all of them.
+        `rows` are the replicates wanted.
         """
-        problem, place = state.problem, (rows, state.arm[rows])
+        problem, place = state.problem.rows(rows), (rows, state.arm[rows])
         alpha = np.broadcast_to(of(self.delta, rows) / (len(state.grid) * (2 + state.means.shape[1])), len(rows))
         visits = state.visits[place].astype(np.float64)
         kept = of(self.epoch_length, rows) * (2.0**visits - 1.0) - of(self.burn_in, rows) * visits
@@ -247,12 +225,6 @@ class DoublyOptimistic(Learner[OptimisticState]):
         """Keep the best threshold by the lower bound of its reward among those whose pooled residuals are met."""
         best = best_feasible(state.lower, pooled_residuals(state), state.visits > 0)
         return Policy.shared(state.grid[best], state.groups)
-
-
-def of(setting: Number, rows: Rows) -> Array:
-    """Return a setting of these replicates: one number for all of them, or one each."""
-    values = np.asarray(setting, dtype=np.float64)
-    return values[rows] if values.ndim else values
 
 
 def widened(known: Box, by: Array) -> Box:

@@ -42,6 +42,12 @@ def check_epoch(learner: object, epoch_length: Number, burn_in: Number) -> None:
         )
 
 
+def of(setting: Number, rows: NDArray[np.int64]) -> Array:
+    """Return a setting of these replicates: one number for all of them, or one each."""
+    values = np.asarray(setting, dtype=np.float64)
+    return values[rows] if values.ndim else values
+
+
 @dataclass
 class EpochState(State):
     """What an epoch has shown so far.

@@ -48,28 +48,31 @@ def test_only_the_first_epoch_on_a_threshold_tests_its_prediction() -> None:
     correction, arm = GridCorrection.start(1, 1, 3), np.array([1])
     play = played(accepted=0.6, predicted=0.5)
     play.transient[:] = True
-    first = correction.compare(ROW, arm, play, ZERO)
-    assert first.tested.all()
-    assert first.squared == pytest.approx(0.1**2 / (0.25 / 1000 + 0.01**2))
-    assert not first.earlier.any()  # nothing to compare with
+    squared, tested, distance = correction.compare(ROW, arm, play, ZERO)
+    assert tested.all()
+    assert squared == pytest.approx(0.1**2 / (0.25 / 1000 + 0.01**2))
+    assert not distance.any()  # nothing to compare with
     play.transient[:] = False
-    second = correction.compare(ROW, arm, play, ZERO)
-    assert not second.tested.any()
-    assert second.earlier.tolist() == [[1000.0]]
-    assert second.now == pytest.approx(second.then)
+    _, tested, distance = correction.compare(ROW, arm, play, ZERO)
+    assert not tested.any()
+    assert distance == pytest.approx(0.0, abs=1e-20)
+    play.tally[1] = 900.0
+    _, _, distance = correction.compare(ROW, arm, play, ZERO)
+    share = 2101 / 3002
+    assert distance == pytest.approx(0.3**2 / (share * (1 - share) * (1 / 1000 + 1 / 2000)))  # 2000 people before
     assert correction.trials.tolist() == [1.0]
 
 
 def test_the_shift_is_the_latest_misfit_and_older_ones_fade() -> None:
     correction = ShiftCorrection.start(1, 1)
-    first = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO)
-    assert first.squared == pytest.approx(0.1**2 / (0.6 * 0.4 / 1000 + 0.01**2), rel=0.001)
+    squared, _, _ = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO)
+    assert squared == pytest.approx(0.1**2 / (0.6 * 0.4 / 1000 + 0.01**2), rel=0.001)
     assert not correction.shift(ROW, ZERO).any()  # predictions are still trusted
     assert correction.shift(ROW, ZERO + 1)[:, 0, 0] == pytest.approx([0.1, 0.05])
-    second = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO + 1)
-    assert second.squared == pytest.approx(0.0, abs=1e-20)  # the shift explains it
-    assert second.earlier.tolist() == [[1000.0]]
-    correction.compare(ROW, played(accepted=0.5, predicted=0.5), ZERO + 1)
+    squared, _, _ = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO + 1)
+    assert squared == pytest.approx(0.0, abs=1e-20)  # the shift explains it
+    _, _, distance = correction.compare(ROW, played(accepted=0.5, predicted=0.5), ZERO + 1)
+    assert distance == pytest.approx(0.1**2 / (0.25 * 2 / 1000))  # from the 1000 people of the epoch before
     assert correction.amount[0, 0, 0] == pytest.approx(0.1 * 750 / 1750)
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.learners.forecast.lottery_of_two import LotteryOfTwo, mix
 from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.policy_space import PolicySearch
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import Fit
-from fairgate.learners.forecast.shared_threshold import SharedThreshold
 from fairgate.learners.forecast.steady_state import SteadyStates
-from fairgate.learners.forecast.thresholds_per_group import ThresholdsPerGroup, bracket, climb, monotone
+from fairgate.learners.mixture import LotteryOfTwo, mix
+from fairgate.learners.per_group import ThresholdsPerGroup, bracket, climb, monotone
+from fairgate.learners.safe_forecast import SharedThreshold
 from fairgate.settings import Array
 
 GRID = np.linspace(0.1, 0.9, 9)
@@ -110,7 +110,7 @@ def test_climbing_finds_the_best_combination_by_enumeration() -> None:
     prediction = Prediction(np.full((1, 2), 0.5), rates, 0.9 * rates - 0.3 * rates**2, 0.6 + zero, zero, zero)
     problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.15)])
     start = np.repeat(np.arange(12)[None, None], 2, axis=1)
-    found = climb(problem, prediction, np.zeros(1), start, (4, 4, 2, 2, 1, 1, 1)).places[0]
+    found = climb(problem, prediction, np.zeros(1), start, (4, 4, 2, 2, 1, 1, 1))[0][0]
     pairs = np.stack(np.meshgrid(np.arange(12), np.arange(12)), axis=-1).reshape(-1, 2).T[None]
     every = Prediction(
         prediction.shares, *(np.take_along_axis(np.asarray(values), pairs, axis=2) for values in prediction[1:])

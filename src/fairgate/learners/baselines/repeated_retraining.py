@@ -66,13 +66,11 @@ class RepeatedRetraining(Learner[RetrainingState]):
     :math:`\hat g_i + z \sigma_i \le 0`, z being `width`; if there is none, the smallest
     :math:`\hat g_i + z \sigma_i`.
 
-    For the first `opening` rounds everybody is accepted with one probability, which has no gap between groups and
-    shows labels of people of all scores.
-
-    It follows a world that changes by itself, and is late by about :math:`1 / (1 - \gamma)` rounds. It does not know
-    that people answer to it: it ends where the threshold is best for the people it brings about (*stable*), not where
-    people and threshold are best together. If :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for
-    recent people, and the trace ``infeasible`` says so.
+    For the first `opening` rounds a uniform lottery shows labels of people of all scores. It follows a world that
+    changes by itself, late by about :math:`1 / (1 - \gamma)` rounds, but does not know that people answer to it: it
+    ends where the threshold is best for the people it brings about (*stable*), not where both are best together. If
+    :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for recent people, and the trace
+    ``infeasible`` says so.
 
     Parameters
     ----------

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.monitor import Comparison
+from fairgate.learners.forecast.monitor import apart
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.gaussian_process import posterior
 from fairgate.settings import Array
+
+Comparison = tuple[Array, NDArray[np.bool_], Array]
+"""What an epoch showed, for R replicates: the mean squared error of its prediction in units of its variance, whether it
+is a test of the prediction, and how far :func:`~fairgate.learners.forecast.monitor.apart` it is from earlier ones."""
 
 LEAST_NOISE = 0.01
 """Least variance of one person's acceptance: near 0 and 1, a few people tell little about it."""
@@ -100,7 +104,7 @@ class GridCorrection:
         self.excess[rows] = np.maximum(self.excess[rows] + np.where(new, (error - usual).mean(axis=1), 0.0), 0.0)
         self.trials[rows] += new
         before = np.where(new[:, None], 0.0, earlier)
-        return Comparison((error / usual).mean(axis=1), new, now, people, then, before, share * (1.0 - share))
+        return (error / usual).mean(axis=1), new, apart(now, people, then, before, share * (1.0 - share))
 
 
 @dataclass
@@ -155,6 +159,5 @@ class ShiftCorrection:
         self.amount[:, rows] = (fading * self.amount[:, rows] + people * latest) / (fading + people)
         self.weight[rows] = fading + people
         self.before[:, rows] = np.stack((people, accepted - predicted))
-        always = np.ones(len(rows), dtype=bool)
-        then = extra / np.maximum(before, 1.0)
-        return Comparison(squared.mean(axis=1), always, error, people, then, before, noise)
+        changed = apart(error, people, extra / np.maximum(before, 1.0), before, noise)
+        return squared.mean(axis=1), np.ones(len(rows), dtype=bool), changed

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
+from fairgate.learners.epochs import of
 from fairgate.learners.forecast.exploration import Exploration, acceptance_window
-from fairgate.learners.forecast.monitor import MisfitTest, changed, per_replicate
+from fairgate.learners.forecast.monitor import MisfitTest
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.policy_space import ForecastState, PolicySpace
 from fairgate.learners.forecast.response import ResponseModel
@@ -96,10 +97,10 @@ class Forecast(Learner[ForecastState]):
         response.absorb(feedback.observation)
         ended = np.flatnonzero((response.age == play.due) & ~play.explore)
         if ended.size:
-            epoch = state.space.compare(state, ended)
+            squared, tested, apart = state.space.compare(state, ended)
             play.tally[:, ended] = 0.0
-            state.monitor.update(ended, epoch.squared, epoch.tested)
-            self.reset(state, ended[changed(epoch, per_replicate(self.change, state.replicates)[ended])])
+            state.monitor.update(ended, squared, tested)
+            self.reset(state, ended[apart > of(self.change, ended)])
 
     def credit(self, state: ForecastState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Take in labels that arrived in a round in which nobody came."""

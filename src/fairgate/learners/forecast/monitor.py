@@ -3,38 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.settings import Array, Number
-
-
-class Comparison(NamedTuple):
-    """What an epoch showed, against its prediction and against earlier epochs on the same policy, for R replicates.
-
-    Attributes
-    ----------
-    squared
-        Mean squared error of the prediction in units of its variance, (R,).
-    tested
-        Whether this epoch is a test of the prediction, (R,).
-    now, people
-        Acceptance rate of this epoch, or its error of prediction, and the people it is from, (R, G).
-    then, earlier
-        The same of earlier epochs on the same policy, (R, G); nobody if there are none.
-    noise
-        Variance of one person's acceptance, (R, G).
-    """
-
-    squared: Array
-    tested: NDArray[np.bool_]
-    now: Array
-    people: Array
-    then: Array
-    earlier: Array
-    noise: Array
 
 
 @dataclass
@@ -88,14 +61,14 @@ class MisfitTest:
         self.failures[rows] = 0
 
 
-def changed(epoch: Comparison, limit: Array) -> NDArray[np.bool_]:
-    """Whether the same policy suddenly does otherwise than before, (R,): people have changed.
+def apart(now: Array, people: Array, then: Array, earlier: Array, noise: Array) -> Array:
+    """Return how far apart rates of a policy now and then are, in squared standard errors, at most over groups, (R,).
 
-    So it is if a group's rates now and then are more than `limit` (R,) squared standard errors apart.
+    The rates, or errors of prediction, are those of `people` now and of `earlier` people then, (R, G), of whom there
+    may be none; `noise` is the variance of one person's acceptance. If they are far apart, people have changed.
     """
-    variance = epoch.noise * (1.0 / epoch.people + 1.0 / np.maximum(epoch.earlier, 1.0))
-    apart = (epoch.now - epoch.then) ** 2 / variance
-    return np.asarray(np.where(epoch.earlier > 0.0, apart, 0.0).max(axis=1) > limit)
+    squared = (now - then) ** 2 / (noise * (1.0 / people + 1.0 / np.maximum(earlier, 1.0)))
+    return np.asarray(np.where(earlier > 0.0, squared, 0.0).max(axis=1))
 
 
 def per_replicate(value: Number, replicates: int) -> Array:

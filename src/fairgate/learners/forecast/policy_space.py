@@ -9,9 +9,9 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.correction import ShiftCorrection
+from fairgate.learners.forecast.correction import Comparison, ShiftCorrection
 from fairgate.learners.forecast.exploration import Exploration
-from fairgate.learners.forecast.monitor import Comparison, MisfitTest, per_replicate
+from fairgate.learners.forecast.monitor import MisfitTest, per_replicate
 from fairgate.learners.forecast.play import Plan, Play
 from fairgate.learners.forecast.response import Fit, ResponseModel
 from fairgate.learners.forecast.steady_state import SteadyStates
@@ -45,10 +45,6 @@ class ForecastState(State):
     def infeasible(self) -> NDArray[np.bool_]:
         """Whether it is certified that nothing looked at is feasible, (R,)."""
         return self.play.infeasible
-
-    def problem_of(self, rows: NDArray[np.int64]) -> Problem:
-        """Return the problem that replicates `rows` are set."""
-        return self.problem if self.problem.replicates is None else self.problem.rows(rows)
 
 
 class PolicySpace(Protocol):
@@ -133,7 +129,7 @@ class PolicySearch(PolicySpace):
         trusted = rows[state.misfit[rows] == 0]
         if trusted.size:
             self.fit.put(trusted, state.response.fit(trusted, benefit=1.0))
-        plan = self.search(state.problem_of(rows), state.grid, self.steady_states(state, rows), self.width[rows])
+        plan = self.search(state.problem.rows(rows), state.grid, self.steady_states(state, rows), self.width[rows])
         age = state.response.age[rows]
         self.fresh[rows] = age + np.where(plan.explore, 0, age // self.patience)
         self.correction.before[:, rows] = 0.0
