@@ -13,6 +13,7 @@ from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.counts import Counts, across_groups
 from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.epochs import Rounds, check_epoch, note, of
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback, Problem, Utility, best_feasible
@@ -49,18 +50,18 @@ class OptimisticState(State):
         1 where no threshold is feasible for sure, else 0, (R,).
     """
 
-    arm: Rows
-    age: Rows
-    length: Rows
-    visits: Rows
-    people: Array
-    accepted: Array
-    rewards: Array
+    arm: Annotated[Rows, "R"]
+    age: Annotated[Rows, "R"]
+    length: Annotated[Rows, "R"]
+    visits: Annotated[Rows, "R K"]
+    people: Annotated[Array, "R K G"]
+    accepted: Annotated[Array, "R K G"]
+    rewards: Annotated[Array, "3 R K"]
     means: Array
-    lower: Array
-    upper: Array
-    worst: Array
-    infeasible: Rows
+    lower: Annotated[Array, "R K"]
+    upper: Annotated[Array, "R K"]
+    worst: Annotated[Array, "R K"]
+    infeasible: Annotated[Rows, "R"]
 
 
 @dataclass(frozen=True)
@@ -131,23 +132,9 @@ class DoublyOptimistic(Learner[OptimisticState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> OptimisticState:
         """Start with nothing known."""
-        shape = (common["replicates"], len(setting.thresholds))
-        replicates = shape[0]
-        return OptimisticState(
-            **common,
-            arm=np.zeros(replicates, dtype=np.int64),
-            age=np.zeros(replicates, dtype=np.int64),
-            length=np.ones(replicates, dtype=np.int64),
-            visits=np.zeros(shape, dtype=np.int64),
-            people=np.zeros((*shape, setting.groups)),
-            accepted=np.zeros((*shape, setting.groups)),
-            rewards=np.zeros((3, *shape)),
-            means=np.zeros((3, len(by_means(setting.problem)), *shape)),
-            lower=np.full(shape, -np.inf),
-            upper=np.full(shape, np.inf),
-            worst=np.full(shape, -np.inf),
-            infeasible=np.zeros(replicates, dtype=np.int64),
-        )
+        means = np.zeros((3, len(by_means(setting.problem)), common["replicates"], len(setting.thresholds)))
+        bounds = {"lower": -np.inf, "upper": np.inf, "worst": -np.inf}
+        return fresh(OptimisticState, setting, common, length=1, means=means, **bounds)
 
     def choose(self, state: OptimisticState) -> Array:
         """Go on with a visit, or begin the next."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -16,7 +16,6 @@ from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback, Problem, best_feasible
-from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Number
 
 Rounds = Annotated[Number, Between(low=0.0)]
@@ -66,13 +65,13 @@ class EpochState(State):
         Counts of the rounds that count, (R, G).
     """
 
-    current: Array
-    age: NDArray[np.int64]
-    epochs: NDArray[np.int64]
-    sums: Array
-    known: Array
-    people: Array
-    accepted: Array
+    current: Annotated[Array, "R"]
+    age: Annotated[NDArray[np.int64], "R"]
+    epochs: Annotated[NDArray[np.int64], "R"]
+    sums: Annotated[Array, "1+J R"]
+    known: Annotated[Array, "R"]
+    people: Annotated[Array, "R G"]
+    accepted: Annotated[Array, "R G"]
 
 
 E = TypeVar("E", bound=EpochState)
@@ -104,20 +103,6 @@ class Epochs(Learner[E]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_epoch(self, self.epoch_length, self.burn_in)
-
-    def epoch_fields(self, setting: Setting, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields that :class:`EpochState` starts with."""
-        replicates = common["replicates"]
-        return {
-            **common,
-            "current": np.full(replicates, setting.thresholds[0]),
-            "age": np.zeros(replicates, dtype=np.int64),
-            "epochs": np.zeros(replicates, dtype=np.int64),
-            "sums": np.zeros((1 + len(setting.problem.names), replicates)),
-            "known": np.zeros(replicates),
-            "people": np.zeros((replicates, setting.groups)),
-            "accepted": np.zeros((replicates, setting.groups)),
-        }
 
     @abstractmethod
     def pick(self, state: E, fresh: NDArray[np.bool_]) -> Array:
@@ -199,11 +184,11 @@ class ArmsState(EpochState):
         Those counts, (R, K, G).
     """
 
-    plays: Array
-    credited: Array
-    means: Array
-    arm_people: Array
-    arm_accepted: Array
+    plays: Annotated[Array, "R K"]
+    credited: Annotated[Array, "R K"]
+    means: Annotated[Array, "1+J R K"]
+    arm_people: Annotated[Array, "R K G"]
+    arm_accepted: Annotated[Array, "R K G"]
 
     def best(self) -> NDArray[np.int64]:
         """Return the best feasible of the arms played, else the least violating one, (R,)."""
@@ -218,18 +203,6 @@ class ArmEpochs(Epochs[A]):
     """Epochs on thresholds of the grid, of which a table is kept."""
 
     version: ClassVar[int] = 3
-
-    def epoch_fields(self, setting: Setting, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields that :class:`ArmsState` starts with."""
-        shape = (common["replicates"], len(setting.thresholds))
-        return {
-            **super().epoch_fields(setting, common),
-            "plays": np.zeros(shape),
-            "credited": np.zeros(shape),
-            "means": np.zeros((1 + len(setting.problem.names), *shape)),
-            "arm_people": np.zeros((*shape, setting.groups)),
-            "arm_accepted": np.zeros((*shape, setting.groups)),
-        }
 
     def digest(self, state: A, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to what is known of the arms they were on."""

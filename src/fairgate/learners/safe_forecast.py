@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.forecast.correction import Comparison, GridCorrection
 from fairgate.learners.forecast.learner import Forecast
-from fairgate.learners.forecast.monitor import per_replicate
 from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.policy_space import ForecastState, PolicySpace
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import Fit
 from fairgate.learners.forecast.steady_state import SteadyStates
+from fairgate.learners.shapes import filled
 from fairgate.policy import Policy
 from fairgate.settings import Array, NonNegative, Number
 
@@ -104,24 +105,20 @@ class SharedThreshold(PolicySpace):
         Standard errors of reward that count for the bold candidate after a failure; before, it is 1.
     """
 
-    width: Array
-    lottery_share: Array
+    width: Annotated[Array, "R"]
+    lottery_share: Annotated[Array, "R"]
     correction: GridCorrection
-    arm: NDArray[np.int64]
-    spent: NDArray[np.int64]
+    arm: Annotated[NDArray[np.int64], "R"]
+    spent: Annotated[NDArray[np.int64], "R"]
     near: float = 0.05
     eager: float = 2.0
 
     @classmethod
     def start(cls, replicates: int, groups: int, arms: int, width: Number, lottery_share: Number) -> SharedThreshold:
         """Make one that has played nothing."""
-        return cls(
-            width=per_replicate(width, replicates),
-            lottery_share=per_replicate(lottery_share, replicates),
-            correction=GridCorrection.start(replicates, groups, arms),
-            arm=np.full(replicates, arms // 2),
-            spent=np.zeros(replicates, dtype=np.int64),
-        )
+        correction = GridCorrection.start(replicates, groups, arms)
+        given = {"width": width, "lottery_share": lottery_share, "arm": arms // 2}
+        return filled(cls, {"R": replicates}, correction=correction, **given)
 
     def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
         """Choose a threshold, and whether to explore instead: to learn of a bolder one, or because there is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.epochs import note
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.gaussian_process import posterior
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -40,15 +41,15 @@ class SmoothState(State):
         Whether it is certain that no threshold is feasible, (R,).
     """
 
-    people: Array
-    accepted: Array
-    labelled: Array
-    positives: Array
-    arrivals: Array
-    arm: NDArray[np.int64]
-    moved: NDArray[np.bool_]
-    waited: NDArray[np.int64]
-    infeasible: NDArray[np.bool_]
+    people: Annotated[Array, "R G K"]
+    accepted: Annotated[Array, "R G K"]
+    labelled: Annotated[Array, "R G K"]
+    positives: Annotated[Array, "R G K"]
+    arrivals: Annotated[Array, "R G"]
+    arm: Annotated[NDArray[np.int64], "R"]
+    moved: Annotated[NDArray[np.bool_], "R"]
+    waited: Annotated[NDArray[np.int64], "R"]
+    infeasible: Annotated[NDArray[np.bool_], "R"]
 
 
 @dataclass(frozen=True)
@@ -118,19 +119,8 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> SmoothState:
         """Start in the middle of the grid, having counted nobody."""
-        replicates, shape = common["replicates"], (common["replicates"], setting.groups, len(setting.thresholds))
-        return SmoothState(
-            **common,
-            people=np.zeros(shape),
-            accepted=np.zeros(shape),
-            labelled=np.zeros(shape),
-            positives=np.zeros(shape),
-            arrivals=np.ones(shape[:2]),
-            arm=np.full(replicates, len(setting.thresholds) // 2),
-            moved=np.ones(replicates, dtype=bool),
-            waited=np.zeros(replicates, dtype=np.int64),
-            infeasible=np.zeros(replicates, dtype=bool),
-        )
+        middle = len(setting.thresholds) // 2
+        return fresh(SmoothState, setting, common, arrivals=1.0, arm=middle, moved=True)
 
     def choose(self, state: SmoothState) -> Array:
         """Keep the threshold in play, or at the end of an epoch pick the most promising."""
@@ -154,11 +144,8 @@ class SmoothOptimist(Learner[SmoothState]):
         as_proposed = known & (arm == state.arm)
         counted = as_proposed & (~state.moved | (state.waited >= self.burn_in))
         rows = np.arange(state.replicates)
-        for sums, seen in (
-            (state.people, feedback.observation.people),
-            (state.accepted, feedback.observation.accepted),
-        ):
-            sums[rows, :, arm] += counted[:, None] * seen
+        state.people[rows, :, arm] += counted[:, None] * feedback.observation.people
+        state.accepted[rows, :, arm] += counted[:, None] * feedback.observation.accepted
         note(state, feedback.round, counted)
         self.credit(state, feedback, feedback.credited(played))
         state.moved = state.moved | ~as_proposed

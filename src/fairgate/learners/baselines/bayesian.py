@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds, of
+from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.problem import best_feasible, is_feasible
 from fairgate.setting import Setting
@@ -85,7 +86,7 @@ class Bayesian(ArmEpochs[ArmsState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start from the prior."""
-        return ArmsState(**self.epoch_fields(setting, common))
+        return fresh(ArmsState, setting, common)
 
     def posterior(self, state: ArmsState, rows: NDArray[np.int64]) -> tuple[Array, Array]:
         r"""Return means (1 + J, r, K) and standard deviations (r, K) of some replicates.

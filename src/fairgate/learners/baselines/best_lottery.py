@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fairgate.learners.base import Learner
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -20,10 +21,10 @@ from fairgate.settings import Array, Between, Number
 class LotteryState(State):
     """Ends (R,) of the window of probabilities, rounds (R,) played, and the reward (R,) earned so far."""
 
-    low: Array
-    high: Array
-    played: Array
-    earned: Array
+    low: Annotated[Array, "R"]
+    high: Annotated[Array, "R"]
+    played: Annotated[Array, "R"]
+    earned: Annotated[Array, "R"]
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,11 @@ class BestLottery(Learner[LotteryState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> LotteryState:
         """Read the window off the task."""
-        low, high = np.zeros(common["replicates"]), np.ones(common["replicates"])
+        state = fresh(LotteryState, setting, common, high=1.0)
         for constraint in setting.problem.constraints:
             lowest, highest = constraint.uniform_window()
-            low, high = np.maximum(low, lowest), np.minimum(high, highest)
-        return LotteryState(**common, low=low, high=high, played=np.zeros(len(low)), earned=np.zeros(len(low)))
+            state.low, state.high = np.maximum(state.low, lowest), np.minimum(state.high, highest)
+        return state
 
     def probability(self, state: LotteryState) -> Array:
         """Return the probability of being accepted, (R,)."""

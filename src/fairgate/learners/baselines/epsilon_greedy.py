@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.setting import Setting
 from fairgate.settings import Array, Positive
@@ -51,7 +52,7 @@ class EpsilonGreedy(ArmEpochs[ArmsState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start knowing nothing."""
-        return ArmsState(**self.epoch_fields(setting, common))
+        return fresh(ArmsState, setting, common)
 
     def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick any threshold, or the best known."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.problem import Credit
 from fairgate.setting import Setting
@@ -49,7 +50,7 @@ class ExploreThenCommit(ArmEpochs[ArmsState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start with the lowest threshold."""
-        return ArmsState(**self.epoch_fields(setting, common))
+        return fresh(ArmsState, setting, common)
 
     def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick the next threshold, or, after the last, the best."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from fairgate.learners.base import Learner
 from fairgate.learners.epochs import note
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -21,10 +22,10 @@ from fairgate.settings import Array, Positive, Share
 class GradientState(State):
     """The centre (R,) searched around, side (R,) and place (R,) of the last proposal, and multipliers (J, R) if any."""
 
-    centre: Array
-    sign: Array
-    proposed: Array
-    multipliers: Array
+    centre: Annotated[Array, "R"]
+    sign: Annotated[Array, "R"]
+    proposed: Annotated[Array, "R"]
+    multipliers: Annotated[Array, "J R"]
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,8 @@ class BanditGradient(Learner[GradientState]):
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> GradientState:
         """Start at `start_at`, with multipliers 0."""
         low, high = setting.thresholds[0], setting.thresholds[-1]
-        centre = np.broadcast_to(low + np.asarray(self.start_at) * (high - low), (common["replicates"],))
-        multipliers = np.zeros((len(setting.problem.names), len(centre)))
-        sign = np.zeros(len(centre))
-        state = GradientState(**common, centre=centre, sign=sign, proposed=sign, multipliers=multipliers)
+        centre = low + np.asarray(self.start_at) * (high - low)
+        state = fresh(GradientState, setting, common, centre=centre)
         state.centre = self.project(state, state.centre)
         return state
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive
 
@@ -18,7 +19,7 @@ from fairgate.settings import Array, NonNegative, Positive
 class QueueState(ArmsState):
     """A queue of violations for each residual, (J, R)."""
 
-    queues: Array
+    queues: Annotated[Array, "J R"]
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,7 @@ class PessimisticOptimistic(ArmEpochs[QueueState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> QueueState:
         """Start with empty queues."""
-        queues = np.zeros((len(setting.problem.names), common["replicates"]))
-        return QueueState(**self.epoch_fields(setting, common), queues=queues)
+        return fresh(QueueState, setting, common)
 
     def pick(self, state: QueueState, fresh: NDArray[np.bool_]) -> Array:
         """Pick the first threshold never played, or the best Lagrangian of optimistic estimates."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import optimistic_share
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
@@ -41,11 +42,11 @@ class RetrainingState(State):
         Whether it is certain that no threshold is feasible for recent people, (R,).
     """
 
-    seen: Array
-    scores: Array
-    labels: Array
-    margin: Array
-    infeasible: NDArray[np.bool_]
+    seen: Annotated[Array, "R"]
+    scores: Annotated[Array, "R G K+1"]
+    labels: Annotated[Array, "R G K+1 2"]
+    margin: Annotated[Array, "K R"]
+    infeasible: Annotated[NDArray[np.bool_], "R"]
 
 
 @dataclass(frozen=True)
@@ -114,16 +115,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""
-        replicates, arms = common["replicates"], len(setting.thresholds)
-        shape = (replicates, setting.groups, arms + 1)
-        return RetrainingState(
-            **common,
-            seen=np.zeros(replicates),
-            scores=np.zeros(shape),
-            labels=np.zeros((*shape, 2)),
-            margin=np.zeros((arms, replicates)),
-            infeasible=np.zeros(replicates, dtype=bool),
-        )
+        return fresh(RetrainingState, setting, common)
 
     def propose(self, state: RetrainingState) -> Policy:
         """Return the threshold that is best for recent people; at the beginning, the uniform lottery."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback, Utility
@@ -34,12 +35,12 @@ class OptimizerState(State):
         The lottery, (G + 1, R, G) and (G + 1, R).
     """
 
-    cost: Array
-    collected: Array
-    labels: Array
-    fitted: NDArray[np.bool_]
-    thresholds: Array
-    weights: Array
+    cost: Annotated[Array, "R"]
+    collected: Annotated[Array, "R"]
+    labels: Annotated[Array, "R G K+1 2"]
+    fitted: Annotated[NDArray[np.bool_], "R"]
+    thresholds: Annotated[Array, "G+1 R G"]
+    weights: Annotated[Array, "G+1 R"]
 
 
 @dataclass(frozen=True)
@@ -94,18 +95,10 @@ class ThresholdOptimizer(Learner[OptimizerState]):
             raise InputError("ThresholdOptimizer needs fairlearn: pip install 'fairgate[fair]'") from None
         if not isinstance(setting.problem.utility, Utility):
             raise InputError(f"ThresholdOptimizer needs a Utility with a cost, got {setting.problem.utility!r}")
-        replicates, groups = common["replicates"], setting.groups
-        weights = np.zeros((groups + 1, replicates))
-        weights[0] = 1.0
-        return OptimizerState(
-            **common,
-            cost=np.array(np.broadcast_to(np.asarray(setting.problem.utility.false_positive_cost), replicates)),
-            collected=np.zeros(replicates),
-            labels=np.zeros((replicates, groups, len(setting.thresholds) + 1, 2)),
-            fitted=np.zeros(replicates, dtype=np.bool_),
-            thresholds=np.full((groups + 1, replicates, groups), -np.inf),
-            weights=weights,
-        )
+        cost = setting.problem.utility.false_positive_cost
+        state = fresh(OptimizerState, setting, common, cost=cost, thresholds=-np.inf)
+        state.weights[0] = 1.0
+        return state
 
     def propose(self, state: OptimizerState) -> Policy:
         """Return the lottery as it stands."""

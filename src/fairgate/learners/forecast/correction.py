@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from fairgate.learners.forecast.monitor import apart
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.gaussian_process import posterior
+from fairgate.learners.shapes import filled
 from fairgate.settings import Array
 
 Comparison = tuple[Array, NDArray[np.bool_], Array]
@@ -39,18 +41,17 @@ class GridCorrection:
         Least standard deviation of errors of prediction: those of few trials may have been small by luck.
     """
 
-    counts: Array
-    prior: Array
-    excess: Array
-    trials: Array
+    counts: Annotated[Array, "4 R G K"]
+    prior: Annotated[Array, "2 R G K"]
+    excess: Annotated[Array, "R"]
+    trials: Annotated[Array, "R"]
     length: float = 0.2
     least_spread: float = 0.06
 
     @classmethod
     def start(cls, replicates: int, groups: int, arms: int) -> GridCorrection:
         """Make one that has counted nobody."""
-        shape = (replicates, groups, arms)
-        return cls(np.zeros((4, *shape)), np.zeros((2, *shape)), np.zeros(replicates), np.zeros(replicates))
+        return filled(cls, {"R": replicates, "G": groups, "K": arms})
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget what was counted in some replicates."""
@@ -123,16 +124,15 @@ class ShiftCorrection:
         What an epoch leaves of the weight of earlier ones.
     """
 
-    amount: Array
-    weight: Array
-    before: Array
+    amount: Annotated[Array, "2 R G"]
+    weight: Annotated[Array, "R G"]
+    before: Annotated[Array, "2 R G"]
     discount: float = 0.5
 
     @classmethod
     def start(cls, replicates: int, groups: int) -> ShiftCorrection:
         """Make one that has seen nobody."""
-        shape = (replicates, groups)
-        return cls(np.zeros((2, *shape)), np.zeros(shape), np.zeros((2, *shape)))
+        return filled(cls, {"R": replicates, "G": groups})
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.shapes import filled
 from fairgate.settings import Array, Number
 
 
@@ -30,10 +32,10 @@ class MisfitTest:
         How many times as large errors must be for corrected predictions to fail once more: a slow drift is no failure.
     """
 
-    limit: Array
-    squared: Array
-    trials: Array
-    failures: NDArray[np.int64]
+    limit: Annotated[Array, "R"]
+    squared: Annotated[Array, "R"]
+    trials: Annotated[Array, "R"]
+    failures: Annotated[NDArray[np.int64], "R"]
     most: int = 1
     discount: float = 1.0
     again: float = 4.0
@@ -41,8 +43,7 @@ class MisfitTest:
     @classmethod
     def start(cls, replicates: int, limit: Number, most: int = 1, discount: float = 1.0) -> MisfitTest:
         """Make a test that has seen no epoch."""
-        squared, trials, failures = np.zeros(replicates), np.zeros(replicates), np.zeros(replicates, dtype=np.int64)
-        return cls(per_replicate(limit, replicates), squared, trials, failures, most, discount)
+        return filled(cls, {"R": replicates}, limit=limit, most=most, discount=discount)
 
     def update(self, rows: NDArray[np.int64], squared: Array, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Take in the epochs of replicates `rows` where they are a test, and return where predictions now fail."""
@@ -69,8 +70,3 @@ def apart(now: Array, people: Array, then: Array, earlier: Array, noise: Array) 
     """
     squared = (now - then) ** 2 / (noise * (1.0 / people + 1.0 / np.maximum(earlier, 1.0)))
     return np.asarray(np.where(earlier > 0.0, squared, 0.0).max(axis=1))
-
-
-def per_replicate(value: Number, replicates: int) -> Array:
-    """Return a setting as one number per replicate, (R,)."""
-    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), replicates))

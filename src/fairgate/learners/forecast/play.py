@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.response import TERMS
+from fairgate.learners.shapes import filled
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
 from fairgate.settings import Array
@@ -34,16 +35,16 @@ class Plan:
         Whether the state has yet to settle, so that the first rounds tell nothing of the prediction, (R,).
     """
 
-    thresholds: Array
-    weights: Array
-    rates: Array
-    variance: Array
-    terms: Array
-    speed: NDArray[np.int64]
-    explore: NDArray[np.bool_]
-    acceptance: Array
-    infeasible: NDArray[np.bool_]
-    transient: NDArray[np.bool_]
+    thresholds: Annotated[Array, "M R G"]
+    weights: Annotated[Array, "M R"]
+    rates: Annotated[Array, "R G"]
+    variance: Annotated[Array, "R G"]
+    terms: Annotated[Array, "2 R G 4"]
+    speed: Annotated[NDArray[np.int64], "R"]
+    explore: Annotated[NDArray[np.bool_], "R"]
+    acceptance: Annotated[Array, "R"]
+    infeasible: Annotated[NDArray[np.bool_], "R"]
+    transient: Annotated[NDArray[np.bool_], "R"]
 
     @property
     def policy(self) -> Policy:
@@ -68,29 +69,15 @@ class Play(Plan):
         them, and predicted accepted and positives.
     """
 
-    due: NDArray[np.int64]
-    waited: NDArray[np.int64]
-    tally: Array
+    due: Annotated[NDArray[np.int64], "R"]
+    waited: Annotated[NDArray[np.int64], "R"]
+    tally: Annotated[Array, "6 R G"]
 
     @classmethod
     def start(cls, replicates: int, groups: int, components: int) -> Play:
         """Make one whose first epoch is due at once; policies will have so many `components`."""
-        shape, no, zero = (replicates, groups), np.zeros(replicates, dtype=bool), np.zeros(replicates, dtype=np.int64)
-        return cls(
-            thresholds=np.full((components, *shape), np.inf),
-            weights=np.full((components, replicates), 1.0 / components),
-            rates=np.zeros(shape),
-            variance=np.zeros(shape),
-            terms=np.zeros((2, *shape, TERMS)),
-            speed=zero,
-            explore=no,
-            acceptance=np.full(replicates, 0.5),
-            infeasible=no.copy(),
-            transient=no.copy(),
-            due=zero.copy(),
-            waited=zero.copy(),
-            tally=np.zeros((6, *shape)),
-        )
+        sizes = {"R": replicates, "G": groups, "M": components}
+        return filled(cls, sizes, thresholds=np.inf, weights=1.0 / components, acceptance=0.5)
 
     def adopt(self, rows: NDArray[np.int64], plan: Plan) -> None:
         """Put a plan into play in replicates `rows`."""

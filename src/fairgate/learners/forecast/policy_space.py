@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import Annotated, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.forecast.correction import Comparison, ShiftCorrection
 from fairgate.learners.forecast.exploration import Exploration
-from fairgate.learners.forecast.monitor import MisfitTest, per_replicate
+from fairgate.learners.forecast.monitor import MisfitTest
 from fairgate.learners.forecast.play import Plan, Play
 from fairgate.learners.forecast.response import Fit, ResponseModel
 from fairgate.learners.forecast.steady_state import SteadyStates
+from fairgate.learners.shapes import filled
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Problem
@@ -101,10 +102,10 @@ class PolicySearch(PolicySpace):
         later.
     """
 
-    width: Array
+    width: Annotated[Array, "R"]
     correction: ShiftCorrection
     fit: Fit
-    fresh: NDArray[np.int64]
+    fresh: Annotated[NDArray[np.int64], "R"]
     patience: int = 6
 
     most_failures: ClassVar[int] = 2
@@ -114,7 +115,7 @@ class PolicySearch(PolicySpace):
     def start(cls, replicates: int, groups: int, arms: int, width: Number) -> Self:
         """Make one that has seen nothing."""
         correction, fit = ShiftCorrection.start(replicates, groups), Fit.start(replicates, groups, arms)
-        return cls(per_replicate(width, replicates), correction, fit, np.zeros(replicates, dtype=np.int64))
+        return filled(cls, {"R": replicates}, width=width, correction=correction, fit=fit)
 
     @abstractmethod
     def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Plan:

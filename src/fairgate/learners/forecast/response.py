@@ -13,10 +13,12 @@ speed ρ is the one, of a few, that explains most.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.shapes import filled
 from fairgate.problem import Observation
 from fairgate.settings import Array
 
@@ -44,17 +46,15 @@ class Fit:
         Index of the speed ρ, (R,).
     """
 
-    rates: Array
-    positives: Array
-    inverse: Array
-    speed: NDArray[np.int64]
+    rates: Annotated[Array, "R G 4 K+2"]
+    positives: Annotated[Array, "R G 4 K+2"]
+    inverse: Annotated[Array, "R G 4 4"]
+    speed: Annotated[NDArray[np.int64], "R"]
 
     @classmethod
     def start(cls, replicates: int, groups: int, arms: int) -> Fit:
         """Make one by no data."""
-        shape = (replicates, groups, TERMS)
-        rates, positives = np.zeros((2, *shape, arms + 2))
-        return cls(rates, positives, np.zeros((*shape, TERMS)), np.zeros(replicates, dtype=np.int64))
+        return filled(cls, {"R": replicates, "G": groups, "K": arms})
 
     def rows(self, index: NDArray[np.int64]) -> Fit:
         """Return the fit of some replicates."""
@@ -84,25 +84,18 @@ class ResponseModel:
         People of each group, (R, G).
     """
 
-    age: NDArray[np.int64]
-    average: Array
-    gram: Array
-    cross: Array
-    labels: Array
-    arrivals: Array
+    age: Annotated[NDArray[np.int64], "R"]
+    average: Annotated[Array, "P R G"]
+    gram: Annotated[Array, "P 4 4 R G"]
+    cross: Annotated[Array, "P 4 K R G"]
+    labels: Annotated[Array, "R G K+1 2"]
+    arrivals: Annotated[Array, "R G"]
 
     @classmethod
     def start(cls, replicates: int, groups: int, arms: int) -> ResponseModel:
         """Make a model that has seen nothing."""
-        speeds, each = len(SPEEDS), (replicates, groups)
-        return cls(
-            age=np.zeros(replicates, dtype=np.int64),
-            average=np.full((speeds, *each), 0.5),
-            gram=np.zeros((speeds, TERMS, TERMS, *each)),
-            cross=np.zeros((speeds, TERMS, arms, *each)),
-            labels=np.zeros((*each, arms + 1, 2)),
-            arrivals=np.zeros(each),
-        )
+        sizes = {"R": replicates, "G": groups, "K": arms, "P": len(SPEEDS)}
+        return filled(cls, sizes, average=0.5)
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""
