@@ -28,40 +28,20 @@ EXACT = 1e-6
 
 @dataclass
 class OptimisticState(State):
-    """What is known of each threshold of the grid, an arm, and where each replicate is in its visit.
+    """What is known of each threshold of the grid, an arm, and where each replicate is in its visit."""
 
-    Attributes
-    ----------
-    arm, age, length
-        Arm played, rounds it has been played in this visit, and rounds the visit lasts, (R,).
-    visits
-        Visits finished, (R, K).
-    people, accepted
-        Counts of the rounds learnt from, (R, K, G).
-    rewards
-        What :class:`~fairgate.confidence.Sums` holds, of rewards, (3, R, K).
-    means
-        The same of the residuals that no counts of decisions bound, (3, O, R, K).
-    lower, upper
-        Bounds of the reward, (R, K), as of the end of its last visit.
-    worst
-        Lower bound of the largest residual, (R, K), as of then.
-    infeasible
-        1 where no threshold is feasible for sure, else 0, (R,).
-    """
-
-    arm: Annotated[Rows, "R"]
-    age: Annotated[Rows, "R"]
-    length: Annotated[Rows, "R"]
-    visits: Annotated[Rows, "R K"]
-    people: Annotated[Array, "R K G"]
+    arm: Annotated[Rows, "R"]  # played in this visit
+    age: Annotated[Rows, "R"]  # rounds of this visit so far
+    length: Annotated[Rows, "R"]  # rounds it lasts
+    visits: Annotated[Rows, "R K"]  # finished
+    people: Annotated[Array, "R K G"]  # of the rounds learnt from
     accepted: Annotated[Array, "R K G"]
-    rewards: Annotated[Array, "3 R K"]
-    means: Array
-    lower: Annotated[Array, "R K"]
+    rewards: Annotated[Array, "3 R K"]  # what `confidence.Sums` holds, of rewards
+    means: Array  # the same of the residuals that no counts of decisions bound, (3, O, R, K)
+    lower: Annotated[Array, "R K"]  # bounds of the reward, as of the end of the arm's last visit
     upper: Annotated[Array, "R K"]
-    worst: Annotated[Array, "R K"]
-    infeasible: Annotated[Rows, "R"]
+    worst: Annotated[Array, "R K"]  # lower bound of the largest residual, as of then
+    infeasible: Annotated[Rows, "R"]  # 1 where no threshold is feasible for sure, else 0
 
 
 @dataclass(frozen=True)

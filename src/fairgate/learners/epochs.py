@@ -49,28 +49,14 @@ def of(setting: Number, rows: NDArray[np.int64]) -> Array:
 
 @dataclass
 class EpochState(State):
-    """What an epoch has shown so far.
+    """What an epoch has shown so far."""
 
-    Attributes
-    ----------
-    current, age
-        Threshold played and rounds it has been played, (R,).
-    epochs
-        Epochs finished, (R,).
-    sums
-        Reward and residuals summed over the rounds that count, (1 + J, R).
-    known
-        Rounds that count whose reward is known, (R,): parts of them where labels are delayed.
-    people, accepted
-        Counts of the rounds that count, (R, G).
-    """
-
-    current: Annotated[Array, "R"]
-    age: Annotated[NDArray[np.int64], "R"]
-    epochs: Annotated[NDArray[np.int64], "R"]
-    sums: Annotated[Array, "1+J R"]
-    known: Annotated[Array, "R"]
-    people: Annotated[Array, "R G"]
+    current: Annotated[Array, "R"]  # threshold played
+    age: Annotated[NDArray[np.int64], "R"]  # rounds it has been played
+    epochs: Annotated[NDArray[np.int64], "R"]  # epochs finished
+    sums: Annotated[Array, "1+J R"]  # reward and residuals summed over the rounds that count
+    known: Annotated[Array, "R"]  # rounds that count whose reward is known: parts of them where labels are delayed
+    people: Annotated[Array, "R G"]  # of the rounds that count
     accepted: Annotated[Array, "R G"]
 
 
@@ -172,21 +158,11 @@ def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepte
 
 @dataclass
 class ArmsState(EpochState):
-    """An epoch, and what is known of each threshold of the grid, an arm.
+    """An epoch, and what is known of each threshold of the grid, an arm."""
 
-    Attributes
-    ----------
-    plays, credited
-        Finished epochs on each arm, and as many as its arrived labels stand for, (R, K).
-    means
-        Reward and residuals of each arm, (1 + J, R, K), pooled over its epochs.
-    arm_people, arm_accepted
-        Those counts, (R, K, G).
-    """
-
-    plays: Annotated[Array, "R K"]
-    credited: Annotated[Array, "R K"]
-    means: Annotated[Array, "1+J R K"]
+    plays: Annotated[Array, "R K"]  # finished epochs on each arm
+    credited: Annotated[Array, "R K"]  # as many of them as its arrived labels stand for
+    means: Annotated[Array, "1+J R K"]  # reward and residuals, pooled over its epochs
     arm_people: Annotated[Array, "R K G"]
     arm_accepted: Annotated[Array, "R K G"]
 

@@ -68,17 +68,10 @@ MOVES = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)
 
 @dataclass
 class LotteryOfTwo(PolicySearch):
-    """Searches lotteries of two shared thresholds, (3, …): lower and higher option, and the weight of the lower.
+    """Searches lotteries of two shared thresholds, (3, …): lower and higher option, and the weight of the lower."""
 
-    Attributes
-    ----------
-    coarse
-        So many thresholds, -inf and inf among them, are paired first.
-    block
-        Lotteries × replicates × groups looked at together: as many as fit in a processor's cache. Changes no result.
-    """
-
-    coarse: int = 10
+    coarse: int = 10  # so many thresholds, -inf and inf among them, are paired first
+    # lotteries × replicates × groups looked at together: as many as fit in a processor's cache; changes no result
     block: int = 16384
 
     def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Plan:

@@ -86,31 +86,17 @@ class SharedThreshold(PolicySpace):
     While predictions are trusted, the cautious candidate is played, and if a bolder one promises more, the uniform
     lottery is set to its acceptance rate, which shows its state without playing it. Once they have failed, the bold
     candidate is played, and it may be bold about feasibility only near the cautious one.
-
-    Attributes
-    ----------
-    width
-        Confidence width in standard errors, (R,).
-    lottery_share
-        Largest share of later rounds that the uniform lottery is used in to learn more, (R,).
-    correction
-        Takes over once predictions have failed.
-    arm
-        Threshold in play, (R,).
-    spent
-        Rounds of the uniform lottery that went into learning more, (R,).
-    near
-        Share of the grid around the cautious candidate within which the bold one may be infeasible, after a failure.
-    eager
-        Standard errors of reward that count for the bold candidate after a failure; before, it is 1.
     """
 
-    width: Annotated[Array, "R"]
+    width: Annotated[Array, "R"]  # confidence width in standard errors
+    # largest share of later rounds that the uniform lottery is used in to learn more
     lottery_share: Annotated[Array, "R"]
-    correction: GridCorrection
-    arm: Annotated[NDArray[np.int64], "R"]
-    spent: Annotated[NDArray[np.int64], "R"]
+    correction: GridCorrection  # takes over once predictions have failed
+    arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
+    spent: Annotated[NDArray[np.int64], "R"]  # rounds of the uniform lottery that went into learning more
+    # share of the grid around the cautious candidate within which the bold one may be infeasible, after a failure
     near: float = 0.05
+    # standard errors of reward that count for the bold candidate after a failure; before, it is 1
     eager: float = 2.0
 
     @classmethod

@@ -27,29 +27,17 @@ TYPICAL_PRECISION = 0.6
 
 @dataclass
 class SmoothState(State):
-    """Counts of each threshold's settled rounds, the threshold in play, and where in its epoch it is.
+    """Counts of each threshold's settled rounds, the threshold in play, and where in its epoch it is."""
 
-    Attributes
-    ----------
-    people, accepted, labelled, positives
-        People who came, who were accepted, whose label is known, and is positive, in settled rounds, (R, G, K).
-    arrivals
-        People of each group in all rounds, (R, G).
-    arm, moved, waited
-        Threshold in play, whether it is a new one, and its rounds so far, (R,).
-    infeasible
-        Whether it is certain that no threshold is feasible, (R,).
-    """
-
-    people: Annotated[Array, "R G K"]
+    people: Annotated[Array, "R G K"]  # in settled rounds, as the next three
     accepted: Annotated[Array, "R G K"]
-    labelled: Annotated[Array, "R G K"]
+    labelled: Annotated[Array, "R G K"]  # accepted whose label is known
     positives: Annotated[Array, "R G K"]
-    arrivals: Annotated[Array, "R G"]
-    arm: Annotated[NDArray[np.int64], "R"]
-    moved: Annotated[NDArray[np.bool_], "R"]
-    waited: Annotated[NDArray[np.int64], "R"]
-    infeasible: Annotated[NDArray[np.bool_], "R"]
+    arrivals: Annotated[Array, "R G"]  # people in all rounds
+    arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
+    moved: Annotated[NDArray[np.bool_], "R"]  # whether it is a new one
+    waited: Annotated[NDArray[np.int64], "R"]  # its rounds so far
+    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether it is certain that no threshold is feasible
 
 
 @dataclass(frozen=True)

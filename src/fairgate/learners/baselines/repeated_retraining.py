@@ -26,26 +26,13 @@ RENEW = 5
 
 @dataclass
 class RetrainingState(State):
-    """What is known of recent people.
+    """What is known of recent people."""
 
-    Attributes
-    ----------
-    seen
-        Rounds so far, (R,).
-    scores
-        Discounted people by score bin, (R, G, K + 1).
-    labels
-        Discounted labels of the accepted by score bin, (R, G, K + 1, 2).
-    margin
-        Standard error of every threshold's largest residual, (K, R).
-    infeasible
-        Whether it is certain that no threshold is feasible for recent people, (R,).
-    """
-
-    seen: Annotated[Array, "R"]
-    scores: Annotated[Array, "R G K+1"]
-    labels: Annotated[Array, "R G K+1 2"]
-    margin: Annotated[Array, "K R"]
+    seen: Annotated[Array, "R"]  # rounds so far
+    scores: Annotated[Array, "R G K+1"]  # discounted people by score bin
+    labels: Annotated[Array, "R G K+1 2"]  # discounted labels of the accepted by score bin
+    margin: Annotated[Array, "K R"]  # standard error of every threshold's largest residual
+    # whether it is certain that no threshold is feasible for recent people
     infeasible: Annotated[NDArray[np.bool_], "R"]
 
 

@@ -21,25 +21,13 @@ from fairgate.settings import Array, Between, Number
 
 @dataclass
 class OptimizerState(State):
-    """What is collected and what came of it.
+    """What is collected and what came of it."""
 
-    Attributes
-    ----------
-    cost
-        Cost of accepting a negative, (R,).
-    collected, labels
-        Rounds collected, (R,), and labels seen by group and score bin, (R, G, B, 2).
-    fitted
-        Whether a lottery has been fitted, (R,).
-    thresholds, weights
-        The lottery, (G + 1, R, G) and (G + 1, R).
-    """
-
-    cost: Annotated[Array, "R"]
-    collected: Annotated[Array, "R"]
-    labels: Annotated[Array, "R G K+1 2"]
-    fitted: Annotated[NDArray[np.bool_], "R"]
-    thresholds: Annotated[Array, "G+1 R G"]
+    cost: Annotated[Array, "R"]  # of accepting a negative
+    collected: Annotated[Array, "R"]  # rounds so far
+    labels: Annotated[Array, "R G K+1 2"]  # seen by group and score bin
+    fitted: Annotated[NDArray[np.bool_], "R"]  # whether a lottery has been
+    thresholds: Annotated[Array, "G+1 R G"]  # the lottery
     weights: Annotated[Array, "G+1 R"]
 
 

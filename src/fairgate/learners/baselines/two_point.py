@@ -18,22 +18,12 @@ from fairgate.settings import Array, Positive, Share
 
 @dataclass
 class TwoPointState(EpochState):
-    """The search of each replicate.
+    """The search of each replicate."""
 
-    Attributes
-    ----------
-    centre
-        Where in the grid's interval it is, from 0 to 1, (R,).
-    sign, first
-        Side (R,) played first in this pair, and what that showed (1 + J, R).
-    multipliers
-        Price of each residual, (J, R).
-    """
-
-    centre: Annotated[Array, "R"]
-    sign: Annotated[Array, "R"]
-    first: Annotated[Array, "1+J R"]
-    multipliers: Annotated[Array, "J R"]
+    centre: Annotated[Array, "R"]  # where in the grid's interval it is, from 0 to 1
+    sign: Annotated[Array, "R"]  # side played first in this pair
+    first: Annotated[Array, "1+J R"]  # what that showed
+    multipliers: Annotated[Array, "J R"]  # price of each residual
 
 
 @dataclass(frozen=True)

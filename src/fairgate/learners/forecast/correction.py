@@ -25,27 +25,15 @@ LEAST_NOISE = 0.01
 
 @dataclass
 class GridCorrection:
-    """A Gaussian process over the grid: an early prediction is its prior mean, what thresholds showed its data.
+    """A Gaussian process over the grid: an early prediction is its prior mean, what thresholds showed its data."""
 
-    Attributes
-    ----------
-    counts
-        People, accepted, positives, and accepted by prediction, in each threshold's settled rounds, (4, R, G, K).
-    prior
-        Rates and positives predicted at the end of the exploration phases, (2, R, G, K).
-    excess, trials
-        Sum of squared errors beyond their variance, and how many, (R,).
-    length
-        Share of the grid over which errors of prediction go together.
-    least_spread
-        Least standard deviation of errors of prediction: those of few trials may have been small by luck.
-    """
-
+    # people, accepted, positives, and accepted by prediction, in each threshold's settled rounds
     counts: Annotated[Array, "4 R G K"]
-    prior: Annotated[Array, "2 R G K"]
-    excess: Annotated[Array, "R"]
-    trials: Annotated[Array, "R"]
-    length: float = 0.2
+    prior: Annotated[Array, "2 R G K"]  # rates and positives predicted at the end of the exploration phases
+    excess: Annotated[Array, "R"]  # sum of squared errors beyond their variance
+    trials: Annotated[Array, "R"]  # how many
+    length: float = 0.2  # share of the grid over which errors of prediction go together
+    # least standard deviation of errors of prediction: those of few trials may have been small by luck
     least_spread: float = 0.06
 
     @classmethod
@@ -110,24 +98,13 @@ class GridCorrection:
 
 @dataclass
 class ShiftCorrection:
-    """The misfit of the latest epochs, to be added to all predictions: only differences are believed then.
+    """The misfit of the latest epochs, to be added to all predictions: only differences are believed then."""
 
-    Attributes
-    ----------
-    amount
-        Latest errors of prediction for rates and positives, (2, R, G).
-    weight
-        The people they are from, (R, G).
-    before
-        People of the last epoch, and accepted beyond prediction, if nothing has changed since, (2, R, G).
-    discount
-        What an epoch leaves of the weight of earlier ones.
-    """
-
-    amount: Annotated[Array, "2 R G"]
-    weight: Annotated[Array, "R G"]
+    amount: Annotated[Array, "2 R G"]  # latest errors of prediction for rates and positives
+    weight: Annotated[Array, "R G"]  # people they are from
+    # people of the last epoch, and accepted beyond prediction, if nothing has changed since
     before: Annotated[Array, "2 R G"]
-    discount: float = 0.5
+    discount: float = 0.5  # what an epoch leaves of the weight of earlier ones
 
     @classmethod
     def start(cls, replicates: int, groups: int) -> ShiftCorrection:

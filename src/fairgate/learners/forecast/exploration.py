@@ -43,24 +43,13 @@ class Exploration:
     A run begins with three phases of high, low and high acceptance probability, which make scores respond, and one at
     the acceptance rate that looks best, so that the state is ready for it. Then come epochs: a few short ones, since
     predictions improve quickly at first.
-
-    Attributes
-    ----------
-    window
-        Lowest and highest feasible probability, (2, R).
-    phase_length, epoch_length
-        Rounds of each exploration phase, and of each later epoch.
-    phases
-        Exploration phases of high, low, high… probability before the one at the rate that looks best.
-    short_epochs, short_length
-        So many epochs are of so few rounds before those of `epoch_length`.
     """
 
-    window: Array
-    phase_length: int
-    epoch_length: int
-    phases: int = 3
-    short_epochs: int = 6
+    window: Array  # lowest and highest feasible probability, (2, R)
+    phase_length: int  # rounds of each exploration phase
+    epoch_length: int  # rounds of each later epoch
+    phases: int = 3  # of high, low, high… probability before the one at the rate that looks best
+    short_epochs: int = 6  # so many are of `short_length` before those of `epoch_length`
     short_length: int = 10
 
     @property

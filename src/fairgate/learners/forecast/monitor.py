@@ -17,27 +17,16 @@ class MisfitTest:
     """Tells when predictions fail by more than `limit` times their variance, on average over epochs.
 
     A few may do so by chance: a single epoch must be four times as far off.
-
-    Attributes
-    ----------
-    limit
-        Mean squared error, in units of its variance, beyond which predictions have failed, (R,).
-    squared, trials
-        Sum of squared errors in units of their variance, and how many, since the last failure, (R,).
-    failures
-        How often predictions have failed, (R,), and no more than `most`.
-    discount
-        What an epoch leaves of the weight of earlier ones: 1 sums them all.
-    again
-        How many times as large errors must be for corrected predictions to fail once more: a slow drift is no failure.
     """
 
+    # mean squared error, in units of its variance, beyond which predictions have failed
     limit: Annotated[Array, "R"]
-    squared: Annotated[Array, "R"]
-    trials: Annotated[Array, "R"]
-    failures: Annotated[NDArray[np.int64], "R"]
+    squared: Annotated[Array, "R"]  # sum of squared errors in units of their variance, since the last failure
+    trials: Annotated[Array, "R"]  # how many they are
+    failures: Annotated[NDArray[np.int64], "R"]  # how often predictions have failed, and no more than `most`
     most: int = 1
-    discount: float = 1.0
+    discount: float = 1.0  # what an epoch leaves of the weight of earlier ones: 1 sums them all
+    # how many times as large errors must be for corrected predictions to fail again: a slow drift is no failure
     again: float = 4.0
 
     @classmethod

@@ -16,35 +16,20 @@ from fairgate.settings import Array
 
 @dataclass
 class Plan:
-    """What R replicates are to play, and what it should do.
+    """What R replicates are to play, and what it should do."""
 
-    Attributes
-    ----------
-    thresholds, weights
-        The policy, (M, R, G) and (M, R).
-    rates, variance
-        Predicted acceptance rates in the steady state, and their squared errors, (R, G).
-    terms, speed
-        Prediction for any round, of acceptance and of accepted positives as terms of the moving average,
-        (2, R, G, 4), and the index of that average's speed, (R,).
-    explore, acceptance
-        Whether the uniform lottery is to be played instead, and at which acceptance rate, (R,).
-    infeasible
-        Whether it is certified that nothing in the policy space is feasible, (R,).
-    transient
-        Whether the state has yet to settle, so that the first rounds tell nothing of the prediction, (R,).
-    """
-
-    thresholds: Annotated[Array, "M R G"]
+    thresholds: Annotated[Array, "M R G"]  # the policy
     weights: Annotated[Array, "M R"]
-    rates: Annotated[Array, "R G"]
-    variance: Annotated[Array, "R G"]
+    rates: Annotated[Array, "R G"]  # predicted acceptance rates in the steady state
+    variance: Annotated[Array, "R G"]  # their squared errors
+    # prediction for any round, of acceptance and of accepted positives, as terms of the moving average
     terms: Annotated[Array, "2 R G 4"]
-    speed: Annotated[NDArray[np.int64], "R"]
-    explore: Annotated[NDArray[np.bool_], "R"]
-    acceptance: Annotated[Array, "R"]
+    speed: Annotated[NDArray[np.int64], "R"]  # index of that average's speed
+    explore: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is to be played instead
+    acceptance: Annotated[Array, "R"]  # at which acceptance rate
+    # whether it is certified that nothing in the policy space is feasible
     infeasible: Annotated[NDArray[np.bool_], "R"]
-    transient: Annotated[NDArray[np.bool_], "R"]
+    transient: Annotated[NDArray[np.bool_], "R"]  # whether the state has yet to settle: the first rounds tell nothing
 
     @property
     def policy(self) -> Policy:
@@ -58,19 +43,12 @@ class Plan:
 
 @dataclass
 class Play(Plan):
-    """The plan in play, and its epoch.
+    """The plan in play, and its epoch."""
 
-    Attributes
-    ----------
-    due, waited
-        Age of the response model at which this epoch ends, and its rounds so far, (R,).
-    tally
-        Of this epoch's settled rounds, (6, R, G): people, accepted, labels of these that have arrived, positives among
-        them, and predicted accepted and positives.
-    """
-
-    due: Annotated[NDArray[np.int64], "R"]
-    waited: Annotated[NDArray[np.int64], "R"]
+    due: Annotated[NDArray[np.int64], "R"]  # age of the response model at which this epoch ends
+    waited: Annotated[NDArray[np.int64], "R"]  # its rounds so far
+    # of its settled rounds: people, accepted, labels of these that have arrived, positives among them, and predicted
+    # accepted and positives
     tally: Annotated[Array, "6 R G"]
 
     @classmethod

@@ -86,26 +86,13 @@ class PolicySearch(PolicySpace):
     """Plans the best policy found by :meth:`search`; while none is safe, it explores.
 
     Predictions are shifted by the latest misfit once they fail, and shifted predictions may fail once more.
-
-    Attributes
-    ----------
-    width
-        Confidence width in standard errors, (R,).
-    correction
-        Shifts predictions once they have failed.
-    fit
-        The latest that was trusted.
-    fresh
-        Age from which on a new plan is worth making, (R,).
-    patience
-        A trusted plan is kept for 1 / `patience` of its age, and for an epoch at least: predictions improve slowly
-        later.
     """
 
-    width: Annotated[Array, "R"]
+    width: Annotated[Array, "R"]  # confidence width in standard errors
     correction: ShiftCorrection
-    fit: Fit
-    fresh: Annotated[NDArray[np.int64], "R"]
+    fit: Fit  # the latest that was trusted
+    fresh: Annotated[NDArray[np.int64], "R"]  # age from which on a new plan is worth making
+    # a trusted plan is kept for 1 / `patience` of its age, an epoch at least: predictions improve slowly later
     patience: int = 6
 
     most_failures: ClassVar[int] = 2

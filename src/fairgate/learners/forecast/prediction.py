@@ -41,26 +41,14 @@ class Value(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What every option does, for R replicates, G groups and K options: thresholds, or whatever is compared.
+    """What every option does, for R replicates, G groups and K options: thresholds, or whatever is compared."""
 
-    Attributes
-    ----------
-    shares
-        Share of each group, (R, G).
-    rates, positives
-        P(d=1 | g) and P(y=1, d=1 | g), (R, G, K).
-    all_positives
-        P(y=1 | g), (R, G, K); no more than `positives` if nothing is known of the rejected.
-    error, label_error
-        Standard errors of `rates` and of `positives`, (R, G, K).
-    """
-
-    shares: Array
-    rates: Array
-    positives: Array
-    all_positives: Array
-    error: Array
-    label_error: Array
+    shares: Array  # of each group, (R, G)
+    rates: Array  # P(d=1 | g), (R, G, K)
+    positives: Array  # P(y=1, d=1 | g), (R, G, K)
+    all_positives: Array  # P(y=1 | g), (R, G, K); no more than `positives` if nothing is known of the rejected
+    error: Array  # standard errors of `rates`, (R, G, K)
+    label_error: Array  # and of `positives`, (R, G, K)
 
     def cells(self) -> Array:
         """Return P(group, label, decision) under every option, (K, R, G, 2, 2)."""

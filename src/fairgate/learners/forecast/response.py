@@ -34,22 +34,12 @@ RIDGE = np.diag([1e-6, 1.0, 1.0, 1.0])
 
 @dataclass
 class Fit:
-    """How R replicates respond to acceptance, by the data so far. The K + 2 options are -inf, the grid and inf.
+    """How R replicates respond to acceptance, by the data so far. The K + 2 options are -inf, the grid and inf."""
 
-    Attributes
-    ----------
-    rates, positives
-        P(s ≥ option | g) and P(y=1, s ≥ option | g) as terms of the moving average, (R, G, 4, K + 2).
-    inverse
-        Covariance of the terms in units of the noise, (R, G, 4, 4).
-    speed
-        Index of the speed ρ, (R,).
-    """
-
-    rates: Annotated[Array, "R G 4 K+2"]
-    positives: Annotated[Array, "R G 4 K+2"]
-    inverse: Annotated[Array, "R G 4 4"]
-    speed: Annotated[NDArray[np.int64], "R"]
+    rates: Annotated[Array, "R G 4 K+2"]  # P(s ≥ option | g) as terms of the moving average
+    positives: Annotated[Array, "R G 4 K+2"]  # P(y=1, s ≥ option | g) as such terms
+    inverse: Annotated[Array, "R G 4 4"]  # covariance of the terms in units of the noise
+    speed: Annotated[NDArray[np.int64], "R"]  # index of the speed ρ
 
     @classmethod
     def start(cls, replicates: int, groups: int, arms: int) -> Fit:
@@ -68,28 +58,14 @@ class Fit:
 
 @dataclass
 class ResponseModel:
-    """What the regression has seen, for R replicates, G groups, K thresholds and P speeds.
+    """What the regression has seen, for R replicates, G groups, K thresholds and P speeds."""
 
-    Attributes
-    ----------
-    age
-        Rounds that have gone into it, (R,).
-    average
-        Moving averages of acceptance, one per speed ρ, (P, R, G).
-    gram, cross
-        Sums of the regression, (P, 4, 4, R, G) and (P, 4, K, R, G): replicates and groups last, which is faster.
-    labels
-        Labels of the accepted by score bin, (R, G, K + 1, 2).
-    arrivals
-        People of each group, (R, G).
-    """
-
-    age: Annotated[NDArray[np.int64], "R"]
-    average: Annotated[Array, "P R G"]
-    gram: Annotated[Array, "P 4 4 R G"]
+    age: Annotated[NDArray[np.int64], "R"]  # rounds that have gone into it
+    average: Annotated[Array, "P R G"]  # moving averages of acceptance, one per speed ρ
+    gram: Annotated[Array, "P 4 4 R G"]  # sums of the regression: replicates and groups last, which is faster
     cross: Annotated[Array, "P 4 K R G"]
-    labels: Annotated[Array, "R G K+1 2"]
-    arrivals: Annotated[Array, "R G"]
+    labels: Annotated[Array, "R G K+1 2"]  # of the accepted by score bin
+    arrivals: Annotated[Array, "R G"]  # people of each group
 
     @classmethod
     def start(cls, replicates: int, groups: int, arms: int) -> ResponseModel:

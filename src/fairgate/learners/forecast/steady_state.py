@@ -54,32 +54,15 @@ class SteadyStates(NamedTuple):
     """Predicts the steady state of any policy, in R replicates.
 
     Where predictions have failed, the misfit of what was played recently is added to them.
-
-    Attributes
-    ----------
-    fit
-        The response model's.
-    shares
-        Share of each group, (R, G).
-    people
-        People of each group so far, and in a batch, (2, R, G).
-    failures
-        How often predictions have failed, (R,): 0, 1 or 2.
-    shift
-        What to add to rates and to positives, (2, R, G); 0 where predictions have not failed.
-    weight
-        People the shift is known from, (R, G).
-    near
-        Predicted rate of what was played meanwhile, (R, G).
     """
 
-    fit: Fit
-    shares: Array
-    people: Array
-    failures: NDArray[np.int64]
-    shift: Array
-    weight: Array
-    near: Array
+    fit: Fit  # the response model's
+    shares: Array  # of each group, (R, G)
+    people: Array  # of each group so far, and in a batch, (2, R, G)
+    failures: NDArray[np.int64]  # of predictions, (R,): 0, 1 or 2
+    shift: Array  # what to add to rates and to positives, (2, R, G); 0 where predictions have not failed
+    weight: Array  # people the shift is known from, (R, G)
+    near: Array  # predicted rate of what was played meanwhile, (R, G)
 
     @classmethod
     def trusted(cls, model: ResponseModel, rows: NDArray[np.int64], fit: Fit) -> SteadyStates:
