@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.policy_space import ForecastState, PolicySearch, PolicySpace, planned
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
+from fairgate.learners.shapes import filled
 from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
@@ -54,9 +56,9 @@ class Mixture(Forecast):
     .. [3] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
 
-    def policy_space(self, replicates: int, groups: int, arms: int) -> PolicySpace:
+    def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
         """Plan lotteries of two."""
-        return LotteryOfTwo.start(replicates, groups, arms, self.width)
+        return filled(LotteryOfTwo, sizes, width=self.width)
 
 
 STEPS = ((3, 0.05), (2, 0.05), (1, 0.05), (2, 0.02), (1, 0.02), (1, 0.01), (1, 0.01), (1, 0.005))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from fairgate.learners.forecast.play import Plan
 from fairgate.learners.forecast.policy_space import ForecastState, PolicySearch, PolicySpace, planned
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
+from fairgate.learners.shapes import filled
 from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array
@@ -56,9 +58,9 @@ class PerGroup(Forecast):
     .. [3] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
 
-    def policy_space(self, replicates: int, groups: int, arms: int) -> PolicySpace:
+    def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
         """Plan a threshold per group."""
-        return ThresholdsPerGroup.start(replicates, groups, arms, self.width)
+        return filled(ThresholdsPerGroup, sizes, width=self.width)
 
 
 LEVELS = np.linspace(0.0, 1.0, 201)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from fairgate.learners.forecast.response import Fit
 from fairgate.learners.forecast.steady_state import SteadyStates
 from fairgate.learners.shapes import filled
 from fairgate.policy import Policy
-from fairgate.settings import Array, NonNegative, Number
+from fairgate.settings import Array, NonNegative
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,10 @@ class SafeForecast(Forecast):
     change: NonNegative = 20.0
     lottery_share: NonNegative = 0.1
 
-    def policy_space(self, replicates: int, groups: int, arms: int) -> PolicySpace:
-        """Plan shared thresholds."""
-        return SharedThreshold.start(replicates, groups, arms, self.width, self.lottery_share)
+    def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
+        """Plan shared thresholds, and begin in the middle of the grid."""
+        middle = sizes["K"] // 2
+        return filled(SharedThreshold, sizes, width=self.width, lottery_share=self.lottery_share, arm=middle)
 
 
 @dataclass
@@ -98,13 +100,6 @@ class SharedThreshold(PolicySpace):
     near: float = 0.05
     # standard errors of reward that count for the bold candidate after a failure; before, it is 1
     eager: float = 2.0
-
-    @classmethod
-    def start(cls, replicates: int, groups: int, arms: int, width: Number, lottery_share: Number) -> SharedThreshold:
-        """Make one that has played nothing."""
-        correction = GridCorrection.start(replicates, groups, arms)
-        given = {"width": width, "lottery_share": lottery_share, "arm": arms // 2}
-        return filled(cls, {"R": replicates}, correction=correction, **given)
 
     def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
         """Choose a threshold, and whether to explore instead: to learn of a bolder one, or because there is none."""

@@ -16,9 +16,11 @@ from fairgate.learners.forecast.steady_state import SteadyStates
 from fairgate.learners.mixture import LotteryOfTwo, mix
 from fairgate.learners.per_group import ThresholdsPerGroup, bracket, climb, monotone
 from fairgate.learners.safe_forecast import SharedThreshold
+from fairgate.learners.shapes import filled
 from fairgate.settings import Array
 
 GRID = np.linspace(0.1, 0.9, 9)
+SIZES = {"R": 1, "G": 2, "K": len(GRID)}
 RATES = np.array([1.0 - np.concatenate(([0.0], GRID, [1.0])), (1.0 - np.concatenate(([0.0], GRID, [1.0]))) ** 2])
 """Share above -inf, the grid and inf: group 0 has uniform scores, group 1 lower ones. (G, K + 2)"""
 
@@ -36,11 +38,11 @@ def exact(failures: int = 0) -> SteadyStates:
 
 
 def lottery_of_two() -> LotteryOfTwo:
-    return LotteryOfTwo.start(1, 2, len(GRID), width=2.0)
+    return filled(LotteryOfTwo, SIZES, width=2.0)
 
 
 def thresholds_per_group() -> ThresholdsPerGroup:
-    return ThresholdsPerGroup.start(1, 2, len(GRID), width=2.0)
+    return filled(ThresholdsPerGroup, SIZES, width=2.0)
 
 
 def search(space: PolicySearch, limit: float, failures: int = 0) -> tuple[Plan, Array]:
@@ -119,7 +121,7 @@ def test_climbing_finds_the_best_combination_by_enumeration() -> None:
 
 
 def test_a_bold_candidate_may_be_infeasible_and_stays_near_after_a_failure() -> None:
-    space = SharedThreshold.start(2, 2, 5, width=1.0, lottery_share=0.1)
+    space = filled(SharedThreshold, {"R": 2, "G": 2, "K": 5}, width=1.0, lottery_share=0.1)
     residual = np.array([-0.5, -0.3, 0.1, 0.1, 0.9])[:, None].repeat(2, axis=1)
     value = Value(np.arange(5.0)[:, None].repeat(2, axis=1), residual, 0.0 * residual, np.full((5, 2), 0.15))
     cautious, bold, safe = space.candidates(value, np.array([False, True]), np.ones(2))

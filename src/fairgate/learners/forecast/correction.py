@@ -12,7 +12,6 @@ from fairgate.learners.forecast.monitor import apart
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.gaussian_process import posterior
-from fairgate.learners.shapes import filled
 from fairgate.settings import Array
 
 Comparison = tuple[Array, NDArray[np.bool_], Array]
@@ -35,11 +34,6 @@ class GridCorrection:
     length: float = 0.2  # share of the grid over which errors of prediction go together
     # least standard deviation of errors of prediction: those of few trials may have been small by luck
     least_spread: float = 0.06
-
-    @classmethod
-    def start(cls, replicates: int, groups: int, arms: int) -> GridCorrection:
-        """Make one that has counted nobody."""
-        return filled(cls, {"R": replicates, "G": groups, "K": arms})
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget what was counted in some replicates."""
@@ -105,11 +99,6 @@ class ShiftCorrection:
     # people of the last epoch, and accepted beyond prediction, if nothing has changed since
     before: Annotated[Array, "2 R G"]
     discount: float = 0.5  # what an epoch leaves of the weight of earlier ones
-
-    @classmethod
-    def start(cls, replicates: int, groups: int) -> ShiftCorrection:
-        """Make one that has seen nobody."""
-        return filled(cls, {"R": replicates, "G": groups})
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""

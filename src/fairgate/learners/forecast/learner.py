@@ -17,6 +17,7 @@ from fairgate.learners.forecast.monitor import MisfitTest
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.policy_space import ForecastState, PolicySpace
 from fairgate.learners.forecast.response import ResponseModel
+from fairgate.learners.shapes import sizes_of
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
@@ -46,13 +47,13 @@ class Forecast(Learner[ForecastState]):
             keep_whole(self, name, 2)
 
     @abstractmethod
-    def policy_space(self, replicates: int, groups: int, arms: int) -> PolicySpace:
+    def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
         """Make the space of policies that may be played."""
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ForecastState:
         """Put the parts together, with nothing known and the first exploration phase due at once."""
         replicates, groups, arms = common["replicates"], setting.groups, len(setting.thresholds)
-        space = self.policy_space(replicates, groups, arms)
+        space = self.policy_space(sizes_of(setting, replicates))
         window = np.array(np.broadcast_to(acceptance_window(setting.problem, groups), (2, replicates)))
         return ForecastState(
             **common,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Protocol, Self
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,10 @@ from fairgate.learners.forecast.monitor import MisfitTest
 from fairgate.learners.forecast.play import Plan, Play
 from fairgate.learners.forecast.response import Fit, ResponseModel
 from fairgate.learners.forecast.steady_state import SteadyStates
-from fairgate.learners.shapes import filled
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Problem
-from fairgate.settings import Array, Number
+from fairgate.settings import Array
 
 
 @dataclass
@@ -97,12 +96,6 @@ class PolicySearch(PolicySpace):
 
     most_failures: ClassVar[int] = 2
     discount: ClassVar[float] = 0.8
-
-    @classmethod
-    def start(cls, replicates: int, groups: int, arms: int, width: Number) -> Self:
-        """Make one that has seen nothing."""
-        correction, fit = ShiftCorrection.start(replicates, groups), Fit.start(replicates, groups, arms)
-        return filled(cls, {"R": replicates}, width=width, correction=correction, fit=fit)
 
     @abstractmethod
     def search(self, problem: Problem, grid: Array, states: SteadyStates, width: Array) -> Plan:

@@ -41,11 +41,6 @@ class Fit:
     inverse: Annotated[Array, "R G 4 4"]  # covariance of the terms in units of the noise
     speed: Annotated[NDArray[np.int64], "R"]  # index of the speed ρ
 
-    @classmethod
-    def start(cls, replicates: int, groups: int, arms: int) -> Fit:
-        """Make one by no data."""
-        return filled(cls, {"R": replicates, "G": groups, "K": arms})
-
     def rows(self, index: NDArray[np.int64]) -> Fit:
         """Return the fit of some replicates."""
         return Fit(self.rates[index], self.positives[index], self.inverse[index], self.speed[index])
