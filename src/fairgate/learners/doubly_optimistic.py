@@ -166,18 +166,15 @@ class DoublyOptimistic(Learner[OptimisticState]):
                 state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
 
     def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
-        """Return bounds of the reward, lower and upper, and the lower one of the largest residual, of the arms played.
-
-        `rows` are the replicates wanted.
-        """
+        """Return lower and upper bound of the reward of the arms played, and the lower one of their largest residual."""
         problem, place = state.problem.rows(rows), (rows, state.arm[rows])
         alpha = np.broadcast_to(of(self.delta, rows) / (len(state.grid) * (2 + state.means.shape[1])), len(rows))
         visits = state.visits[place].astype(np.float64)
         kept = of(self.epoch_length, rows) * (2.0**visits - 1.0) - of(self.burn_in, rows) * visits
         wider = of(self.bias, rows) * visits / np.maximum(kept, 1.0)
-        bottom, top = reward_range(problem)
-        total, spread, count = state.rewards[:, *place]
-        lower, upper = mean_bounds(Sums(total, spread, count), bottom, top, alpha)
+        utility = problem.utility
+        worst_reward = -np.asarray(utility.false_positive_cost if isinstance(utility, Utility) else 1.0)
+        lower, upper = mean_bounds(Sums(*state.rewards[:, *place]), worst_reward, 1.0, alpha)
         known = widened(box(state.accepted[place], state.people[place], alpha), wider)
         worst = np.full(len(rows), -np.inf)
         for constraint in problem.constraints:
@@ -206,19 +203,8 @@ def widened(known: Box, by: Array) -> Box:
 
 def by_means(problem: Problem) -> list[int]:
     """Return the places of the residuals that are judged by the means of batches, not by counts of decisions."""
-    places: list[int] = []
-    first = 0
-    for constraint in problem.constraints:
-        if not constraint.bounded:
-            places.extend(range(first, first + len(constraint.names)))
-        first += len(constraint.names)
-    return places
-
-
-def reward_range(problem: Problem) -> tuple[Array, float]:
-    """Return the smallest and the largest reward of a person, or of a batch if the reward is a user's own."""
-    utility = problem.utility
-    return -np.asarray(utility.false_positive_cost if isinstance(utility, Utility) else 1.0, dtype=np.float64), 1.0
+    bounded = [constraint.bounded for constraint in problem.constraints for _ in constraint.names]
+    return [place for place, by_counts in enumerate(bounded) if not by_counts]
 
 
 def pool(state: OptimisticState, rows: Rows, feedback: Feedback) -> None:
@@ -234,8 +220,7 @@ def pool(state: OptimisticState, rows: Rows, feedback: Feedback) -> None:
 def pooled_residuals(state: OptimisticState) -> Array:
     """Return the residuals (J, R, K) of each arm's pooled counts, or means of batches; those never played have any."""
     people = np.where(state.people.sum(axis=-1, keepdims=True) > 0, state.people, 1.0).swapaxes(0, 1)
-    accepted = state.accepted.swapaxes(0, 1)
-    counts = Counts.of_decisions(people, accepted)  # (K, R, G, 2, 2)
+    counts = Counts.of_decisions(people, state.accepted.swapaxes(0, 1))  # (K, R, G, 2, 2)
     total, _, count = state.means
     means = iter(total / np.maximum(count, 1.0))
     residuals: list[Array] = []
