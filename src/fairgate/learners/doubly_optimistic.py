@@ -166,7 +166,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
                 state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
 
     def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
-        """Return lower and upper bound of the reward of the arms played, and the lower one of their largest residual."""
+        """Return lower and upper bound of the reward of the arms played, and the lower one of the largest residual."""
         problem, place = state.problem.rows(rows), (rows, state.arm[rows])
         alpha = np.broadcast_to(of(self.delta, rows) / (len(state.grid) * (2 + state.means.shape[1])), len(rows))
         visits = state.visits[place].astype(np.float64)

@@ -62,14 +62,11 @@ class BestLottery(Learner[LotteryState]):
             state.low, state.high = np.maximum(state.low, lowest), np.minimum(state.high, highest)
         return state
 
-    def probability(self, state: LotteryState) -> Array:
-        """Return the probability of being accepted, (R,)."""
-        end = np.where(state.earned > 0, state.high, state.low)
-        return np.where(state.played < np.asarray(self.collect), 0.5 * (state.low + state.high), end)
-
     def propose(self, state: LotteryState) -> Policy:
-        """Return the uniform lottery of that probability."""
-        return Policy.uniform(self.probability(state), state.groups)
+        """Return the uniform lottery of the middle or of an end of the window."""
+        end = np.where(state.earned > 0, state.high, state.low)
+        middle = 0.5 * (state.low + state.high)
+        return Policy.uniform(np.where(state.played < np.asarray(self.collect), middle, end), state.groups)
 
     def learn(self, state: LotteryState, played: Policy, feedback: Feedback) -> None:
         """Add up the rewards, as far as they are known."""

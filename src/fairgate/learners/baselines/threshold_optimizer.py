@@ -35,11 +35,10 @@ class OptimizerState(State):
 class ThresholdOptimizer(Learner[OptimizerState]):
     r"""Accept everybody at first, fit fairlearn's ThresholdOptimizer on them, and play what it says from then on.
 
-    What a practitioner does today: take a labelled sample, post-process the scores once under demographic parity, and
-    deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0, not
-    :math:`\varepsilon`. It sees the labels of everybody (level `full-labels`), so where labels of the rejected can
-    never be known, as in lending, it is an upper bound and no candidate. Its answer is a lottery of two thresholds for
-    each group.
+    What a practitioner does today: post-process the scores of a labelled sample once under demographic parity, and
+    deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0. It sees the
+    labels of everybody, so where those of the rejected can never be known, as in lending, it is an upper bound and no
+    candidate. Its answer is a lottery of two thresholds for each group.
 
     fairlearn maximises accuracy and takes no costs. Reward is an affine function of accuracy once labels are redrawn:
     if a share q of the n people in a score bin is positive, n q' of them are called so instead, with
