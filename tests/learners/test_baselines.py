@@ -110,8 +110,8 @@ def test_the_posterior_is_scikit_learns(small_task: fg.Task) -> None:
     rule = plain.PlainBayesian(small_task.thresholds.tolist(), [None] * 3, 2, **settings)
     rule.n, rule.r = [2, 0, 1, 0, 0, 5, 0, 0, 1], [0.1 * i for i in range(9)]
     rule.g = [[0.3, -0.1 * i, 0.0] for i in range(9)]
-    state.arms.plays[0] = rule.n
-    state.arms.means[:, 0] = np.array([rule.r, *np.array(rule.g).T]) * (np.array(rule.n) > 0)
+    state.plays[0] = rule.n
+    state.means[:, 0] = np.array([rule.r, *np.array(rule.g).T]) * (np.array(rule.n) > 0)
     means, sd = learner.posterior(state, np.array([0]))
     expected_means, expected_sd = rule.posterior()
     np.testing.assert_allclose(means[:, 0], expected_means, atol=1e-9)
@@ -135,7 +135,7 @@ def test_pooled_counts_show_a_fair_threshold_to_be_fair() -> None:
         learner.observe(state, thresholds, feedback)
         seen.append(feedback.residuals[0])
     assert np.mean(seen) > -0.005
-    assert state.arms.means[1].mean() < -0.035
+    assert state.means[1].mean() < -0.035
 
 
 def test_epochs_may_differ_by_replicate() -> None:

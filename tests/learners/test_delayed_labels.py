@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.learners import LEARNERS, Learner, as_learner, load_learner
+from fairgate.learners import LEARNERS, Learner, as_learner, epochs, load_learner
 from fairgate.loop import Loop
 from fairgate.nature import Nature
 from fairgate.problem import Arrival
@@ -133,6 +133,51 @@ def test_nobody_in_some_replicates_changes_nothing_there(learner: Learner[Any]) 
         assert not np.isnan(policy.weights).any()
     recommended = learner.recommend(state)
     assert recommended is None or not np.isnan(recommended.thresholds).any()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        fg.SmoothOptimist(epoch_length=4, burn_in=1),
+        fg.SafeForecast(phase_length=2, epoch_length=3),
+        fg.learners.BestLottery(collect=6),
+        fg.learners.RepeatedRetraining(opening=6),
+        fg.learners.ThresholdOptimizer(collect=6),
+    ],
+    ids=repr,
+)
+def test_rounds_in_which_nobody_came_are_not_counted(learner: Learner[Any]) -> None:
+    """Of two replicates with the same people, one has three empty rounds early on: it is three rounds behind."""
+    task = fg.load_task("interior")
+    edges = len(task.thresholds) + 1
+    people = np.random.default_rng(4).multinomial(400, np.full(2 * edges * 4, 1 / (8 * edges)), size=24)
+    people = people.reshape(24, 2, edges, 2, 2)
+    state = learner.start(task.setting, 2, np.random.default_rng(0))
+    ahead, behind = [], []
+    for t in range(24):
+        policy = learner.propose(state)
+        ahead.append(policy.accepted_share(task.thresholds)[0])
+        behind.append(policy.accepted_share(task.thresholds)[1])
+        late = np.zeros_like(people[t]) if 2 <= t < 5 else people[t - 3 * (t >= 5)]
+        cells = np.stack((people[t], late))
+        seen = cells if learner.level != "bandit" else cells.sum(axis=2)
+        learner.observe(state, policy, task.problem.reveal(seen, learner.level))
+    np.testing.assert_allclose(behind[5:], ahead[2:-3])
+    assert (np.diff(ahead, axis=0) != 0).any()
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=repr)
+def test_labels_that_never_come_do_not_pile_up(learner: Learner[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(epochs, "LONGEST_DELAY", 20)
+    task = fg.load_task("interior")
+    state = learner.start(task.setting, 1, np.random.default_rng(0))
+    cells = np.full((1, 2, len(task.thresholds) + 1, 2, 2), 3)
+    counts, seen = fg.Counts(cells.sum(axis=2)), cells.sum(axis=2) if learner.level == "bandit" else cells
+    for number in range(50):
+        policy = learner.propose(state)
+        nothing = Arrival(number, policy, np.zeros_like(seen[..., 1]), counts.people, counts.accepted)
+        learner.observe(state, policy, task.problem.reveal(seen, learner.level, [nothing], None, number))
+    assert all(30 <= number < 50 for number in state.pending)
 
 
 OVERRIDES = {

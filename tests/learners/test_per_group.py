@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fairgate as fg
 from fairgate.learners import PerGroup, check_learner
-from fairgate.learners.forecast.thresholds_per_group import lottery
+from fairgate.learners.per_group import lottery
 from fairgate.policy import Policy
 from fairgate.problem import is_feasible
 from fairgate.settings import Array

@@ -96,8 +96,9 @@ SIMULATED = {RAW, TABLE, POOLS, FORECAST, BENCH, REPORT}
         ("experiments/jobs.py", "work", {REPORT}),  # how work is found again, not how it is done
         ("simulation.py", "simulate", SIMULATED),
         ("learners/ofs.py", "learn", {RAW, TABLE, POOLS, BENCH, REPORT}),
-        ("learners/safe_forecast.py", "parts", {FORECAST, REPORT}),
-        ("learners/baselines/random.py", "choose", {REPORT}),
+        ("learners/safe_forecast.py", "policy_space", {FORECAST, REPORT}),
+        ("learners/forecast/correction.py", "apply", {FORECAST, REPORT}),  # a part that only its declaration names
+        ("learners/baselines/controls.py", "choose", {REPORT}),
         ("environments/gaussian_scores.py", "update", {RAW, TABLE, FORECAST, BENCH, REPORT}),
         ("environments/score_pools.py", "update", {POOLS, REPORT}),
         ("environments/drift.py", "update", {REPORT}),

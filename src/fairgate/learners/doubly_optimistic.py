@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.counts import Counts, across_groups
 from fairgate.learners.base import Learner, arm_of
-from fairgate.learners.epochs import Rounds, check_epoch
+from fairgate.learners.epochs import Rounds, check_epoch, note, of
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback, Problem, Utility, best_feasible
@@ -27,82 +28,44 @@ EXACT = 1e-6
 
 @dataclass
 class OptimisticState(State):
-    """What is known of each threshold of the grid, an arm, and where each replicate is in its visit.
+    """What is known of each threshold of the grid, an arm, and where each replicate is in its visit."""
 
-    Attributes
-    ----------
-    arm, age, length
-        Arm played, rounds it has been played in this visit, and rounds the visit lasts, (R,).
-    visits
-        Visits finished, (R, K).
-    people, accepted
-        Counts of the rounds learnt from, (R, K, G).
-    rewards
-        What :class:`~fairgate.confidence.Sums` holds, of rewards, (3, R, K).
-    means
-        The same of the residuals that no counts of decisions bound, (3, O, R, K).
-    lower, upper
-        Bounds of the reward, (R, K), as of the end of its last visit.
-    worst
-        Lower bound of the largest residual, (R, K), as of then.
-    infeasible
-        1 where no threshold is feasible for sure, else 0, (R,).
-    varying
-        Whether the problem's settings vary by replicate.
-    """
-
-    arm: Rows
-    age: Rows
-    length: Rows
-    visits: Rows
-    people: Array
-    accepted: Array
-    rewards: Array
-    means: Array
-    lower: Array
-    upper: Array
-    worst: Array
-    infeasible: Rows
-    varying: bool
+    arm: Annotated[Rows, "R"]  # played in this visit
+    age: Annotated[Rows, "R"]  # rounds of this visit so far
+    length: Annotated[Rows, "R"]  # rounds it lasts
+    visits: Annotated[Rows, "R K"]  # finished
+    people: Annotated[Array, "R K G"]  # of the rounds learnt from
+    accepted: Annotated[Array, "R K G"]
+    rewards: Annotated[Array, "3 R K"]  # what `confidence.Sums` holds, of rewards
+    means: Array  # the same of the residuals that no counts of decisions bound, (3, O, R, K)
+    lower: Annotated[Array, "R K"]  # bounds of the reward, as of the end of the arm's last visit
+    upper: Annotated[Array, "R K"]
+    worst: Annotated[Array, "R K"]  # lower bound of the largest residual, as of then
+    infeasible: Annotated[Rows, "R"]  # 1 where no threshold is feasible for sure, else 0
 
 
 @dataclass(frozen=True)
 class DoublyOptimistic(Learner[OptimisticState]):
     r"""Play the threshold that could earn most among those that could be feasible [1]_ [2]_.
 
-    A constraint that nothing speaks against yet is taken to be kept, as a reward that nothing speaks against is taken
-    to be earned. So a threshold is tried until it is known to be worse or to break a constraint, and no longer. With
-    an upper bound :math:`U_i` of the reward and lower bounds :math:`L_{ij}` of the residuals of threshold i,
+    A threshold is tried until it is known to be worse or to break a constraint, and no longer. With an upper bound
+    :math:`U_i` of the reward and lower bounds :math:`L_{ij}` of the residuals of threshold i,
 
     .. math:: v_i = \max_j L_{ij}, \qquad s = \max(0, \min_i v_i), \qquad i_t = \arg\max_{i : v_i \le s} U_i.
 
     A threshold never played has U = ∞ and L = −∞. Ties go to the fewest visits and then to the lowest threshold, so the
     first visits go up the grid and the state follows by small steps. If s > 0, no threshold of the grid is feasible,
-    which the trace `infeasible` says, and the one whose residuals could be lowest is played.
+    which the trace `infeasible` says, and the one whose residuals could be lowest is played. Visit v to a threshold
+    lasts :math:`epoch \cdot 2^{v-1}` rounds, so that the state each of them starts with is outweighed by what follows.
 
-    The state answers slowly, so a threshold is kept for a while: visit v lasts :math:`epoch \cdot 2^{v-1}` rounds, of
-    which the first `burn_in` are not learnt from. The lengths have no limit, so there are at most about
-    :math:`K \log_2 T` visits, and the state that each of them starts with is outweighed by what follows.
+    All counts of a threshold are pooled, since mean batch gaps are biased upwards. :func:`~fairgate.confidence.box`
+    bounds its acceptance rates, a constraint's `lowest` its residuals in that box, and
+    :func:`~fairgate.confidence.mean_bounds` its reward per person, at all rounds together: each of K thresholds and m
+    signals gets :math:`\delta / (K m)`. A user's own constraint that is not `bounded` is judged by the mean of its
+    batch residuals, which must lie in [−1, 1]; so is a user's own reward.
 
-    All counts of a threshold are pooled. :func:`~fairgate.confidence.box` bounds its acceptance rates, a constraint's
-    `lowest` its residuals in that box, and :func:`~fairgate.confidence.mean_bounds` its reward per person. Pooled
-    rates do not have the upward bias of mean batch gaps. The bounds hold at all rounds together: each of
-    K thresholds and m signals (reward, box, and residuals of the next paragraph) gets :math:`\delta / (K m)`.
-
-    A user's own constraint that is not `bounded` is judged by the mean of its batch residuals, which must lie in
-    [−1, 1]; so is a user's own reward. For a gap that mean is biased upwards.
-
-    :meth:`recommend` keeps the threshold of the highest lower bound of the reward among those whose pooled residuals
-    are all at most 0, or else the one of least pooled violation.
-
-    Notes
-    -----
-    The bounds are made for rates that stay as they are, and hold with probability 1 − δ if the state has settled once
-    the burn-in is over. A state that settles slowly leaves each visit with a bias: after V visits with N rounds that
-    count, a pooled rate is off by up to B V / N, where B is the sum over a visit of how far its rates are from where
-    they are going. `bias` = B widens all bounds by as much. ``docs/theory.md`` says how large B can be, proves how
-    much is lost on the way at most, and shows how often the bounds of `bias` = 0 miss: on ``interior`` hardly ever, in
-    every run where the feedback is strong. They are the default because they lose least, not because they never miss.
+    The bounds are made for rates that stay as they are. ``docs/theory.md`` says how large the `bias` of a state that
+    settles slowly can be, proves how much is lost on the way at most, and shows how often bounds without it miss.
 
     Parameters
     ----------
@@ -149,24 +112,9 @@ class DoublyOptimistic(Learner[OptimisticState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> OptimisticState:
         """Start with nothing known."""
-        shape = (common["replicates"], len(setting.thresholds))
-        replicates = shape[0]
-        return OptimisticState(
-            **common,
-            arm=np.zeros(replicates, dtype=np.int64),
-            age=np.zeros(replicates, dtype=np.int64),
-            length=np.ones(replicates, dtype=np.int64),
-            visits=np.zeros(shape, dtype=np.int64),
-            people=np.zeros((*shape, setting.groups)),
-            accepted=np.zeros((*shape, setting.groups)),
-            rewards=np.zeros((3, *shape)),
-            means=np.zeros((3, len(by_means(setting.problem)), *shape)),
-            lower=np.full(shape, -np.inf),
-            upper=np.full(shape, np.inf),
-            worst=np.full(shape, -np.inf),
-            infeasible=np.zeros(replicates, dtype=np.int64),
-            varying=setting.problem.replicates is not None,
-        )
+        means = np.zeros((3, len(by_means(setting.problem)), common["replicates"], len(setting.thresholds)))
+        bounds = {"lower": -np.inf, "upper": np.inf, "worst": -np.inf}
+        return fresh(OptimisticState, setting, common, length=1, means=means, **bounds)
 
     def choose(self, state: OptimisticState) -> Array:
         """Go on with a visit, or begin the next."""
@@ -192,7 +140,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
         kept = np.flatnonzero((state.age >= np.asarray(self.burn_in)) & ~strange)
         if kept.size:
             pool(state, kept, feedback)
-        state.pending[feedback.round] = kept
+        note(state, feedback.round, kept)
         self.credit(state, feedback, feedback.credited(played))
         state.age += 1
         over = np.flatnonzero(state.age >= state.length)
@@ -200,10 +148,7 @@ class DoublyOptimistic(Learner[OptimisticState]):
             state.age[over] = 0
             place = over, state.arm[over]
             state.visits[place] += 1
-            rows = np.arange(state.replicates) if state.varying else over
-            bounds = self.bounds(state, rows)
-            for field, found in zip((state.lower, state.upper, state.worst), bounds, strict=True):
-                field[place] = found[over] if state.varying else found
+            state.lower[place], state.upper[place], state.worst[place] = self.bounds(state, over)
 
     def credit(self, state: OptimisticState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Pool rewards for the threshold that accepted these people."""
@@ -221,18 +166,15 @@ class DoublyOptimistic(Learner[OptimisticState]):
                 state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
 
     def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
-        """Return lower and upper bound of the reward, and the lower bound of the largest residual, of the arms played.
-
-        `rows` are the replicates wanted; if the problem's settings vary by replicate, all of them.
-        """
-        problem, place = state.problem, (rows, state.arm[rows])
+        """Return lower and upper bound of the reward of the arms played, and the lower one of the largest residual."""
+        problem, place = state.problem.rows(rows), (rows, state.arm[rows])
         alpha = np.broadcast_to(of(self.delta, rows) / (len(state.grid) * (2 + state.means.shape[1])), len(rows))
         visits = state.visits[place].astype(np.float64)
         kept = of(self.epoch_length, rows) * (2.0**visits - 1.0) - of(self.burn_in, rows) * visits
         wider = of(self.bias, rows) * visits / np.maximum(kept, 1.0)
-        bottom, top = reward_range(problem)
-        total, spread, count = state.rewards[:, *place]
-        lower, upper = mean_bounds(Sums(total, spread, count), bottom, top, alpha)
+        utility = problem.utility
+        worst_reward = -np.asarray(utility.false_positive_cost if isinstance(utility, Utility) else 1.0)
+        lower, upper = mean_bounds(Sums(*state.rewards[:, *place]), worst_reward, 1.0, alpha)
         known = widened(box(state.accepted[place], state.people[place], alpha), wider)
         worst = np.full(len(rows), -np.inf)
         for constraint in problem.constraints:
@@ -249,12 +191,6 @@ class DoublyOptimistic(Learner[OptimisticState]):
         return Policy.shared(state.grid[best], state.groups)
 
 
-def of(setting: Number, rows: Rows) -> Array:
-    """Return a setting of these replicates: one number for all of them, or one each."""
-    values = np.asarray(setting, dtype=np.float64)
-    return values[rows] if values.ndim else values
-
-
 def widened(known: Box, by: Array) -> Box:
     """Return the box with all bounds moved outwards, but not beyond 0 and 1."""
     return Box(
@@ -267,19 +203,8 @@ def widened(known: Box, by: Array) -> Box:
 
 def by_means(problem: Problem) -> list[int]:
     """Return the places of the residuals that are judged by the means of batches, not by counts of decisions."""
-    places: list[int] = []
-    first = 0
-    for constraint in problem.constraints:
-        if not constraint.bounded:
-            places.extend(range(first, first + len(constraint.names)))
-        first += len(constraint.names)
-    return places
-
-
-def reward_range(problem: Problem) -> tuple[Array, float]:
-    """Return the smallest and the largest reward of a person, or of a batch if the reward is a user's own."""
-    utility = problem.utility
-    return -np.asarray(utility.false_positive_cost if isinstance(utility, Utility) else 1.0, dtype=np.float64), 1.0
+    bounded = [constraint.bounded for constraint in problem.constraints for _ in constraint.names]
+    return [place for place, by_counts in enumerate(bounded) if not by_counts]
 
 
 def pool(state: OptimisticState, rows: Rows, feedback: Feedback) -> None:
@@ -295,8 +220,7 @@ def pool(state: OptimisticState, rows: Rows, feedback: Feedback) -> None:
 def pooled_residuals(state: OptimisticState) -> Array:
     """Return the residuals (J, R, K) of each arm's pooled counts, or means of batches; those never played have any."""
     people = np.where(state.people.sum(axis=-1, keepdims=True) > 0, state.people, 1.0).swapaxes(0, 1)
-    accepted = state.accepted.swapaxes(0, 1)
-    counts = Counts.of_decisions(people, accepted)  # (K, R, G, 2, 2)
+    counts = Counts.of_decisions(people, state.accepted.swapaxes(0, 1))  # (K, R, G, 2, 2)
     total, _, count = state.means
     means = iter(total / np.maximum(count, 1.0))
     residuals: list[Array] = []

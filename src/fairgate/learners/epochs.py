@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,19 @@ from fairgate.learners.base import Learner, arm_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback, Problem, best_feasible
-from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Number
 
 Rounds = Annotated[Number, Between(low=0.0)]
+
+LONGEST_DELAY = 10_000
+"""Rounds that labels are waited for: later ones count for nothing, so that a state stays small if some never come."""
+
+
+def note(state: State, round_number: int, what: Any) -> None:
+    """Note something of a round until its labels have arrived, and forget the oldest note if there are too many."""
+    state.pending[round_number] = what
+    if len(state.pending) > LONGEST_DELAY:
+        del state.pending[next(iter(state.pending))]
 
 
 def check_epoch(learner: object, epoch_length: Number, burn_in: Number) -> None:
@@ -32,31 +41,23 @@ def check_epoch(learner: object, epoch_length: Number, burn_in: Number) -> None:
         )
 
 
+def of(setting: Number, rows: NDArray[np.int64]) -> Array:
+    """Return a setting of these replicates: one number for all of them, or one each."""
+    values = np.asarray(setting, dtype=np.float64)
+    return values[rows] if values.ndim else values
+
+
 @dataclass
 class EpochState(State):
-    """What an epoch has shown so far.
+    """What an epoch has shown so far."""
 
-    Attributes
-    ----------
-    current, age
-        Threshold played and rounds it has been played, (R,).
-    epochs
-        Epochs finished, (R,).
-    sums
-        Reward and residuals summed over the rounds that count, (1 + J, R).
-    known
-        Rounds that count whose reward is known, (R,): parts of them where labels are delayed.
-    people, accepted
-        Counts of the rounds that count, (R, G).
-    """
-
-    current: Array
-    age: NDArray[np.int64]
-    epochs: NDArray[np.int64]
-    sums: Array
-    known: Array
-    people: Array
-    accepted: Array
+    current: Annotated[Array, "R"]  # threshold played
+    age: Annotated[NDArray[np.int64], "R"]  # rounds it has been played
+    epochs: Annotated[NDArray[np.int64], "R"]  # epochs finished
+    sums: Annotated[Array, "1+J R"]  # reward and residuals summed over the rounds that count
+    known: Annotated[Array, "R"]  # rounds that count whose reward is known: parts of them where labels are delayed
+    people: Annotated[Array, "R G"]  # of the rounds that count
+    accepted: Annotated[Array, "R G"]
 
 
 E = TypeVar("E", bound=EpochState)
@@ -89,20 +90,6 @@ class Epochs(Learner[E]):
         super().__post_init__()
         check_epoch(self, self.epoch_length, self.burn_in)
 
-    def epoch_fields(self, setting: Setting, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields that :class:`EpochState` starts with."""
-        replicates = common["replicates"]
-        return {
-            **common,
-            "current": np.full(replicates, setting.thresholds[0]),
-            "age": np.zeros(replicates, dtype=np.int64),
-            "epochs": np.zeros(replicates, dtype=np.int64),
-            "sums": np.zeros((1 + len(setting.problem.names), replicates)),
-            "known": np.zeros(replicates),
-            "people": np.zeros((replicates, setting.groups)),
-            "accepted": np.zeros((replicates, setting.groups)),
-        }
-
     @abstractmethod
     def pick(self, state: E, fresh: NDArray[np.bool_]) -> Array:
         """Return the thresholds (R,) of the next epoch, for the replicates that are `fresh`; others are ignored."""
@@ -128,7 +115,7 @@ class Epochs(Learner[E]):
         """Add the round to its epoch, and digest the epochs that it ends."""
         ours = (played.single == state.current[:, None]).all(axis=1)
         counted = (state.age >= np.asarray(self.burn_in)) & ours
-        state.pending[feedback.round] = np.where(counted, state.epochs, -1)
+        note(state, feedback.round, np.where(counted, state.epochs, -1))
         self.credit(state, feedback, feedback.credited(played))
         state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
@@ -170,65 +157,50 @@ def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepte
 
 
 @dataclass
-class Arms:
-    """What is known of each threshold of the grid, an arm.
+class ArmsState(EpochState):
+    """An epoch, and what is known of each threshold of the grid, an arm."""
 
-    Attributes
-    ----------
-    plays, credited
-        Finished epochs on each arm, and as many as its arrived labels stand for, (R, K).
-    means
-        Reward and residuals of each arm, (1 + J, R, K), pooled over its epochs.
-    people, accepted
-        Those counts, (R, K, G).
-    """
-
-    plays: Array
-    credited: Array
-    means: Array
-    people: Array
-    accepted: Array
-
-    @classmethod
-    def unknown(cls, setting: Setting, replicates: int) -> Arms:
-        """Return a table of arms that have not been played."""
-        shape = (replicates, len(setting.thresholds))
-        plays, counts = np.zeros(shape), np.zeros((*shape, setting.groups))
-        means = np.zeros((1 + len(setting.problem.names), *shape))
-        return cls(plays, plays.copy(), means, counts, counts.copy())
-
-    def add(self, state: EpochState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
-        """Add finished epochs to what is known of the arms they were on."""
-        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
-        arm = np.searchsorted(state.grid, state.current)
-        place = (rows, arm[rows])
-        self.plays[place] += 1.0
-        self.credited[place] += share[rows]
-        self.people[place] += state.people[rows]
-        self.accepted[place] += state.accepted[rows]
-        known = self.means[:, everyone, arm]
-        known[1:] += (table[1:] - known[1:]) / np.maximum(1.0, self.plays[everyone, arm])
-        total = self.credited[everyone, arm]
-        known[0] += share * (table[0] - known[0]) / np.where(total > 0.0, total, 1.0)
-        counts = self.people[everyone, arm], self.accepted[everyone, arm]
-        self.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
-
-    def credit(self, state: EpochState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
-        """Add labels that arrived after the epoch in which these people were accepted."""
-        arm, known = arm_of(state.grid, credited.played)
-        rows = rows[known[rows]]
-        place = (rows, arm[rows])
-        self.credited[place] += share[rows]
-        mean = self.means[0]
-        mean[place] += share[rows] * (credited.reward[rows] - mean[place]) / self.credited[place]
+    plays: Annotated[Array, "R K"]  # finished epochs on each arm
+    credited: Annotated[Array, "R K"]  # as many of them as its arrived labels stand for
+    means: Annotated[Array, "1+J R K"]  # reward and residuals, pooled over its epochs
+    arm_people: Annotated[Array, "R K G"]
+    arm_accepted: Annotated[Array, "R K G"]
 
     def best(self) -> NDArray[np.int64]:
         """Return the best feasible of the arms played, else the least violating one, (R,)."""
         return best_feasible(self.means[0], self.means[1:], self.plays > 0)
 
 
-@dataclass
-class ArmsState(EpochState):
-    """An epoch, and the table of arms."""
+A = TypeVar("A", bound=ArmsState)
 
-    arms: Arms
+
+@dataclass(frozen=True)
+class ArmEpochs(Epochs[A]):
+    """Epochs on thresholds of the grid, of which a table is kept."""
+
+    version: ClassVar[int] = 3
+
+    def digest(self, state: A, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+        """Add finished epochs to what is known of the arms they were on."""
+        rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
+        arm = np.searchsorted(state.grid, state.current)
+        place = (rows, arm[rows])
+        state.plays[place] += 1.0
+        state.credited[place] += share[rows]
+        state.arm_people[place] += state.people[rows]
+        state.arm_accepted[place] += state.accepted[rows]
+        known = state.means[:, everyone, arm]
+        known[1:] += (table[1:] - known[1:]) / np.maximum(1.0, state.plays[everyone, arm])
+        total = state.credited[everyone, arm]
+        known[0] += share * (table[0] - known[0]) / np.where(total > 0.0, total, 1.0)
+        counts = state.arm_people[everyone, arm], state.arm_accepted[everyone, arm]
+        state.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
+
+    def late(self, state: A, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+        """Add labels that arrived after the epoch to the threshold that accepted these people."""
+        arm, known = arm_of(state.grid, credited.played)
+        rows = rows[known[rows]]
+        place = (rows, arm[rows])
+        state.credited[place] += share[rows]
+        mean = state.means[0]
+        mean[place] += share[rows] * (credited.reward[rows] - mean[place]) / state.credited[place]

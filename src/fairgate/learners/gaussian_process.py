@@ -10,18 +10,10 @@ from fairgate.settings import Array
 def posterior(kernel: Array, noise: Array, surprise: Array) -> tuple[Array, Array]:
     """Return how far observations move the prior means, (…, K, S), and the variance that is left, (…, K).
 
-    Parameters
-    ----------
-    kernel
-        Prior covariance of the K thresholds, of a shape that broadcasts to (…, K, K).
-    noise
-        Variance of each threshold's observation, (…, K); very large where there is none.
-    surprise
-        Observation minus prior mean of S quantities, (…, K, S); 0 where there is none.
-
-    Examples
-    --------
-    One observation as uncertain as the prior moves it half of the way, and halves its variance.
+    The K thresholds have the prior covariance `kernel`, of a shape that broadcasts to (…, K, K). `surprise` is
+    observation minus prior mean of S quantities, (…, K, S), 0 where there is none; `noise` is the variance of each
+    threshold's observation, (…, K), very large where there is none. One as uncertain as the prior moves it half of the
+    way, and halves its variance:
 
     >>> shift, left = posterior(np.eye(2), np.array([1.0, 1e6]), np.array([[0.4], [0.0]]))
     >>> shift.round(3).tolist(), left.round(3).tolist()

@@ -9,17 +9,14 @@ from typing import Any, cast
 
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners.base import Learner, check_level
-from fairgate.learners.baselines.accept_all import AcceptAll
-from fairgate.learners.baselines.bandit_gradient import BanditGradient
 from fairgate.learners.baselines.bayesian import Bayesian, safe_bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
+from fairgate.learners.baselines.controls import AcceptAll, Fixed, Random
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
-from fairgate.learners.baselines.fixed import Fixed
+from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
-from fairgate.learners.baselines.primal_dual import PrimalDual
-from fairgate.learners.baselines.random import Random
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
 from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
 from fairgate.learners.baselines.two_point import TwoPoint

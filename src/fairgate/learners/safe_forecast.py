@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.forecast.correction import Comparison, GridCorrection
 from fairgate.learners.forecast.learner import Forecast
-from fairgate.learners.forecast.monitor import MisfitTest
-from fairgate.learners.forecast.planner import Planner
-from fairgate.learners.forecast.shared_threshold import SharedThreshold
-from fairgate.settings import NonNegative
+from fairgate.learners.forecast.play import Plan
+from fairgate.learners.forecast.policy_space import ForecastState, PolicySpace
+from fairgate.learners.forecast.prediction import Prediction, Value
+from fairgate.learners.forecast.response import Fit
+from fairgate.learners.forecast.steady_state import SteadyStates
+from fairgate.learners.shapes import filled
+from fairgate.policy import Policy
+from fairgate.settings import Array, NonNegative
 
 
 @dataclass(frozen=True)
 class SafeForecast(Forecast):
     r"""Learn from a uniform lottery how people respond, then play the best threshold that is safe in its steady state.
 
-    **Exploration is safe.** Accepting everybody with one probability has no gap between groups in any state, and any
-    acceptance rate one likes. The learner begins with such a uniform lottery, in phases of `phase_length` rounds whose
-    probability alternates between the ends of what the constraints allow. That shows the labels of people with all
-    scores, and how the scores respond to acceptance.
+    Accepting everybody with one probability has no gap between groups in any state, so exploration is safe. A
+    regression (``learners/forecast/response.py``) then predicts for every threshold i the reward :math:`\hat r_i` and
+    largest residual :math:`\hat g_i` of its *steady state*, with standard errors :math:`\sigma_i`: not what would be
+    best for the people who come today, but for those who would come. Played is the highest :math:`\hat r_i` in the
+    safe set, with the confidence width z = `width`,
 
-    **Prediction.** A regression (``learners/forecast/response.py``) predicts for every threshold i the reward
-    :math:`\hat r_i` and largest residual :math:`\hat g_i` of its *steady state*, with standard errors
-    :math:`\sigma_i`: not what would be best for the people who come today, but for those who would come.
-
-    **Choice**, every `epoch_length` rounds. Cautious: the highest :math:`\hat r_i` in the safe set,
-    :math:`\hat g_i + z \sigma_i \le 0` with the confidence width z = `width`. If a threshold that may be feasible,
-    :math:`\hat g_i - z \sigma_i \le 0`, promises more, the uniform lottery is set to its acceptance rate for an epoch,
-    which shows what its state would be without playing it; at most a share `lottery_share` of all rounds goes into
-    that. While the safe set is empty, only the uniform lottery is played.
-
-    **Misfit.** If predictions of newly played thresholds fail by more than `misfit` times their variance on average,
-    scores respond to something else than acceptance, to the threshold itself for instance. From then on an early
-    prediction is only the prior mean of a Gaussian process over the grid, fed with what played thresholds showed once
-    settled.
-
-    **Change.** If a threshold that is kept suddenly does otherwise than before, by `change` squared standard errors,
-    everything is reset.
+    .. math:: \hat g_i + z \sigma_i \le 0.
 
     If :math:`\hat g_i - 3 \sigma_i > 0` for all i, it is certified that no threshold is feasible: the trace
-    ``infeasible`` says so, and the uniform lottery is played.
+    ``infeasible`` says so, and the uniform lottery is played. ``docs/learners/safe-forecast.md`` has the whole rule.
 
     Parameters
     ----------
@@ -49,10 +44,14 @@ class SafeForecast(Forecast):
         Rounds of each of the first four exploration phases.
     epoch_length
         Rounds between choices, after which predictions are compared with what happened.
-    misfit, change
-        When predictions are no longer trusted, and when everything is reset; see above.
+    misfit
+        Predictions that fail by more than so many times their variance are no longer trusted: scores respond to
+        something else than acceptance. An early one then is the prior mean of a Gaussian process over the grid.
+    change
+        If a kept threshold suddenly does otherwise by so many squared standard errors, everything is reset.
     lottery_share
-        Largest share of later rounds that the uniform lottery is used in to learn more.
+        Largest share of later rounds in which the uniform lottery is set to the acceptance rate of a threshold that
+        may be feasible and promises more, to see its state without playing it.
 
     Examples
     --------
@@ -76,7 +75,109 @@ class SafeForecast(Forecast):
     change: NonNegative = 20.0
     lottery_share: NonNegative = 0.1
 
-    def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
-        """Plan shared thresholds; one failure is final, since the Gaussian process then learns by itself."""
-        planner = SharedThreshold.start(replicates, groups, arms, width=self.width, lottery_share=self.lottery_share)
-        return planner, MisfitTest.start(replicates, self.misfit)
+    def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
+        """Plan shared thresholds, and begin in the middle of the grid."""
+        middle = sizes["K"] // 2
+        return filled(SharedThreshold, sizes, width=self.width, lottery_share=self.lottery_share, arm=middle)
+
+
+@dataclass
+class SharedThreshold(PolicySpace):
+    """Plans one threshold of the grid for all groups.
+
+    While predictions are trusted, the cautious candidate is played, and if a bolder one promises more, the uniform
+    lottery is set to its acceptance rate, which shows its state without playing it. Once they have failed, the bold
+    candidate is played, and it may be bold about feasibility only near the cautious one.
+    """
+
+    width: Annotated[Array, "R"]  # confidence width in standard errors
+    # largest share of later rounds that the uniform lottery is used in to learn more
+    lottery_share: Annotated[Array, "R"]
+    correction: GridCorrection  # takes over once predictions have failed
+    arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
+    spent: Annotated[NDArray[np.int64], "R"]  # rounds of the uniform lottery that went into learning more
+    # share of the grid around the cautious candidate within which the bold one may be infeasible, after a failure
+    near: float = 0.05
+    # standard errors of reward that count for the bold candidate after a failure; before, it is 1
+    eager: float = 2.0
+
+    def plan(self, state: ForecastState, rows: NDArray[np.int64]) -> Plan:
+        """Choose a threshold, and whether to explore instead: to learn of a bolder one, or because there is none."""
+        age, width, every = state.response.age[rows], self.width[rows], np.arange(len(rows))
+        failed = state.misfit[rows] > 0
+        fit, plain, prediction = self.predict(state, rows, benefit=1.0)
+        self.correction.keep_prior(rows, age <= state.exploration.opening, plain)
+        value = prediction.value(state.problem.rows(rows))
+        cautious, bold, safe = self.candidates(value, failed, width)
+        infeasible = value.certified_infeasible()
+        arm = np.where(failed, bold, cautious)
+        exploration = state.exploration
+        unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0
+        affordable = self.spent[rows] < self.lottery_share[rows] * age + exploration.epoch_length
+        curious = ~failed & (age >= exploration.opening) & (~safe | ((bold != cautious) & unsafe & affordable))
+        explore = infeasible | curious
+        target = np.where(curious, bold, cautious)
+        self.spent[rows] += np.where(curious & safe, exploration.duration(age), 0)
+
+        transient = explore | state.exploring[rows] | (arm != self.arm[rows])
+        self.arm[rows] = arm
+        chosen = np.repeat(state.grid[arm][:, None], state.groups, axis=1)
+        return Plan(
+            thresholds=np.stack((chosen, np.full_like(chosen, np.inf))),
+            weights=np.repeat([[1.0], [0.0]], len(rows), axis=1),
+            rates=prediction.rates[every, :, arm],
+            variance=plain.error[every, :, arm] ** 2,
+            terms=np.stack([each[every, :, :, arm + 1] for each in (fit.rates, fit.positives)]),
+            speed=fit.speed,
+            explore=explore,
+            acceptance=(prediction.shares * prediction.rates[every, :, target]).sum(axis=1),
+            infeasible=infeasible,
+            transient=transient,
+        )
+
+    def predict(
+        self, state: ForecastState, rows: NDArray[np.int64], benefit: float
+    ) -> tuple[Fit, Prediction, Prediction]:
+        """Return the fit, its prediction of every threshold, and the same corrected."""
+        fit = state.response.fit(rows, benefit)
+        plain = SteadyStates.trusted(state.response, rows, fit).thresholds()
+        return fit, plain, self.correction.apply(rows, state.misfit[rows] > 0, plain)
+
+    def candidates(
+        self, value: Value, failed: NDArray[np.bool_], width: Array
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the cautious candidate, the bold one and whether the first is safe, (R,) each.
+
+        The cautious one is the best of the safe set, or the nearest to it; the bold one is the best of what may be
+        feasible within `width` standard errors.
+        """
+        cautious, safe = safest(value, failed, width)
+        arms = len(value.reward)
+        apart = np.abs(np.arange(arms)[:, None] - cautious) / max(arms - 1, 1)
+        width = np.where(failed & (apart > self.near + 1e-9), 0.0, width)
+        lower = value.residual - width * value.residual_error
+        possible = lower <= np.maximum(0.0, lower.min(axis=0))
+        hoped = value.reward + np.where(failed, self.eager, 1.0) * value.reward_error
+        return cautious, np.where(possible, hoped, -np.inf).argmax(axis=0), safe
+
+    def compare(self, state: ForecastState, rows: NDArray[np.int64]) -> Comparison:
+        """Compare what an epoch showed with the prediction and with earlier epochs on the same threshold."""
+        return self.correction.compare(rows, self.arm[rows], state.play, state.misfit)
+
+    def recommend(self, state: ForecastState) -> Policy:
+        """Return the best threshold that is feasible by a third of the width there is in play."""
+        rows = np.arange(state.replicates)
+        _, _, prediction = self.predict(state, rows, benefit=0.0)
+        value = prediction.value(state.problem.rows(rows))
+        arm, _ = safest(value, state.misfit > 0, self.width / 3.0)
+        return Policy.shared(state.grid[arm], state.groups)
+
+    def reset(self, rows: NDArray[np.int64]) -> None:
+        """Forget everything in some replicates."""
+        self.correction.reset(rows)
+        self.spent[rows] = 0
+
+
+def safest(value: Value, failed: NDArray[np.bool_], width: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the best threshold and whether it is safe, (R,) each: by one standard error at most after a failure."""
+    return value.best(np.where(failed, np.minimum(width, 1.0), width))

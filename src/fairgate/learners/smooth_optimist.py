@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.epochs import note
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.gaussian_process import posterior
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -25,29 +27,17 @@ TYPICAL_PRECISION = 0.6
 
 @dataclass
 class SmoothState(State):
-    """Counts of each threshold's settled rounds, the threshold in play, and where in its epoch it is.
+    """Counts of each threshold's settled rounds, the threshold in play, and where in its epoch it is."""
 
-    Attributes
-    ----------
-    people, accepted, labelled, positives
-        People who came, who were accepted, whose label is known, and is positive, in settled rounds, (R, G, K).
-    arrivals
-        People of each group in all rounds, (R, G).
-    arm, moved, waited
-        Threshold in play (R,), whether it is a new one (R,), and its rounds so far.
-    infeasible
-        Whether it is certain that no threshold is feasible, (R,).
-    """
-
-    people: Array
-    accepted: Array
-    labelled: Array
-    positives: Array
-    arrivals: Array
-    arm: NDArray[np.int64]
-    moved: NDArray[np.bool_]
-    waited: int
-    infeasible: NDArray[np.bool_]
+    people: Annotated[Array, "R G K"]  # in settled rounds, as the next three
+    accepted: Annotated[Array, "R G K"]
+    labelled: Annotated[Array, "R G K"]  # accepted whose label is known
+    positives: Annotated[Array, "R G K"]
+    arrivals: Annotated[Array, "R G"]  # people in all rounds
+    arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
+    moved: Annotated[NDArray[np.bool_], "R"]  # whether it is a new one
+    waited: Annotated[NDArray[np.int64], "R"]  # its rounds so far
+    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether it is certain that no threshold is feasible
 
 
 @dataclass(frozen=True)
@@ -103,6 +93,7 @@ class SmoothOptimist(Learner[SmoothState]):
     spread: PositiveShare = 0.3
 
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
+    version: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,31 +107,22 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> SmoothState:
         """Start in the middle of the grid, having counted nobody."""
-        replicates, shape = common["replicates"], (common["replicates"], setting.groups, len(setting.thresholds))
-        return SmoothState(
-            **common,
-            people=np.zeros(shape),
-            accepted=np.zeros(shape),
-            labelled=np.zeros(shape),
-            positives=np.zeros(shape),
-            arrivals=np.ones(shape[:2]),
-            arm=np.full(replicates, len(setting.thresholds) // 2),
-            moved=np.ones(replicates, dtype=bool),
-            waited=0,
-            infeasible=np.zeros(replicates, dtype=bool),
-        )
+        middle = len(setting.thresholds) // 2
+        return fresh(SmoothState, setting, common, arrivals=1.0, arm=middle, moved=True)
 
     def choose(self, state: SmoothState) -> Array:
         """Keep the threshold in play, or at the end of an epoch pick the most promising."""
-        if state.waited == self.epoch_length:
+        over = state.waited == self.epoch_length
+        if over.any():
             value = self.value(state)
             width = np.asarray(self.optimism)
             possible = value.residual - width * value.residual_error <= 0.0
             hoped = np.where(possible, value.reward + width * value.reward_error, -np.inf).argmax(axis=0)
             lowest = value.certain_residual()
-            arm = np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0))
-            state.infeasible = lowest.min(axis=0) > 0.0
-            state.moved, state.arm, state.waited = arm != state.arm, arm, 0
+            arm = np.where(over, np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0)), state.arm)
+            state.infeasible = np.where(over, lowest.min(axis=0) > 0.0, state.infeasible)
+            state.moved = np.where(over, arm != state.arm, state.moved)
+            state.arm, state.waited = arm, np.where(over, 0, state.waited)
         return state.grid[state.arm]
 
     def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
@@ -150,12 +132,9 @@ class SmoothOptimist(Learner[SmoothState]):
         as_proposed = known & (arm == state.arm)
         counted = as_proposed & (~state.moved | (state.waited >= self.burn_in))
         rows = np.arange(state.replicates)
-        for sums, seen in (
-            (state.people, feedback.observation.people),
-            (state.accepted, feedback.observation.accepted),
-        ):
-            sums[rows, :, arm] += counted[:, None] * seen
-        state.pending[feedback.round] = counted
+        state.people[rows, :, arm] += counted[:, None] * feedback.observation.people
+        state.accepted[rows, :, arm] += counted[:, None] * feedback.observation.accepted
+        note(state, feedback.round, counted)
         self.credit(state, feedback, feedback.credited(played))
         state.moved = state.moved | ~as_proposed
         state.waited += 1

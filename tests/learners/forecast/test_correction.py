@@ -8,6 +8,7 @@ import pytest
 from fairgate.learners.forecast.correction import GridCorrection, ShiftCorrection
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.prediction import Prediction
+from fairgate.learners.shapes import filled
 
 ROW = np.array([0])
 ZERO = np.zeros(1, dtype=np.int64)
@@ -29,7 +30,7 @@ def prediction(rates: list[float]) -> Prediction:
 
 
 def test_the_grid_learns_from_played_thresholds_about_their_neighbours() -> None:
-    correction, arm = GridCorrection.start(1, 1, 3), np.array([1])
+    correction, arm = filled(GridCorrection, {"R": 1, "G": 1, "K": 3}), np.array([1])
     early = prediction([0.9, 0.5, 0.1])
     correction.keep_prior(ROW, np.array([True]), early)
     play = played(accepted=0.7, predicted=0.5, people=1e6)
@@ -45,37 +46,39 @@ def test_the_grid_learns_from_played_thresholds_about_their_neighbours() -> None
 
 
 def test_only_the_first_epoch_on_a_threshold_tests_its_prediction() -> None:
-    correction, arm = GridCorrection.start(1, 1, 3), np.array([1])
+    correction, arm = filled(GridCorrection, {"R": 1, "G": 1, "K": 3}), np.array([1])
     play = played(accepted=0.6, predicted=0.5)
     play.transient[:] = True
-    first = correction.compare(ROW, arm, play, ZERO)
-    assert first.tested.all()
-    assert first.squared == pytest.approx(0.1**2 / (0.25 / 1000 + 0.01**2))
-    assert not first.earlier.any()  # nothing to compare with
+    squared, tested, distance = correction.compare(ROW, arm, play, ZERO)
+    assert tested.all()
+    assert squared == pytest.approx(0.1**2 / (0.25 / 1000 + 0.01**2))
+    assert not distance.any()  # nothing to compare with
     play.transient[:] = False
-    second = correction.compare(ROW, arm, play, ZERO)
-    assert not second.tested.any()
-    assert second.earlier.tolist() == [[1000.0]]
-    assert second.now == pytest.approx(second.then)
+    _, tested, distance = correction.compare(ROW, arm, play, ZERO)
+    assert not tested.any()
+    assert distance == pytest.approx(0.0, abs=1e-20)
+    play.tally[1] = 900.0
+    _, _, distance = correction.compare(ROW, arm, play, ZERO)
+    share = 2101 / 3002
+    assert distance == pytest.approx(0.3**2 / (share * (1 - share) * (1 / 1000 + 1 / 2000)))  # 2000 people before
     assert correction.trials.tolist() == [1.0]
 
 
 def test_the_shift_is_the_latest_misfit_and_older_ones_fade() -> None:
-    correction = ShiftCorrection.start(1, 1)
-    near = np.full((1, 1), 0.5)
-    first = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO)
-    assert first.squared == pytest.approx(0.1**2 / (0.6 * 0.4 / 1000 + 0.01**2), rel=0.001)
-    assert not correction.shift(ROW, ZERO, near).amount.any()  # predictions are still trusted
-    assert correction.shift(ROW, ZERO + 1, near).amount[:, 0, 0] == pytest.approx([0.1, 0.05])
-    second = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO + 1)
-    assert second.squared == pytest.approx(0.0, abs=1e-20)  # the shift explains it
-    assert second.earlier.tolist() == [[1000.0]]
-    correction.compare(ROW, played(accepted=0.5, predicted=0.5), ZERO + 1)
+    correction = filled(ShiftCorrection, {"R": 1, "G": 1})
+    squared, _, _ = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO)
+    assert squared == pytest.approx(0.1**2 / (0.6 * 0.4 / 1000 + 0.01**2), rel=0.001)
+    assert not correction.shift(ROW, ZERO).any()  # predictions are still trusted
+    assert correction.shift(ROW, ZERO + 1)[:, 0, 0] == pytest.approx([0.1, 0.05])
+    squared, _, _ = correction.compare(ROW, played(accepted=0.6, predicted=0.5), ZERO + 1)
+    assert squared == pytest.approx(0.0, abs=1e-20)  # the shift explains it
+    _, _, distance = correction.compare(ROW, played(accepted=0.5, predicted=0.5), ZERO + 1)
+    assert distance == pytest.approx(0.1**2 / (0.25 * 2 / 1000))  # from the 1000 people of the epoch before
     assert correction.amount[0, 0, 0] == pytest.approx(0.1 * 750 / 1750)
 
 
 def test_resets_forget() -> None:
-    grid, shift = GridCorrection.start(2, 1, 3), ShiftCorrection.start(2, 1)
+    grid, shift = filled(GridCorrection, {"R": 2, "G": 1, "K": 3}), filled(ShiftCorrection, {"R": 2, "G": 1})
     for array in (grid.counts, grid.excess, grid.trials, shift.amount, shift.weight, shift.before):
         array[:] = 1.0
     grid.reset(np.array([1]))

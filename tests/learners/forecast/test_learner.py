@@ -52,8 +52,18 @@ def test_every_part_survives_saving(learner: Forecast) -> None:
         learner.observe(state, policy, loop.play(policy).feedback)
     assert state.misfit.any()
     loaded = learner.load(json.loads(json.dumps(learner.save(state))), task.setting)
-    for name in ("response", "exploration", "play", "monitor", "planner"):
+    for name in ("response", "exploration", "play", "monitor", "space"):
         assert_equal(getattr(loaded, name), getattr(state, name))
+
+
+def test_how_much_must_change_for_a_reset_may_differ_by_replicate() -> None:
+    """Limits of 0 take any two epochs on one threshold for a change."""
+    task, learner = fg.load_task("interior"), fg.SafeForecast(change=[0.0, 1e9])
+    state, loop = learner.start(task.setting, 2, np.random.default_rng(0)), Loop(task, 2, 256, Nature(0), learner.level)
+    for _ in range(150):
+        policy = learner.propose(state)
+        learner.observe(state, policy, loop.play(policy).feedback)
+    assert state.response.age[0] < state.response.age[1] == 150
 
 
 def assert_equal(one: Any, other: Any) -> None:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from fairgate.learners.forecast.monitor import ChangePoint, Comparison, MisfitTest, Monitor
+from fairgate.learners.forecast.monitor import MisfitTest, apart
+from fairgate.settings import Array
 
 ROW = np.array([0])
 YES = np.array([True])
 
 
-def epoch(now: float, then: float, earlier: float = 100.0) -> Comparison:
+def rates_apart(now: float, then: float, earlier: float = 100.0) -> Array:
     """One replicate and two groups of 100 people; in the first nothing has changed."""
     full = np.ones((1, 2))
-    return Comparison(
-        np.zeros(1), YES, np.array([[0.5, now]]), 100 * full, np.array([[0.5, then]]), earlier * full, 0.25 * full
-    )
+    return apart(np.array([[0.5, now]]), 100 * full, np.array([[0.5, then]]), earlier * full, 0.25 * full)
 
 
 def test_a_change_is_measured_in_standard_errors_of_both_rates() -> None:
-    squared = 0.1**2 / (0.25 * 2 / 100)
-    assert ChangePoint(np.array([squared - 1e-9])).update(ROW, epoch(0.5, 0.4)).all()
-    assert not ChangePoint(np.array([squared + 1e-9])).update(ROW, epoch(0.5, 0.4)).any()
-    assert not ChangePoint(np.zeros(1)).update(ROW, epoch(0.5, 0.4, earlier=0.0)).any()  # nothing to compare with
+    assert rates_apart(0.5, 0.4) == pytest.approx([0.1**2 / (0.25 * 2 / 100)])
+    assert rates_apart(0.5, 0.4, earlier=0.0).tolist() == [0.0]  # nothing to compare with
 
 
 def test_a_single_misfit_must_be_four_times_as_large() -> None:
@@ -69,9 +67,6 @@ def test_a_reset_trusts_predictions_again_in_these_replicates_only() -> None:
 
 
 def test_limits_may_differ_by_replicate() -> None:
-    monitor = Monitor(MisfitTest.start(2, limit=[1.0, 9.0]), ChangePoint(np.array([1.0, 9.0])))
-    one = epoch(0.5, 0.4)
-    people, now, then, noise = (np.repeat(each, 2, axis=0) for each in (one.people, one.now, one.then, one.noise))
-    both = Comparison(np.array([5.0, 5.0]), np.ones(2, dtype=bool), now, people, then, people, noise)
-    assert monitor.update(np.arange(2), both).tolist() == [True, False]
-    assert monitor.misfit.failures.tolist() == [1, 0]
+    test = MisfitTest.start(2, limit=[1.0, 9.0])
+    assert test.update(np.arange(2), np.array([5.0, 5.0]), np.ones(2, dtype=bool)).tolist() == [True, False]
+    assert test.failures.tolist() == [1, 0]

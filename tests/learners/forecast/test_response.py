@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import fairgate as fg
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.learners.forecast.response import SPEEDS, ResponseModel
-from fairgate.learners.forecast.steady_state import predict_thresholds
+from fairgate.learners.forecast.steady_state import SteadyStates
 from fairgate.policy import Policy
 from fairgate.problem import Observation
 from tests.reference import step
@@ -39,7 +39,7 @@ def explored(task: fg.Task, replicates: int, rounds: int, rng: np.random.Generat
 
 def predicted(model: ResponseModel) -> Prediction:
     rows = np.arange(len(model.age))
-    return predict_thresholds(model, rows, model.fit(rows, benefit=0.0))
+    return SteadyStates.trusted(model, rows, model.fit(rows, benefit=0.0)).thresholds()
 
 
 def truth(task: fg.Task) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairgate.learners.forecast.response import Fit
-from fairgate.learners.forecast.steady_state import Shift, SteadyStates, fixed_point, steady
+from fairgate.learners.forecast.steady_state import SteadyStates, fixed_point, steady
 from fairgate.settings import Array
 
 
@@ -18,9 +18,8 @@ def linear(level: float, slope: float) -> Array:
 def states(failures: int = 0, shift: float = 0.0) -> SteadyStates:
     terms = np.concatenate((linear(1.0, 0.0), linear(0.6, 0.5), linear(0.0, 0.0)), axis=-1)
     fit = Fit(terms, 0.5 * terms, np.diag([1e-4, 1e-3, 1e-2, 1.0])[None, None], np.array([2]))
-    amount = np.full((2, 1, 1), shift)
-    near = Shift(np.array([failures]), amount, np.full((1, 1), 1e6), np.full((1, 1), 0.5), distrust=0.2)
-    return SteadyStates(fit, np.ones((1, 1)), np.array([1000.0, 100.0])[:, None, None], near)
+    one, people = np.ones((1, 1)), np.array([1000.0, 100.0])[:, None, None]
+    return SteadyStates(fit, one, people, np.array([failures]), np.full((2, 1, 1), shift), 1e6 * one, 0.5 * one)
 
 
 @pytest.mark.parametrize("slope", [-0.8, 0.0, 0.5, 0.85])

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds, of
+from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
-from fairgate.problem import Credit, best_feasible, is_feasible
+from fairgate.problem import best_feasible, is_feasible
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative, Number, Positive, Share
+from fairgate.settings import Array, NonNegative, Positive, Share
 
 
 @dataclass(frozen=True)
-class Bayesian(Epochs[ArmsState]):
+class Bayesian(ArmEpochs[ArmsState]):
     r"""Model reward and residuals as smooth functions of the threshold, and play where they may be best.
 
     Reward and every residual get a Gaussian process over the grid's interval [0, 1] with mean 0 and covariance
@@ -85,7 +86,7 @@ class Bayesian(Epochs[ArmsState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start from the prior."""
-        return ArmsState(**self.epoch_fields(setting, common), arms=Arms.unknown(setting, common["replicates"]))
+        return fresh(ArmsState, setting, common)
 
     def posterior(self, state: ArmsState, rows: NDArray[np.int64]) -> tuple[Array, Array]:
         r"""Return means (1 + J, r, K) and standard deviations (r, K) of some replicates.
@@ -93,28 +94,27 @@ class Bayesian(Epochs[ArmsState]):
         With :math:`S = \mathrm{diag}(\sqrt{n_i} / \sigma)` both come from solving with :math:`I + S k S`, which is well
         conditioned, thresholds never played included: one batched call for all replicates.
         """
-
-        def of(setting: Number) -> Array:
-            return np.broadcast_to(np.asarray(setting, dtype=np.float64), state.replicates)[rows, None, None]
-
+        length, amplitude, noise = (
+            of(each, rows)[..., None, None] for each in (self.length, self.amplitude, self.noise)
+        )
         span = state.grid[-1] - state.grid[0]
         apart = (state.grid[:, None] - state.grid) / (span if span > 0 else 1.0)
-        prior = of(self.amplitude) ** 2 * np.exp(-0.5 * (apart / of(self.length)) ** 2)
-        scale = np.sqrt(state.arms.plays[rows])[:, :, None] / of(self.noise)
+        prior = amplitude**2 * np.exp(-0.5 * (apart / length) ** 2)
+        scale = np.sqrt(state.plays[rows])[:, :, None] / noise
         seen = scale * prior
         system = np.eye(len(state.grid)) + seen * scale.swapaxes(1, 2)
-        values = scale * np.moveaxis(state.arms.means[:, rows], 0, -1)
+        values = scale * np.moveaxis(state.means[:, rows], 0, -1)
         solved = np.linalg.solve(system, np.concatenate((seen, values), axis=2))
         inverted, weights = np.split(solved, [len(state.grid)], axis=2)
         means = np.moveaxis(seen.swapaxes(1, 2) @ weights, -1, 0)
-        variances = of(self.amplitude)[:, 0] ** 2 - (seen * inverted).sum(axis=1)
+        variances = amplitude[..., 0] ** 2 - (seen * inverted).sum(axis=1)
         return means, np.sqrt(np.maximum(variances, 0.0))
 
     def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick by the posterior of the replicates that begin an epoch."""
         rows = np.flatnonzero(fresh)
         means, sd = self.posterior(state, rows)
-        width = np.broadcast_to(np.asarray(self.beta), state.replicates)[rows, None] * sd
+        width = of(self.beta, rows)[..., None] * sd
         optimistic = np.concatenate((means[:1] + width, means[1:] - width))
         found = best_feasible(optimistic[0], optimistic[1:])
         if self.safe:
@@ -124,19 +124,11 @@ class Bayesian(Epochs[ArmsState]):
         picked[rows] = state.grid[found]
         return picked
 
-    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
-        """Add finished epochs to what is known of their thresholds."""
-        state.arms.add(state, over, table, share)
-
-    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
-        """Add late labels to the threshold that accepted these people."""
-        state.arms.credit(state, rows, credited, share)
-
     def _safe(self, state: ArmsState, means: Array, width: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each threshold is known to be safe, or trusted to be, (r, K)."""
         last = len(state.grid) - 1
-        start = np.broadcast_to(np.rint(np.asarray(self.start_at) * last), state.replicates)[rows]
-        trusted = (np.arange(last + 1) == start[:, None]) & is_feasible(means[1:] - width)
+        start = np.rint(of(self.start_at, rows) * last)
+        trusted = (np.arange(last + 1) == start[..., None]) & is_feasible(means[1:] - width)
         return np.asarray(trusted | is_feasible(means[1:] + width))
 
     def _least_known(self, means: Array, width: Array, safe: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -153,7 +145,7 @@ class Bayesian(Epochs[ArmsState]):
         means, sd = self.posterior(state, everyone)
         known = np.ones(sd.shape, dtype=np.bool_)
         if self.safe:
-            safe = self._safe(state, means, np.asarray(self.beta)[..., None] * sd, everyone)
+            safe = self._safe(state, means, of(self.beta, everyone)[..., None] * sd, everyone)
             known = safe | ~safe.any(axis=1, keepdims=True)
         return Policy.shared(state.grid[best_feasible(means[0], means[1:], known)], state.groups)
 

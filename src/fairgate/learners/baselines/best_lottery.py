@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fairgate.learners.base import Learner
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -18,11 +19,12 @@ from fairgate.settings import Array, Between, Number
 
 @dataclass
 class LotteryState(State):
-    """Ends (R,) of the window of probabilities, and the reward (R,) earned so far."""
+    """Ends (R,) of the window of probabilities, rounds (R,) played, and the reward (R,) earned so far."""
 
-    low: Array
-    high: Array
-    earned: Array
+    low: Annotated[Array, "R"]
+    high: Annotated[Array, "R"]
+    played: Annotated[Array, "R"]
+    earned: Annotated[Array, "R"]
 
 
 @dataclass(frozen=True)
@@ -50,27 +52,26 @@ class BestLottery(Learner[LotteryState]):
     collect: Annotated[Number, Between(low=1.0)] = 10
 
     blind: ClassVar[bool] = True
+    version: ClassVar[int] = 3
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> LotteryState:
         """Read the window off the task."""
-        low, high = np.zeros(common["replicates"]), np.ones(common["replicates"])
+        state = fresh(LotteryState, setting, common, high=1.0)
         for constraint in setting.problem.constraints:
             lowest, highest = constraint.uniform_window()
-            low, high = np.maximum(low, lowest), np.minimum(high, highest)
-        return LotteryState(**common, low=low, high=high, earned=np.zeros(common["replicates"]))
-
-    def probability(self, state: LotteryState) -> Array:
-        """Return the probability of being accepted, (R,)."""
-        end = np.where(state.earned > 0, state.high, state.low)
-        return np.where(state.rounds < np.asarray(self.collect), 0.5 * (state.low + state.high), end)
+            state.low, state.high = np.maximum(state.low, lowest), np.minimum(state.high, highest)
+        return state
 
     def propose(self, state: LotteryState) -> Policy:
-        """Return the uniform lottery of that probability."""
-        return Policy.uniform(self.probability(state), state.groups)
+        """Return the uniform lottery of the middle or of an end of the window."""
+        end = np.where(state.earned > 0, state.high, state.low)
+        middle = 0.5 * (state.low + state.high)
+        return Policy.uniform(np.where(state.played < np.asarray(self.collect), middle, end), state.groups)
 
     def learn(self, state: LotteryState, played: Policy, feedback: Feedback) -> None:
         """Add up the rewards, as far as they are known."""
         self.credit(state, feedback, feedback.credited(played))
+        state.played += 1
 
     def credit(self, state: LotteryState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add up the rewards that arrived labels stand for."""

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
-from fairgate.problem import Credit
 from fairgate.setting import Setting
 from fairgate.settings import Array, Positive
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(Epochs[ArmsState]):
+class EpsilonGreedy(ArmEpochs[ArmsState]):
     r"""Play what seems best among what seems feasible, and explore less and less.
 
     In epoch m play any of the K thresholds with probability :math:`\min(1, e K / m)`; else, of those played before,
@@ -52,23 +52,15 @@ class EpsilonGreedy(Epochs[ArmsState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start knowing nothing."""
-        return ArmsState(**self.epoch_fields(setting, common), arms=Arms.unknown(setting, common["replicates"]))
+        return fresh(ArmsState, setting, common)
 
     def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick any threshold, or the best known."""
         arms = len(state.grid)
         explore = state.rng.random(state.replicates) < np.asarray(self.exploration) * arms / (state.epochs + 1.0)
         anywhere = state.rng.integers(arms, size=state.replicates)
-        return state.grid[np.where(explore | (state.epochs == 0), anywhere, state.arms.best())]
-
-    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
-        """Add finished epochs to what is known of their thresholds."""
-        state.arms.add(state, over, table, share)
-
-    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
-        """Add late labels to the threshold that accepted these people."""
-        state.arms.credit(state, rows, credited, share)
+        return state.grid[np.where(explore | (state.epochs == 0), anywhere, state.best())]
 
     def recommend(self, state: ArmsState) -> Policy:
         """Keep the best threshold so far."""
-        return Policy.shared(state.grid[state.arms.best()], state.groups)
+        return Policy.shared(state.grid[state.best()], state.groups)

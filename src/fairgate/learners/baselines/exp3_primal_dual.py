@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.epochs import Epochs, EpochState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.setting import Setting
 from fairgate.settings import Array, Positive
 
@@ -18,9 +19,9 @@ from fairgate.settings import Array, Positive
 class Exp3State(EpochState):
     """Estimated losses (R, K), the probability (R,) with which the present threshold was drawn, multipliers (J, R)."""
 
-    losses: Array
-    probability: Array
-    multipliers: Array
+    losses: Annotated[Array, "R K"]
+    probability: Annotated[Array, "R"]
+    multipliers: Annotated[Array, "J R"]
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,7 @@ class Exp3PrimalDual(Epochs[Exp3State]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> Exp3State:
         """Start with equal weights and multipliers 0."""
-        replicates = common["replicates"]
-        return Exp3State(
-            **self.epoch_fields(setting, common),
-            losses=np.zeros((replicates, len(setting.thresholds))),
-            probability=np.ones(replicates),
-            multipliers=np.zeros((len(setting.problem.names), replicates)),
-        )
+        return fresh(Exp3State, setting, common, probability=1.0)
 
     def step(self, state: Exp3State) -> Array:
         """Learning rate η_m of this epoch, (R,)."""

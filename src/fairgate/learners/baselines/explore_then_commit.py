@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.problem import Credit
 from fairgate.setting import Setting
@@ -17,7 +18,7 @@ from fairgate.settings import Array
 
 
 @dataclass(frozen=True)
-class ExploreThenCommit(Epochs[ArmsState]):
+class ExploreThenCommit(ArmEpochs[ArmsState]):
     r"""Play every threshold for one epoch, from the lowest to the highest; from then on, play the best of them.
 
     The best is the one of highest mean reward :math:`\hat r_i` among those with every :math:`\hat g_{ij} \le 0`, or,
@@ -49,22 +50,22 @@ class ExploreThenCommit(Epochs[ArmsState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start with the lowest threshold."""
-        return ArmsState(**self.epoch_fields(setting, common), arms=Arms.unknown(setting, common["replicates"]))
+        return fresh(ArmsState, setting, common)
 
     def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick the next threshold, or, after the last, the best."""
         last = len(state.grid) - 1
-        return state.grid[np.where(state.epochs <= last, np.minimum(state.epochs, last), state.arms.best())]
+        return state.grid[np.where(state.epochs <= last, np.minimum(state.epochs, last), state.best())]
 
     def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Learn from the first epoch on each threshold only."""
-        state.arms.add(state, over & (state.epochs < len(state.grid)), table, share)
+        super().digest(state, over & (state.epochs < len(state.grid)), table, share)
 
     def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
         """Add late labels of these first epochs."""
         first = state.pending[credited.round][rows] < len(state.grid)
-        state.arms.credit(state, rows[first], credited, share)
+        super().late(state, rows[first], credited, share)
 
     def recommend(self, state: ArmsState) -> Policy:
         """Keep the best threshold so far."""
-        return Policy.shared(state.grid[state.arms.best()], state.groups)
+        return Policy.shared(state.grid[state.best()], state.groups)

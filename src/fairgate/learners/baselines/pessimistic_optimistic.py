@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
-from fairgate.problem import Credit
+from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive
 
@@ -19,11 +19,11 @@ from fairgate.settings import Array, NonNegative, Positive
 class QueueState(ArmsState):
     """A queue of violations for each residual, (J, R)."""
 
-    queues: Array
+    queues: Annotated[Array, "J R"]
 
 
 @dataclass(frozen=True)
-class PessimisticOptimistic(Epochs[QueueState]):
+class PessimisticOptimistic(ArmEpochs[QueueState]):
     r"""Play the best optimistic reward minus optimistic residuals, each priced by a queue of past violations.
 
     With :math:`n_i` epochs on threshold i and :math:`b_i = w \sqrt{\log(1 + m) / n_i}` in epoch m, play
@@ -75,28 +75,22 @@ class PessimisticOptimistic(Epochs[QueueState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> QueueState:
         """Start with empty queues."""
-        arms = Arms.unknown(setting, common["replicates"])
-        queues = np.zeros((len(setting.problem.names), common["replicates"]))
-        return QueueState(**self.epoch_fields(setting, common), arms=arms, queues=queues)
+        return fresh(QueueState, setting, common)
 
     def pick(self, state: QueueState, fresh: NDArray[np.bool_]) -> Array:
         """Pick the first threshold never played, or the best Lagrangian of optimistic estimates."""
-        m, arms = state.epochs + 1.0, state.arms
-        radius = (np.asarray(self.width) * np.sqrt(np.log(1.0 + m)))[:, None] / np.sqrt(np.maximum(1.0, arms.plays))
-        lower = arms.means[1:] - radius
+        m = state.epochs + 1.0
+        radius = (np.asarray(self.width) * np.sqrt(np.log(1.0 + m)))[:, None] / np.sqrt(np.maximum(1.0, state.plays))
+        lower = state.means[1:] - radius
         if self.rectified:
             lower = np.maximum(lower, 0.0)
         price = state.queues / (np.asarray(self.trade_off) * np.sqrt(m))
-        score = arms.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
-        return np.asarray(state.grid[np.where(arms.plays == 0, np.inf, score).argmax(axis=1)])
+        score = state.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
+        return np.asarray(state.grid[np.where(state.plays == 0, np.inf, score).argmax(axis=1)])
 
     def digest(self, state: QueueState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to the estimates and the queues."""
-        state.arms.add(state, over, table, share)
+        super().digest(state, over, table, share)
         grown = np.maximum(table[1:], 0.0) if self.rectified else table[1:]
         grown = grown + np.asarray(self.tightness) / np.sqrt(state.epochs + 1.0)
         state.queues = np.where(over, np.maximum(0.0, state.queues + grown), state.queues)
-
-    def late(self, state: QueueState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
-        """Add late labels to the threshold that accepted these people."""
-        state.arms.credit(state, rows, credited, share)

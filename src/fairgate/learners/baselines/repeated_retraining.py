@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import optimistic_share
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
@@ -25,24 +26,14 @@ RENEW = 5
 
 @dataclass
 class RetrainingState(State):
-    """What is known of recent people.
+    """What is known of recent people."""
 
-    Attributes
-    ----------
-    scores
-        Discounted people by score bin, (R, G, K + 1).
-    labels
-        Discounted labels of the accepted by score bin, (R, G, K + 1, 2).
-    margin
-        Standard error of every threshold's largest residual, (K, R).
-    infeasible
-        Whether it is certain that no threshold is feasible for recent people, (R,).
-    """
-
-    scores: Array
-    labels: Array
-    margin: Array
-    infeasible: NDArray[np.bool_]
+    seen: Annotated[Array, "R"]  # rounds so far
+    scores: Annotated[Array, "R G K+1"]  # discounted people by score bin
+    labels: Annotated[Array, "R G K+1 2"]  # discounted labels of the accepted by score bin
+    margin: Annotated[Array, "K R"]  # standard error of every threshold's largest residual
+    # whether it is certain that no threshold is feasible for recent people
+    infeasible: Annotated[NDArray[np.bool_], "R"]
 
 
 @dataclass(frozen=True)
@@ -63,13 +54,11 @@ class RepeatedRetraining(Learner[RetrainingState]):
     :math:`\hat g_i + z \sigma_i \le 0`, z being `width`; if there is none, the smallest
     :math:`\hat g_i + z \sigma_i`.
 
-    For the first `opening` rounds everybody is accepted with one probability, which has no gap between groups and
-    shows labels of people of all scores.
-
-    It follows a world that changes by itself, and is late by about :math:`1 / (1 - \gamma)` rounds. It does not know
-    that people answer to it: it ends where the threshold is best for the people it brings about (*stable*), not where
-    people and threshold are best together. If :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for
-    recent people, and the trace ``infeasible`` says so.
+    For the first `opening` rounds a uniform lottery shows labels of people of all scores. It follows a world that
+    changes by itself, late by about :math:`1 / (1 - \gamma)` rounds, but does not know that people answer to it: it
+    ends where the threshold is best for the people it brings about (*stable*), not where both are best together. If
+    :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for recent people, and the trace
+    ``infeasible`` says so.
 
     Parameters
     ----------
@@ -105,6 +94,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     level: ClassVar[str] = "selective-labels"
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
+    version: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,36 +102,33 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""
-        replicates, arms = common["replicates"], len(setting.thresholds)
-        shape = (replicates, setting.groups, arms + 1)
-        return RetrainingState(
-            **common,
-            scores=np.zeros(shape),
-            labels=np.zeros((*shape, 2)),
-            margin=np.zeros((arms, replicates)),
-            infeasible=np.zeros(replicates, dtype=bool),
-        )
+        return fresh(RetrainingState, setting, common)
 
     def propose(self, state: RetrainingState) -> Policy:
         """Return the threshold that is best for recent people; at the beginning, the uniform lottery."""
-        if state.rounds >= self.opening:
+        opening = state.seen < self.opening
+        if not opening.any():
             return super().propose(state)
         window = acceptance_window(state.problem, state.groups)
-        return Policy.uniform(np.broadcast_to(window.mean(axis=0), state.replicates), state.groups)
+        uniform = Policy.uniform(np.broadcast_to(window.mean(axis=0), state.replicates), state.groups)
+        if opening.all():
+            return uniform
+        chosen = np.where(opening[:, None], uniform.thresholds, self.choose(state)[:, None])
+        return uniform._replace(thresholds=chosen)
 
     def choose(self, state: RetrainingState) -> Array:
         """Pick the best threshold that is feasible by a margin, else the one nearest to it."""
         prediction = self.prediction(state)
-        if (state.rounds - self.opening) % RENEW == 0:
-            value = prediction.value(state.problem)
-            state.margin = value.residual_error
-        else:
-            value = Value(*prediction.read(state.problem), state.margin, state.margin)
-        state.infeasible = value.certified_infeasible()
+        renew = (state.seen - self.opening) % RENEW == 0
+        if renew.any():
+            state.margin = np.where(renew, prediction.value(state.problem).residual_error, state.margin)
+        value = Value(*prediction.read(state.problem), state.margin, state.margin)
+        state.infeasible = value.certified_infeasible() & (state.seen >= self.opening)
         return np.asarray(state.grid[value.best(np.asarray(self.width))[0]])
 
     def learn(self, state: RetrainingState, played: Policy, feedback: Feedback) -> None:
         """Discount what is known and add the batch."""
+        state.seen += 1
         scores, labels = feedback.observation.binned
         state.scores *= np.asarray(self.discount)[..., None, None]
         state.scores += scores

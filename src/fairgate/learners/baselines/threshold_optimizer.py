@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.learners.base import Learner
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback, Utility
@@ -20,36 +21,24 @@ from fairgate.settings import Array, Between, Number
 
 @dataclass
 class OptimizerState(State):
-    """What is collected and what came of it.
+    """What is collected and what came of it."""
 
-    Attributes
-    ----------
-    cost
-        Cost of accepting a negative, (R,).
-    labels
-        Labels seen by group and score bin, (R, G, B, 2).
-    fitted
-        Whether a lottery has been fitted, (R,).
-    thresholds, weights
-        The lottery, (G + 1, R, G) and (G + 1, R).
-    """
-
-    cost: Array
-    labels: Array
-    fitted: NDArray[np.bool_]
-    thresholds: Array
-    weights: Array
+    cost: Annotated[Array, "R"]  # of accepting a negative
+    collected: Annotated[Array, "R"]  # rounds so far
+    labels: Annotated[Array, "R G K+1 2"]  # seen by group and score bin
+    fitted: Annotated[NDArray[np.bool_], "R"]  # whether a lottery has been
+    thresholds: Annotated[Array, "G+1 R G"]  # the lottery
+    weights: Annotated[Array, "G+1 R"]
 
 
 @dataclass(frozen=True)
 class ThresholdOptimizer(Learner[OptimizerState]):
     r"""Accept everybody at first, fit fairlearn's ThresholdOptimizer on them, and play what it says from then on.
 
-    What a practitioner does today: take a labelled sample, post-process the scores once under demographic parity, and
-    deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0, not
-    :math:`\varepsilon`. It sees the labels of everybody (level `full-labels`), so where labels of the rejected can
-    never be known, as in lending, it is an upper bound and no candidate. Its answer is a lottery of two thresholds for
-    each group.
+    What a practitioner does today: post-process the scores of a labelled sample once under demographic parity, and
+    deploy. It knows nothing of the loop that follows, nor of the service window, and asks for a gap of 0. It sees the
+    labels of everybody, so where those of the rejected can never be known, as in lending, it is an upper bound and no
+    candidate. Its answer is a lottery of two thresholds for each group.
 
     fairlearn maximises accuracy and takes no costs. Reward is an affine function of accuracy once labels are redrawn:
     if a share q of the n people in a score bin is positive, n q' of them are called so instead, with
@@ -83,6 +72,7 @@ class ThresholdOptimizer(Learner[OptimizerState]):
     precision: Annotated[float, Between(low=1.0)] = 200
 
     level: ClassVar[str] = "full-labels"
+    version: ClassVar[int] = 3
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> OptimizerState:
         """Start with accepting everybody; say so if fairlearn is missing."""
@@ -92,17 +82,10 @@ class ThresholdOptimizer(Learner[OptimizerState]):
             raise InputError("ThresholdOptimizer needs fairlearn: pip install 'fairgate[fair]'") from None
         if not isinstance(setting.problem.utility, Utility):
             raise InputError(f"ThresholdOptimizer needs a Utility with a cost, got {setting.problem.utility!r}")
-        replicates, groups = common["replicates"], setting.groups
-        weights = np.zeros((groups + 1, replicates))
-        weights[0] = 1.0
-        return OptimizerState(
-            **common,
-            cost=np.array(np.broadcast_to(np.asarray(setting.problem.utility.false_positive_cost), replicates)),
-            labels=np.zeros((replicates, groups, len(setting.thresholds) + 1, 2)),
-            fitted=np.zeros(replicates, dtype=np.bool_),
-            thresholds=np.full((groups + 1, replicates, groups), -np.inf),
-            weights=weights,
-        )
+        cost = setting.problem.utility.false_positive_cost
+        state = fresh(OptimizerState, setting, common, cost=cost, thresholds=-np.inf)
+        state.weights[0] = 1.0
+        return state
 
     def propose(self, state: OptimizerState) -> Policy:
         """Return the lottery as it stands."""
@@ -112,11 +95,12 @@ class ThresholdOptimizer(Learner[OptimizerState]):
         """Collect labels, and fit each replicate once it has enough."""
         if state.fitted.all():
             return
+        state.collected += 1
         _, labels = feedback.observation.binned
         state.labels += np.where(state.fitted[:, None, None, None], 0.0, labels)
         people, positives = redrawn(state.labels, state.cost)
         both = (positives.sum(axis=2) > 0) & (positives.sum(axis=2) < people.sum(axis=2))
-        due = (state.rounds + 1 >= np.asarray(self.collect)) & both.all(axis=1) & ~state.fitted
+        due = (state.collected >= np.asarray(self.collect)) & both.all(axis=1) & ~state.fitted
         for replicate in np.flatnonzero(due):
             fitted = fit(people[replicate], positives[replicate], int(self.precision))
             state.thresholds[:, replicate], state.weights[:, replicate] = as_lottery(fitted, state.grid)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.epochs import Epochs, EpochState, Rounds
+from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.setting import Setting
 from fairgate.settings import Array, Positive, Share
@@ -17,22 +18,12 @@ from fairgate.settings import Array, Positive, Share
 
 @dataclass
 class TwoPointState(EpochState):
-    """The search of each replicate.
+    """The search of each replicate."""
 
-    Attributes
-    ----------
-    centre
-        Where in the grid's interval it is, from 0 to 1, (R,).
-    sign, first
-        Side (R,) played first in this pair, and what that showed (1 + J, R).
-    multipliers
-        Price of each residual, (J, R).
-    """
-
-    centre: Array
-    sign: Array
-    first: Array
-    multipliers: Array
+    centre: Annotated[Array, "R"]  # where in the grid's interval it is, from 0 to 1
+    sign: Annotated[Array, "R"]  # side played first in this pair
+    first: Annotated[Array, "1+J R"]  # what that showed
+    multipliers: Annotated[Array, "J R"]  # price of each residual
 
 
 @dataclass(frozen=True)
@@ -89,15 +80,7 @@ class TwoPoint(Epochs[TwoPointState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TwoPointState:
         """Start at `start_at`, with multipliers 0."""
-        fields = self.epoch_fields(setting, common)
-        replicates = common["replicates"]
-        state = TwoPointState(
-            **fields,
-            centre=np.broadcast_to(np.asarray(self.start_at, dtype=np.float64), replicates),
-            sign=np.ones(replicates),
-            first=np.zeros_like(fields["sums"]),
-            multipliers=np.zeros((len(fields["sums"]) - 1, replicates)),
-        )
+        state = fresh(TwoPointState, setting, common, centre=self.start_at, sign=1.0)
         reach = self.reach(state)
         state.centre = np.clip(state.centre, reach, 1.0 - reach)
         return state

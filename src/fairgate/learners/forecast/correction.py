@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.monitor import Comparison
+from fairgate.learners.forecast.monitor import apart
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.prediction import Prediction
-from fairgate.learners.forecast.steady_state import Shift
 from fairgate.learners.gaussian_process import posterior
 from fairgate.settings import Array
+
+Comparison = tuple[Array, NDArray[np.bool_], Array]
+"""What an epoch showed, for R replicates: the mean squared error of its prediction in units of its variance, whether it
+is a test of the prediction, and how far :func:`~fairgate.learners.forecast.monitor.apart` it is from earlier ones."""
 
 LEAST_NOISE = 0.01
 """Least variance of one person's acceptance: near 0 and 1, a few people tell little about it."""
@@ -20,34 +24,16 @@ LEAST_NOISE = 0.01
 
 @dataclass
 class GridCorrection:
-    """A Gaussian process over the grid: an early prediction is its prior mean, what thresholds showed its data.
+    """A Gaussian process over the grid: an early prediction is its prior mean, what thresholds showed its data."""
 
-    Attributes
-    ----------
-    counts
-        People, accepted, positives, and accepted by prediction, in each threshold's settled rounds, (4, R, G, K).
-    prior
-        Rates and positives predicted at the end of the exploration phases, (2, R, G, K).
-    excess, trials
-        Sum of squared errors beyond their variance, and how many, (R,).
-    length
-        Share of the grid over which errors of prediction go together.
-    least_spread
-        Least standard deviation of errors of prediction: those of few trials may have been small by luck.
-    """
-
-    counts: Array
-    prior: Array
-    excess: Array
-    trials: Array
-    length: float = 0.2
+    # people, accepted, positives, and accepted by prediction, in each threshold's settled rounds
+    counts: Annotated[Array, "4 R G K"]
+    prior: Annotated[Array, "2 R G K"]  # rates and positives predicted at the end of the exploration phases
+    excess: Annotated[Array, "R"]  # sum of squared errors beyond their variance
+    trials: Annotated[Array, "R"]  # how many
+    length: float = 0.2  # share of the grid over which errors of prediction go together
+    # least standard deviation of errors of prediction: those of few trials may have been small by luck
     least_spread: float = 0.06
-
-    @classmethod
-    def start(cls, replicates: int, groups: int, arms: int) -> GridCorrection:
-        """Make one that has counted nobody."""
-        shape = (replicates, groups, arms)
-        return cls(np.zeros((4, *shape)), np.zeros((2, *shape)), np.zeros(replicates), np.zeros(replicates))
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget what was counted in some replicates."""
@@ -101,49 +87,27 @@ class GridCorrection:
         self.excess[rows] = np.maximum(self.excess[rows] + np.where(new, (error - usual).mean(axis=1), 0.0), 0.0)
         self.trials[rows] += new
         before = np.where(new[:, None], 0.0, earlier)
-        return Comparison((error / usual).mean(axis=1), new, now, people, then, before, share * (1.0 - share))
+        return (error / usual).mean(axis=1), new, apart(now, people, then, before, share * (1.0 - share))
 
 
 @dataclass
 class ShiftCorrection:
-    """The misfit of the latest epochs, to be added to all predictions: only differences are believed then.
+    """The misfit of the latest epochs, to be added to all predictions: only differences are believed then."""
 
-    Attributes
-    ----------
-    amount
-        Latest errors of prediction for rates and positives, (2, R, G).
-    weight
-        The people they are from, (R, G).
-    before
-        People of the last epoch, and accepted beyond prediction, if nothing has changed since, (2, R, G).
-    discount
-        What an epoch leaves of the weight of earlier ones.
-    distrust
-        See :class:`~fairgate.learners.forecast.steady_state.Shift`.
-    """
-
-    amount: Array
-    weight: Array
-    before: Array
-    discount: float = 0.5
-    distrust: float = 0.2
-
-    @classmethod
-    def start(cls, replicates: int, groups: int) -> ShiftCorrection:
-        """Make one that has seen nobody."""
-        shape = (replicates, groups)
-        return cls(np.zeros((2, *shape)), np.zeros(shape), np.zeros((2, *shape)))
+    amount: Annotated[Array, "2 R G"]  # latest errors of prediction for rates and positives
+    weight: Annotated[Array, "R G"]  # people they are from
+    # people of the last epoch, and accepted beyond prediction, if nothing has changed since
+    before: Annotated[Array, "2 R G"]
+    discount: float = 0.5  # what an epoch leaves of the weight of earlier ones
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""
         self.weight[rows] = 0.0
         self.before[:, rows] = self.amount[:, rows] = 0.0
 
-    def shift(self, rows: NDArray[np.int64], failures: NDArray[np.int64], near: Array) -> Shift:
-        """Return what to add to predictions in replicates `rows`, where they have failed; `near` is (R, G)."""
-        failed = failures[rows]
-        amount = np.where(failed[:, None] > 0, self.amount[:, rows], 0.0)
-        return Shift(failed, amount, self.weight[rows], near[rows], self.distrust)
+    def shift(self, rows: NDArray[np.int64], failures: NDArray[np.int64]) -> Array:
+        """Return what to add to rates and positives in replicates `rows`, (2, rows, G): 0 unless they have failed."""
+        return np.where(failures[:, None] > 0, self.amount[:, rows], 0.0)
 
     def compare(self, rows: NDArray[np.int64], play: Play, failures: NDArray[np.int64]) -> Comparison:
         """Compare an epoch with its prediction, and with the epoch before if that was on the same policy."""
@@ -154,13 +118,12 @@ class ShiftCorrection:
         noise = np.maximum(share * (1.0 - share), LEAST_NOISE)
         before, extra = self.before[:, rows]
 
-        corrected = error - np.where(failures[rows][:, None] > 0, self.amount[0, rows], 0.0)
+        corrected = error - self.shift(rows, failures[rows])[0]
         squared = corrected**2 / (noise / people + play.variance[rows])
         fading = self.discount * self.weight[rows]
         latest = np.stack((error, (positives - predicted_positives) / people))
         self.amount[:, rows] = (fading * self.amount[:, rows] + people * latest) / (fading + people)
         self.weight[rows] = fading + people
         self.before[:, rows] = np.stack((people, accepted - predicted))
-        always = np.ones(len(rows), dtype=bool)
-        then = extra / np.maximum(before, 1.0)
-        return Comparison(squared.mean(axis=1), always, error, people, then, before, noise)
+        changed = apart(error, people, extra / np.maximum(before, 1.0), before, noise)
+        return squared.mean(axis=1), np.ones(len(rows), dtype=bool), changed

@@ -1,4 +1,4 @@
-"""Forecast: the learner that puts response model, exploration, monitor and planner together."""
+"""Forecast: the learner that puts response model, exploration, monitor and policy space together."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
-from fairgate.learners.forecast.exploration import Exploration
-from fairgate.learners.forecast.monitor import ChangePoint, MisfitTest, Monitor, per_replicate
-from fairgate.learners.forecast.planner import ForecastState, Planner
+from fairgate.learners.epochs import of
+from fairgate.learners.forecast.exploration import Exploration, acceptance_window
+from fairgate.learners.forecast.monitor import MisfitTest
 from fairgate.learners.forecast.play import Play
+from fairgate.learners.forecast.policy_space import ForecastState, PolicySpace
 from fairgate.learners.forecast.response import ResponseModel
+from fairgate.learners.shapes import sizes_of
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
@@ -26,7 +28,7 @@ from fairgate.settings import Array, NonNegative, keep_whole
 class Forecast(Learner[ForecastState]):
     """Explore by a uniform lottery, then play what is safe by steady-state prediction, and monitor the predictions.
 
-    Its forms differ in the parts they are made of, :meth:`parts`; :class:`~fairgate.SafeForecast` has the settings.
+    Its forms differ in their :meth:`policy_space`; :class:`~fairgate.SafeForecast` has the settings.
     """
 
     width: NonNegative = 2.0
@@ -37,6 +39,7 @@ class Forecast(Learner[ForecastState]):
 
     level: ClassVar[str] = "selective-labels"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")
+    version: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,21 +47,21 @@ class Forecast(Learner[ForecastState]):
             keep_whole(self, name, 2)
 
     @abstractmethod
-    def parts(self, replicates: int, groups: int, arms: int) -> tuple[Planner, MisfitTest]:
-        """Make the parts that differ between forms."""
+    def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
+        """Make the space of policies that may be played."""
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ForecastState:
         """Put the parts together, with nothing known and the first exploration phase due at once."""
         replicates, groups, arms = common["replicates"], setting.groups, len(setting.thresholds)
-        planner, misfit = self.parts(replicates, groups, arms)
-        lengths = {"phase_length": self.phase_length, "epoch_length": self.epoch_length}
+        space = self.policy_space(sizes_of(setting, replicates))
+        window = np.array(np.broadcast_to(acceptance_window(setting.problem, groups), (2, replicates)))
         return ForecastState(
             **common,
             response=ResponseModel.start(replicates, groups, arms),
-            exploration=Exploration.start(setting.problem, replicates, groups, **lengths),
-            play=Play.start(replicates, groups, planner.components(groups)),
-            monitor=Monitor(misfit, ChangePoint(per_replicate(self.change, replicates))),
-            planner=planner,
+            exploration=Exploration(window, self.phase_length, self.epoch_length),
+            play=Play.start(replicates, groups, space.components(groups)),
+            monitor=MisfitTest.start(replicates, self.misfit, space.most_failures, space.discount),
+            space=space,
         )
 
     def propose(self, state: ForecastState) -> Policy:
@@ -66,37 +69,39 @@ class Forecast(Learner[ForecastState]):
         rows = np.flatnonzero(state.response.age == state.play.due)
         if rows.size:
             self.decide(state, rows)
-        state.planner.hold(state)
-        return state.exploration.in_place_of(state.play.policy)
+        state.space.hold(state)
+        return state.play.policy
 
     def decide(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
         """Begin an epoch in replicates `rows`: an exploration phase, a new plan, or the plan in play once more."""
-        age = state.response.age[rows]
-        state.play.waited[rows] = 0
-        state.play.due[rows] += state.exploration.duration(age)
-        rows = rows[~state.exploration.begin_phase(rows, age)]
-        rows = rows[state.planner.due(state, rows)]
+        play, exploration, age = state.play, state.exploration, state.response.age[rows]
+        play.waited[rows] = 0
+        play.due[rows] += exploration.duration(age)
+        phase = exploration.phase_due(age)
+        play.explore[rows[phase]] = True
+        play.acceptance[rows[phase]] = exploration.probability(rows[phase], age[phase])
+        rows = rows[~phase]
+        rows = rows[state.space.due(state, rows)]
         if rows.size:
-            plan = state.planner.plan(state, rows)
-            state.play.adopt(rows, plan)
-            opening = state.response.age[rows] < state.exploration.opening
-            state.exploration.explore(rows, opening | plan.explore, plan.acceptance)
+            play.adopt(rows, state.space.plan(state, rows))
+            play.explore[rows] |= state.response.age[rows] < exploration.opening
+            play.acceptance[rows] = np.clip(play.acceptance[rows], *exploration.window[:, rows])
 
     def learn(self, state: ForecastState, played: Policy, feedback: Feedback) -> None:
         """Take in the batch; at the end of an epoch, compare it with its prediction."""
         response, play = state.response, state.play
-        as_proposed = same(played, state.exploration.in_place_of(play.policy), state.grid)
+        as_proposed = same(played, play.policy, state.grid)
         play.transient |= ~as_proposed
         settling = np.where(play.transient, state.exploration.duration(response.age) * 2 // 5, 0)
-        counted = as_proposed & ~state.exploring & (play.waited >= settling)
+        counted = as_proposed & ~play.explore & (play.waited >= settling)
         play.count(feedback, response.regressors(play.speed), counted, feedback.round - play.waited + settling)
         response.absorb(feedback.observation)
-        ended = np.flatnonzero((response.age == play.due) & ~state.exploring)
+        ended = np.flatnonzero((response.age == play.due) & ~play.explore)
         if ended.size:
-            changed = state.monitor.update(ended, state.planner.compare(state, ended))
+            squared, tested, apart = state.space.compare(state, ended)
             play.tally[:, ended] = 0.0
-            if changed.any():
-                self.reset(state, ended[changed])
+            state.monitor.update(ended, squared, tested)
+            self.reset(state, ended[apart > of(self.change, ended)])
 
     def credit(self, state: ForecastState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Take in labels that arrived in a round in which nobody came."""
@@ -104,12 +109,12 @@ class Forecast(Learner[ForecastState]):
 
     def reset(self, state: ForecastState, rows: NDArray[np.int64]) -> None:
         """Forget everything in replicates where people have changed, and explore once more."""
-        for part in (state.response, state.play, state.monitor.misfit, state.planner):
+        for part in (state.response, state.play, state.monitor, state.space):
             part.reset(rows)
 
     def recommend(self, state: ForecastState) -> Policy | None:
         """Return plain thresholds that are feasible by a third of the width there is in play, if there are any."""
-        return state.planner.recommend(state)
+        return state.space.recommend(state)
 
 
 def same(one: Policy, other: Policy, grid: Array) -> NDArray[np.bool_]:

@@ -1,40 +1,15 @@
-"""Monitoring of predictions: a misfit test and a change-point test, small objects that are fed epoch by epoch."""
+"""Monitoring of predictions, epoch by epoch: a misfit test and a change-point test."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.shapes import filled
 from fairgate.settings import Array, Number
-
-
-class Comparison(NamedTuple):
-    """What an epoch showed, against its prediction and against earlier epochs on the same policy, for R replicates.
-
-    Attributes
-    ----------
-    squared
-        Mean squared error of the prediction in units of its variance, (R,).
-    tested
-        Whether this epoch is a test of the prediction, (R,).
-    now, people
-        Acceptance rate of this epoch, or its error of prediction, and the people it is from, (R, G).
-    then, earlier
-        The same of earlier epochs on the same policy, (R, G); nobody if there are none.
-    noise
-        Variance of one person's acceptance, (R, G).
-    """
-
-    squared: Array
-    tested: NDArray[np.bool_]
-    now: Array
-    people: Array
-    then: Array
-    earlier: Array
-    noise: Array
 
 
 @dataclass
@@ -42,34 +17,22 @@ class MisfitTest:
     """Tells when predictions fail by more than `limit` times their variance, on average over epochs.
 
     A few may do so by chance: a single epoch must be four times as far off.
-
-    Attributes
-    ----------
-    limit
-        Mean squared error, in units of its variance, beyond which predictions have failed, (R,).
-    squared, trials
-        Sum of squared errors in units of their variance, and how many, since the last failure, (R,).
-    failures
-        How often predictions have failed, (R,), and no more than `most`.
-    discount
-        What an epoch leaves of the weight of earlier ones: 1 sums them all.
-    again
-        How many times as large errors must be for corrected predictions to fail once more: a slow drift is no failure.
     """
 
-    limit: Array
-    squared: Array
-    trials: Array
-    failures: NDArray[np.int64]
+    # mean squared error, in units of its variance, beyond which predictions have failed
+    limit: Annotated[Array, "R"]
+    squared: Annotated[Array, "R"]  # sum of squared errors in units of their variance, since the last failure
+    trials: Annotated[Array, "R"]  # how many they are
+    failures: Annotated[NDArray[np.int64], "R"]  # how often predictions have failed, and no more than `most`
     most: int = 1
-    discount: float = 1.0
+    discount: float = 1.0  # what an epoch leaves of the weight of earlier ones: 1 sums them all
+    # how many times as large errors must be for corrected predictions to fail again: a slow drift is no failure
     again: float = 4.0
 
     @classmethod
     def start(cls, replicates: int, limit: Number, most: int = 1, discount: float = 1.0) -> MisfitTest:
         """Make a test that has seen no epoch."""
-        squared, trials, failures = np.zeros(replicates), np.zeros(replicates), np.zeros(replicates, dtype=np.int64)
-        return cls(per_replicate(limit, replicates), squared, trials, failures, most, discount)
+        return filled(cls, {"R": replicates}, limit=limit, most=most, discount=discount)
 
     def update(self, rows: NDArray[np.int64], squared: Array, tested: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Take in the epochs of replicates `rows` where they are a test, and return where predictions now fail."""
@@ -88,38 +51,11 @@ class MisfitTest:
         self.failures[rows] = 0
 
 
-@dataclass
-class ChangePoint:
-    """Tells when the same policy suddenly does otherwise than before.
+def apart(now: Array, people: Array, then: Array, earlier: Array, noise: Array) -> Array:
+    """Return how far apart rates of a policy now and then are, in squared standard errors, at most over groups, (R,).
 
-    Attributes
-    ----------
-    limit
-        Squared standard errors between now and then beyond which people have changed, (R,).
+    The rates, or errors of prediction, are those of `people` now and of `earlier` people then, (R, G), of whom there
+    may be none; `noise` is the variance of one person's acceptance. If they are far apart, people have changed.
     """
-
-    limit: Array
-
-    def update(self, rows: NDArray[np.int64], epoch: Comparison) -> NDArray[np.bool_]:
-        """Return where a group's rate now and then are too far apart for chance, (rows,)."""
-        variance = epoch.noise * (1.0 / epoch.people + 1.0 / np.maximum(epoch.earlier, 1.0))
-        apart = (epoch.now - epoch.then) ** 2 / variance
-        return np.asarray(np.where(epoch.earlier > 0.0, apart, 0.0).max(axis=1) > self.limit[rows])
-
-
-@dataclass
-class Monitor:
-    """Both tests on the same epochs."""
-
-    misfit: MisfitTest
-    change: ChangePoint
-
-    def update(self, rows: NDArray[np.int64], epoch: Comparison) -> NDArray[np.bool_]:
-        """Take in an epoch of replicates `rows`, and return where people have changed, (rows,)."""
-        self.misfit.update(rows, epoch.squared, epoch.tested)
-        return self.change.update(rows, epoch)
-
-
-def per_replicate(value: Number, replicates: int) -> Array:
-    """Return a setting as one number per replicate, (R,)."""
-    return np.array(np.broadcast_to(np.asarray(value, dtype=np.float64), replicates))
+    squared = (now - then) ** 2 / (noise * (1.0 / people + 1.0 / np.maximum(earlier, 1.0)))
+    return np.asarray(np.where(earlier > 0.0, squared, 0.0).max(axis=1))

@@ -3,101 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.response import TERMS
+from fairgate.learners.shapes import filled
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
 from fairgate.settings import Array
 
 
-class Plan(NamedTuple):
-    """What R replicates are to play, and what it should do.
+@dataclass
+class Plan:
+    """What R replicates are to play, and what it should do."""
 
-    Attributes
-    ----------
-    policy
-        Thresholds (M, R, G) with weights (M, R).
-    rates, variance
-        Predicted acceptance rates in the steady state, and their squared errors, (R, G).
-    terms, speed
-        Prediction for any round, of acceptance and of accepted positives as terms of the moving average,
-        (2, R, G, 4), and the index of that average's speed, (R,).
-    explore, acceptance
-        Whether the uniform lottery is to be played instead, for an epoch, and at which acceptance rate, (R,).
-    infeasible
-        Whether it is certified that nothing in the policy space is feasible, (R,).
-    transient
-        Whether the state has yet to settle, so that the first rounds tell nothing of the prediction, (R,).
-    """
+    thresholds: Annotated[Array, "M R G"]  # the policy
+    weights: Annotated[Array, "M R"]
+    rates: Annotated[Array, "R G"]  # predicted acceptance rates in the steady state
+    variance: Annotated[Array, "R G"]  # their squared errors
+    # prediction for any round, of acceptance and of accepted positives, as terms of the moving average
+    terms: Annotated[Array, "2 R G 4"]
+    speed: Annotated[NDArray[np.int64], "R"]  # index of that average's speed
+    explore: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is to be played instead
+    acceptance: Annotated[Array, "R"]  # at which acceptance rate
+    # whether it is certified that nothing in the policy space is feasible
+    infeasible: Annotated[NDArray[np.bool_], "R"]
+    transient: Annotated[NDArray[np.bool_], "R"]  # whether the state has yet to settle: the first rounds tell nothing
 
-    policy: Policy
-    rates: Array
-    variance: Array
-    terms: Array
-    speed: NDArray[np.int64]
-    explore: NDArray[np.bool_]
-    acceptance: Array
-    infeasible: NDArray[np.bool_]
-    transient: NDArray[np.bool_]
+    @property
+    def policy(self) -> Policy:
+        """The policy, with the uniform lottery in its place where that is to be played."""
+        where, probability = self.explore, self.acceptance[self.explore]
+        thresholds, weights = self.thresholds.copy(), self.weights.copy()
+        thresholds[0, where], thresholds[1:, where] = -np.inf, np.inf
+        weights[0, where], weights[1, where], weights[2:, where] = probability, 1.0 - probability, 0.0
+        return Policy(thresholds, weights)
 
 
 @dataclass
-class Play:
-    """The plan in play; see :class:`Plan`.
+class Play(Plan):
+    """The plan in play, and its epoch."""
 
-    Attributes
-    ----------
-    due, waited
-        Age of the response model at which this epoch ends, and its rounds so far, (R,).
-    tally
-        Of this epoch's settled rounds, (6, R, G): people, accepted, labels of these that have arrived, positives among
-        them, and predicted accepted and positives.
-    """
-
-    due: NDArray[np.int64]
-    waited: NDArray[np.int64]
-    thresholds: Array
-    weights: Array
-    rates: Array
-    variance: Array
-    terms: Array
-    speed: NDArray[np.int64]
-    infeasible: NDArray[np.bool_]
-    transient: NDArray[np.bool_]
-    tally: Array
+    due: Annotated[NDArray[np.int64], "R"]  # age of the response model at which this epoch ends
+    waited: Annotated[NDArray[np.int64], "R"]  # its rounds so far
+    # of its settled rounds: people, accepted, labels of these that have arrived, positives among them, and predicted
+    # accepted and positives
+    tally: Annotated[Array, "6 R G"]
 
     @classmethod
     def start(cls, replicates: int, groups: int, components: int) -> Play:
         """Make one whose first epoch is due at once; policies will have so many `components`."""
-        shape, no, zero = (replicates, groups), np.zeros(replicates, dtype=bool), np.zeros(replicates, dtype=np.int64)
-        return cls(
-            due=zero,
-            waited=zero.copy(),
-            thresholds=np.full((components, *shape), np.inf),
-            weights=np.full((components, replicates), 1.0 / components),
-            rates=np.zeros(shape),
-            variance=np.zeros(shape),
-            terms=np.zeros((2, *shape, TERMS)),
-            speed=zero.copy(),
-            infeasible=no,
-            transient=no.copy(),
-            tally=np.zeros((6, *shape)),
-        )
-
-    @property
-    def policy(self) -> Policy:
-        """What is played where nothing is explored."""
-        return Policy(self.thresholds, self.weights)
+        sizes = {"R": replicates, "G": groups, "M": components}
+        return filled(cls, sizes, thresholds=np.inf, weights=1.0 / components, acceptance=0.5)
 
     def adopt(self, rows: NDArray[np.int64], plan: Plan) -> None:
         """Put a plan into play in replicates `rows`."""
-        self.thresholds[:, rows], self.weights[:, rows] = plan.policy
-        self.rates[rows], self.variance[rows], self.terms[:, rows] = plan.rates, plan.variance, plan.terms
-        self.speed[rows], self.infeasible[rows], self.transient[rows] = plan.speed, plan.infeasible, plan.transient
+        for name, values in vars(plan).items():
+            field = getattr(self, name)
+            field[(slice(None), rows) if name in ("thresholds", "weights", "terms") else rows] = values
 
     def count(
         self, feedback: Feedback, regressors: Array, counted: NDArray[np.bool_], first: NDArray[np.int64]

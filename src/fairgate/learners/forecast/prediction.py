@@ -41,34 +41,22 @@ class Value(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What every option does, for R replicates, G groups and K options: thresholds, or whatever is compared.
+    """What every option does, for R replicates, G groups and K options: thresholds, or whatever is compared."""
 
-    Attributes
-    ----------
-    shares
-        Share of each group, (R, G).
-    rates, positives
-        P(d=1 | g) and P(y=1, d=1 | g), (R, G, K).
-    all_positives
-        P(y=1 | g), (R, G, K); no more than `positives` if nothing is known of the rejected.
-    error, label_error
-        Standard errors of `rates` and of `positives`, (R, G, K).
-    """
-
-    shares: Array
-    rates: Array
-    positives: Array
-    all_positives: Array
-    error: Array
-    label_error: Array
+    shares: Array  # of each group, (R, G)
+    rates: Array  # P(d=1 | g), (R, G, K)
+    positives: Array  # P(y=1, d=1 | g), (R, G, K)
+    all_positives: Array  # P(y=1 | g), (R, G, K); no more than `positives` if nothing is known of the rejected
+    error: Array  # standard errors of `rates`, (R, G, K)
+    label_error: Array  # and of `positives`, (R, G, K)
 
     def cells(self) -> Array:
         """Return P(group, label, decision) under every option, (K, R, G, 2, 2)."""
-        return _shown(_cells(*self._by_group()[:4]))
+        return np.moveaxis(_cells(*self._by_group()[:4]), (3, 4), (0, 1))
 
     def read(self, problem: Problem) -> tuple[Array, Array]:
         """Return reward and largest residual of every option, (K, R) each."""
-        return _read(problem, self.cells())
+        return _read(problem, _cells(*self._by_group()[:4]))
 
     def value(self, problem: Problem) -> Value:
         """Read reward and largest residual off the cells, and how far errors of rates and positives could move them.
@@ -78,8 +66,8 @@ class Prediction(NamedTuple):
         user's own too.
         """
         shares, rates, positives, everybody, error, label_error = self._by_group()
-        reward, residual = _read(problem, _shown(_cells(shares, rates, positives, everybody)))
-        reward_variance, residual_variance = np.zeros_like(reward), np.zeros_like(residual)
+        found = np.stack(_read(problem, _cells(shares, rates, positives, everybody)))
+        variance = np.zeros_like(found)
         within = np.clip(rates, 0.0, 1.0)
         cells = _cells(shares, within, np.clip(positives, 0.0, within), everybody)
         uncertain_labels = self.label_error.any()
@@ -89,16 +77,14 @@ class Prediction(NamedTuple):
             if uncertain_labels:
                 moves.append((np.zeros_like(rate), label_error[group]))
             for up, more in moves:
-                farther = []
+                effects = []
                 for sign in (-1.0, 1.0):
                     moved = np.clip(rate + sign * up, 0.0, 1.0)
                     cells[group] = _cells(shares[group], moved, np.clip(good + sign * more, 0.0, moved), whole)
-                    other = _read(problem, _shown(cells))
-                    farther.append((np.abs(other[0] - reward), np.abs(other[1] - residual)))
-                reward_variance += np.maximum(farther[0][0], farther[1][0]) ** 2
-                residual_variance += np.maximum(farther[0][1], farther[1][1]) ** 2
+                    effects.append(np.abs(np.stack(_read(problem, cells)) - found))
+                variance += np.maximum(*effects) ** 2
             cells[group] = kept
-        return Value(reward, residual, np.sqrt(reward_variance), np.sqrt(residual_variance))
+        return Value(*found, *np.sqrt(variance))
 
     def _by_group(self) -> tuple[Array, ...]:
         """Return the fields as (G, K, R), groups first: what is read off them lies together then."""
@@ -118,11 +104,7 @@ def _cells(shares: Array, rates: Array, positives: Array, everybody: Array) -> A
     return cells
 
 
-def _shown(cells: Array) -> Array:
-    """Show cells (G, 2, 2, K, R) as a problem reads them, (K, R, G, 2, 2)."""
-    return np.moveaxis(cells, (3, 4), (0, 1))
-
-
 def _read(problem: Problem, cells: Array) -> tuple[Array, Array]:
-    feedback = problem.assess(cells)
+    """Return reward and largest residual, (K, R) each, of cells (G, 2, 2, K, R)."""
+    feedback = problem.assess(np.moveaxis(cells, (3, 4), (0, 1)))
     return feedback.reward, feedback.residuals.max(axis=0, initial=-1.0)

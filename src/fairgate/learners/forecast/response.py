@@ -13,10 +13,12 @@ speed ρ is the one, of a few, that explains most.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.shapes import filled
 from fairgate.problem import Observation
 from fairgate.settings import Array
 
@@ -32,29 +34,12 @@ RIDGE = np.diag([1e-6, 1.0, 1.0, 1.0])
 
 @dataclass
 class Fit:
-    """How R replicates respond to acceptance, by the data so far. The K + 2 options are -inf, the grid and inf.
+    """How R replicates respond to acceptance, by the data so far. The K + 2 options are -inf, the grid and inf."""
 
-    Attributes
-    ----------
-    rates, positives
-        P(s ≥ option | g) and P(y=1, s ≥ option | g) as terms of the moving average, (R, G, 4, K + 2).
-    inverse
-        Covariance of the terms in units of the noise, (R, G, 4, 4).
-    speed
-        Index of the speed ρ, (R,).
-    """
-
-    rates: Array
-    positives: Array
-    inverse: Array
-    speed: NDArray[np.int64]
-
-    @classmethod
-    def start(cls, replicates: int, groups: int, arms: int) -> Fit:
-        """Make one by no data."""
-        shape = (replicates, groups, TERMS)
-        rates, positives = np.zeros((2, *shape, arms + 2))
-        return cls(rates, positives, np.zeros((*shape, TERMS)), np.zeros(replicates, dtype=np.int64))
+    rates: Annotated[Array, "R G 4 K+2"]  # P(s ≥ option | g) as terms of the moving average
+    positives: Annotated[Array, "R G 4 K+2"]  # P(y=1, s ≥ option | g) as such terms
+    inverse: Annotated[Array, "R G 4 4"]  # covariance of the terms in units of the noise
+    speed: Annotated[NDArray[np.int64], "R"]  # index of the speed ρ
 
     def rows(self, index: NDArray[np.int64]) -> Fit:
         """Return the fit of some replicates."""
@@ -68,41 +53,20 @@ class Fit:
 
 @dataclass
 class ResponseModel:
-    """What the regression has seen, for R replicates, G groups, K thresholds and P speeds.
+    """What the regression has seen, for R replicates, G groups, K thresholds and P speeds."""
 
-    Attributes
-    ----------
-    age
-        Rounds that have gone into it, (R,).
-    average
-        Moving averages of acceptance, one per speed ρ, (P, R, G).
-    gram, cross
-        Sums of the regression, (P, 4, 4, R, G) and (P, 4, K, R, G): replicates and groups last, which is faster.
-    labels
-        Labels of the accepted by score bin, (R, G, K + 1, 2).
-    arrivals
-        People of each group, (R, G).
-    """
-
-    age: NDArray[np.int64]
-    average: Array
-    gram: Array
-    cross: Array
-    labels: Array
-    arrivals: Array
+    age: Annotated[NDArray[np.int64], "R"]  # rounds that have gone into it
+    average: Annotated[Array, "P R G"]  # moving averages of acceptance, one per speed ρ
+    gram: Annotated[Array, "P 4 4 R G"]  # sums of the regression: replicates and groups last, which is faster
+    cross: Annotated[Array, "P 4 K R G"]
+    labels: Annotated[Array, "R G K+1 2"]  # of the accepted by score bin
+    arrivals: Annotated[Array, "R G"]  # people of each group
 
     @classmethod
     def start(cls, replicates: int, groups: int, arms: int) -> ResponseModel:
         """Make a model that has seen nothing."""
-        speeds, each = len(SPEEDS), (replicates, groups)
-        return cls(
-            age=np.zeros(replicates, dtype=np.int64),
-            average=np.full((speeds, *each), 0.5),
-            gram=np.zeros((speeds, TERMS, TERMS, *each)),
-            cross=np.zeros((speeds, TERMS, arms, *each)),
-            labels=np.zeros((*each, arms + 1, 2)),
-            arrivals=np.zeros(each),
-        )
+        sizes = {"R": replicates, "G": groups, "K": arms, "P": len(SPEEDS)}
+        return filled(cls, sizes, average=0.5)
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""

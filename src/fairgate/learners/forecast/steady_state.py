@@ -21,6 +21,9 @@ STEEPEST = 0.9
 NEWTON_STEPS = 8
 """Steps to the fixed point acc = S(θ; acc), from ½; more change nothing."""
 
+DISTRUST = 0.2
+"""Error of a shifted prediction per unit of acceptance between what was played and what is asked about."""
+
 
 def slope(coefficients: Array, rates: Array) -> Array:
     """Return how much S of terms (R, G, 4, C) changes with acceptance at `rates` (R, G, C), as far as is believed."""
@@ -44,69 +47,37 @@ def steady(coefficients: Array, rates: Array) -> Array:
 
 def leverage(inverse: Array, rates: Array) -> Array:
     """Return the variance of S in the steady state of `rates` (R, G, C), in units of the noise."""
-    return _value(terms(rates) @ inverse, rates)
-
-
-def _value(coefficients: Array, rates: Array) -> Array:
-    """Return the value of terms (R, G, C, 4) in the steady state of `rates` (R, G, C)."""
-    away = rates - 0.5
-    return np.asarray(coefficients[..., 0] + away * coefficients[..., 1] + away * away * coefficients[..., 2])
-
-
-def predict_thresholds(model: ResponseModel, rows: NDArray[np.int64], fit: Fit) -> Prediction:
-    """Predict the steady state of every shared threshold in replicates `rows`."""
-    coefficients, people = fit.rates[..., 1:-1], model.arrivals[rows]
-    rates = np.minimum.accumulate(fixed_point(coefficients)[0], axis=-1)  # who is above one is above every lower one
-    noise = np.maximum(rates * (1.0 - rates), 1.0 / np.maximum(people, 1.0)[..., None])
-    error = np.sqrt(noise * leverage(fit.inverse, rates)) / (1.0 - slope(coefficients, rates))
-    positives = np.clip(steady(fit.positives[..., 1:-1], rates), 0.0, rates)
-    everybody = np.clip(steady(fit.positives[..., :1], rates), positives, 1.0)
-    return Prediction(model.shares(rows), rates, positives, everybody, error, np.zeros_like(error))
-
-
-class Shift(NamedTuple):
-    """What to add to predictions that have failed, the misfit of what was played recently.
-
-    Attributes
-    ----------
-    failures
-        How often predictions have failed, (R,): 0, 1 or 2.
-    amount
-        What to add to rates and to positives, (2, R, G); 0 where predictions have not failed.
-    weight
-        People it is known from, (R, G).
-    near
-        Predicted rate of what was played meanwhile, (R, G).
-    distrust
-        Error of a shifted prediction per unit of acceptance between `near` and what is asked about.
-    """
-
-    failures: NDArray[np.int64]
-    amount: Array
-    weight: Array
-    near: Array
-    distrust: float
+    return steady((terms(rates) @ inverse).swapaxes(2, 3), rates)
 
 
 class SteadyStates(NamedTuple):
     """Predicts the steady state of any policy, in R replicates.
 
-    Attributes
-    ----------
-    fit
-        The response model's.
-    shares
-        Share of each group, (R, G).
-    people
-        People of each group so far, and in a batch, (2, R, G).
-    shift
-        Where predictions have failed, what to add.
+    Where predictions have failed, the misfit of what was played recently is added to them.
     """
 
-    fit: Fit
-    shares: Array
-    people: Array
-    shift: Shift
+    fit: Fit  # the response model's
+    shares: Array  # of each group, (R, G)
+    people: Array  # of each group so far, and in a batch, (2, R, G)
+    failures: NDArray[np.int64]  # of predictions, (R,): 0, 1 or 2
+    shift: Array  # what to add to rates and to positives, (2, R, G); 0 where predictions have not failed
+    weight: Array  # people the shift is known from, (R, G)
+    near: Array  # predicted rate of what was played meanwhile, (R, G)
+
+    @classmethod
+    def trusted(cls, model: ResponseModel, rows: NDArray[np.int64], fit: Fit) -> SteadyStates:
+        """Predict by the fit alone in replicates `rows`."""
+        people = model.arrivals[rows]
+        batch = people / np.maximum(model.age[rows], 1)[:, None]
+        none, zero = np.zeros(len(rows), dtype=np.int64), np.zeros((4, *people.shape))
+        return cls(fit, model.shares(rows), np.stack((people, batch)), none, zero[:2], zero[2], zero[3])
+
+    def thresholds(self) -> Prediction:
+        """Predict every shared threshold of the grid."""
+        coefficients, positives = self.fit.rates[..., 1:-1], self.fit.positives[..., 1:-1]
+        rates = np.minimum.accumulate(fixed_point(coefficients)[0], axis=-1)  # who is above one is above lower ones
+        good = np.clip(steady(positives, rates), 0.0, rates)
+        return self.predict(rates, good, slope(coefficients, rates), fluctuating=False)
 
     def predict(
         self, rates: Array, positives: Array, steep: Array, spread: Array | None = None, fluctuating: bool = True
@@ -126,14 +97,15 @@ class SteadyStates(NamedTuple):
         noise = np.maximum(rates * (1.0 - rates), 1.0 / np.maximum(everybody, 1.0))
         spread = noise if spread is None else spread
         fitted = spread * leverage(self.fit.inverse, rates) / (1.0 - steep) ** 2
-        failed = self.shift.failures[:, None, None] > 0
-        away = self.shift.distrust * (rates - self.shift.near[..., None])
-        variance = np.where(failed, noise / np.maximum(self.shift.weight[..., None], 1.0) + away**2, fitted)
-        speed = SPEEDS[self.fit.speed][:, None, None]
-        moved = speed**2 * noise / np.maximum(batch, 1.0) / (1.0 - (1.0 - speed * (1.0 - steep)) ** 2)
-        whole = _value(self.fit.positives[..., :1].swapaxes(2, 3), rates)
-        shifted = np.clip(rates + self.shift.amount[0][..., None], 0.0, 1.0)
-        good = np.clip(positives + self.shift.amount[1][..., None], 0.0, shifted)
+        failed = self.failures[:, None, None] > 0
+        away = DISTRUST * (rates - self.near[..., None])
+        variance = np.where(failed, noise / np.maximum(self.weight[..., None], 1.0) + away**2, fitted)
         label_error = np.where(failed, np.sqrt(variance), 0.0)
-        error = np.sqrt(variance + steep**2 * moved) if fluctuating else np.sqrt(variance)
-        return Prediction(self.shares, shifted, good, np.clip(whole, good, 1.0), error, label_error)
+        if fluctuating:
+            speed = SPEEDS[self.fit.speed][:, None, None]
+            moved = speed**2 * noise / np.maximum(batch, 1.0) / (1.0 - (1.0 - speed * (1.0 - steep)) ** 2)
+            variance = variance + steep**2 * moved
+        shifted = np.clip(rates + self.shift[0][..., None], 0.0, 1.0)
+        good = np.clip(positives + self.shift[1][..., None], 0.0, shifted)
+        everyone = np.clip(steady(self.fit.positives[..., :1], rates), good, 1.0)
+        return Prediction(self.shares, shifted, good, everyone, np.sqrt(variance), label_error)

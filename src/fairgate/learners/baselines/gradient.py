@@ -1,14 +1,16 @@
-"""BanditGradient: one-point bandit gradient descent on the reward alone (the paper's "Unconstrained")."""
+"""BanditGradient and PrimalDual: one-point bandit gradient descent (the paper's "Unconstrained" and PD)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from fairgate.learners.base import Learner
+from fairgate.learners.epochs import note
+from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -20,10 +22,10 @@ from fairgate.settings import Array, Positive, Share
 class GradientState(State):
     """The centre (R,) searched around, side (R,) and place (R,) of the last proposal, and multipliers (J, R) if any."""
 
-    centre: Array
-    sign: Array
-    proposed: Array
-    multipliers: Array
+    centre: Annotated[Array, "R"]
+    sign: Annotated[Array, "R"]
+    proposed: Annotated[Array, "R"]
+    multipliers: Annotated[Array, "J R"]
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,8 @@ class BanditGradient(Learner[GradientState]):
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> GradientState:
         """Start at `start_at`, with multipliers 0."""
         low, high = setting.thresholds[0], setting.thresholds[-1]
-        centre = np.broadcast_to(low + np.asarray(self.start_at) * (high - low), (common["replicates"],))
-        multipliers = np.zeros((len(setting.problem.names), len(centre)))
-        sign = np.zeros(len(centre))
-        state = GradientState(**common, centre=centre, sign=sign, proposed=sign, multipliers=multipliers)
+        centre = low + np.asarray(self.start_at) * (high - low)
+        state = fresh(GradientState, setting, common, centre=centre)
         state.centre = self.project(state, state.centre)
         return state
 
@@ -101,7 +101,7 @@ class BanditGradient(Learner[GradientState]):
         if feedback.credits is None:
             self.descend(state, self.loss(state, feedback.reward, feedback.residuals), sign)
             return
-        state.pending[feedback.round] = np.stack((sign, *feedback.residuals))
+        note(state, feedback.round, np.stack((sign, *feedback.residuals)))
         self.credit(state, feedback, feedback.credits)
 
     def credit(self, state: GradientState, feedback: Feedback, credited: Sequence[Credit]) -> None:
@@ -113,3 +113,42 @@ class BanditGradient(Learner[GradientState]):
         """Move the centre by one estimate of the gradient."""
         gradient = loss * sign / np.asarray(self.radius)
         state.centre = self.project(state, state.centre - np.asarray(self.step) * gradient)
+
+
+@dataclass(frozen=True)
+class PrimalDual(BanditGradient):
+    r"""Descend the Lagrangian, and raise the price of each constraint while it is violated.
+
+    As :class:`BanditGradient`, with the loss :math:`\ell_t = -r_t + \sum_j \lambda_j g_{jt}`, followed by
+
+    .. math:: \lambda_j \leftarrow \max(0, \lambda_j + \mu \, g_{jt}).
+
+    Parameters
+    ----------
+    step, radius, start_at
+        As in :class:`BanditGradient`.
+    dual_step
+        Step size :math:`\mu` of the multipliers.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> fg.load_learner("primal-dual", task="compas").dual_step
+    0.4
+
+    References
+    ----------
+    .. [1] Mahdavi, Jin, Yang, "Trading regret for efficiency: online convex optimization with long term
+       constraints", JMLR 13, 2012.
+    """
+
+    dual_step: Positive = 0.1
+
+    def loss(self, state: GradientState, reward: Array, residuals: Array) -> Array:
+        """Return the Lagrangian at the current multipliers."""
+        return np.asarray(-reward + (state.multipliers * residuals).sum(axis=0))
+
+    def learn(self, state: GradientState, played: Policy, feedback: Feedback) -> None:
+        """Move the centre, then the multipliers."""
+        super().learn(state, played, feedback)
+        state.multipliers = np.maximum(0.0, state.multipliers + np.asarray(self.dual_step) * feedback.residuals)
