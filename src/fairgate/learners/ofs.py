@@ -116,7 +116,7 @@ class OFS(Learner[OFSState]):
         rows, place = places(state, played)
         state.plays.ravel()[place] += 1.0
         plays = state.plays.ravel()[place]
-        residuals = state.residuals.reshape(len(state.residuals), -1)
+        residuals = state.residuals.reshape(-1, state.plays.size)
         residuals[:, place] += (feedback.residuals[:, rows] - residuals[:, place]) / plays
         if feedback.credits is not None:
             self.credit(state, feedback, feedback.credits)
