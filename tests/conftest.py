@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
+# Every worker, and every process it starts, has a core of its own: more threads only wait for each other, and the
+# linear algebra of a test then takes up to fifty times as long. Before NumPy is imported, which reads it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

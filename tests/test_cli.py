@@ -12,24 +12,24 @@ import fairgate as fg
 from fairgate.cli import main
 from fairgate.experiments.reproduce import PARTS
 from fairgate.tasks import presets
-from tests.command import fairgate
+from tests.command import fairgate, fairgate_here
 
 
 @pytest.mark.slow
-def test_help_tells_the_commands_and_an_example() -> None:
+def test_help_tells_the_commands_and_an_example(tmp_path: Path) -> None:
     top = fairgate("--help")
     assert top.returncode == 0
     assert all(command in top.stdout for command in ("run", "list", "reproduce"))
     for command in ("run", "list", "reproduce"):
-        assert "Example: fairgate " + command in fairgate(command, "--help").stdout
-    assert fairgate("--version").stdout == f"fairgate {fg.__version__}\n"
+        assert "Example: fairgate " + command in fairgate_here(command, "--help", cwd=tmp_path).stdout
+    assert fairgate_here("--version", cwd=tmp_path).stdout == f"fairgate {fg.__version__}\n"
 
 
-def test_list_names_every_task_and_learner() -> None:
+def test_list_names_every_task_and_learner(tmp_path: Path) -> None:
     names = json.loads(fairgate("list", "--json").stdout)
     assert set(names["tasks"]) == set(presets())
     assert set(names["learners"]) == set(fg.learners.LEARNERS)
-    table = fairgate("list").stdout
+    table = fairgate_here("list", cwd=tmp_path).stdout
     assert all(name in table for name in [*names["tasks"], *names["learners"]])
 
 
@@ -58,9 +58,10 @@ def test_run_in_json_says_what_python_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_seed_has_no_spread_in_table_or_json() -> None:
-    assert "±" not in fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1").stdout.split("Mean")[0]
-    document = json.loads(fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1", "--json").stdout)
+def test_one_seed_has_no_spread_in_table_or_json(tmp_path: Path) -> None:
+    command = ("run", "mve-s", "random", "--rounds", "200", "--seeds", "1")
+    assert "±" not in fairgate_here(*command, cwd=tmp_path).stdout.split("Mean")[0]
+    document = json.loads(fairgate_here(*command, "--json", cwd=tmp_path).stdout)
     assert document["learners"]["random"]["reward"]["sd"] is None
 
 

@@ -17,7 +17,7 @@ from fairgate.experiments.results import VERDICTS
 
 Full = dict[tuple[str, str], dict[str, NDArray[np.float64]]]
 
-SMALL = Plan(rounds=240, seeds=3, many=4, seed=1, tail=100)
+SMALL = Plan(rounds=120, seeds=3, many=4, seed=1, tail=50)
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +62,10 @@ def test_the_summary_has_every_printed_number_beside_ours(whole: Path) -> None:
             assert numbers[f"table3.{task}.{figure}"]["paper"] == {"mean": mean, "low": low, "high": high}
     assert numbers["table4.german.rule"]["paper"] == "infeasible-min-violation"
     assert numbers["table5.mve-s.batch.ofs"]["paper"] == {"mean": 88.9}
-    run = fg.simulate(fg.load_task("german"), fg.load_learner("ofs", "german"), 240, 3, seed=1)
-    assert numbers["table1.german.ofs.reward"]["ours"]["mean"] == pytest.approx(run.summary(100)["reward"].mean)
+    run = fg.simulate(
+        fg.load_task("german"), fg.load_learner("ofs", "german"), SMALL.rounds, SMALL.seeds, seed=SMALL.seed
+    )
+    assert numbers["table1.german.ofs.reward"]["ours"]["mean"] == pytest.approx(run.summary(SMALL.tail)["reward"].mean)
 
 
 def test_every_claim_has_a_verdict(whole: Path) -> None:
