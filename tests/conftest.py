@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 # Every worker, and every process it starts, has a core of its own: more threads only wait for each other, and the
 # linear algebra of a test then takes up to fifty times as long. Before NumPy is imported, which reads it.
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 import fairgate as fg
+from tests.browser import Browser, chromium
 
 settings.register_profile("no clock", deadline=None)  # speed is judged in benchmarks/, not by single tests
 settings.load_profile("no clock")
@@ -135,13 +137,32 @@ SLOW_FIXTURES = {"whole", "full", "site"}
 """What takes seconds to make: a whole reproduction, its main runs at full size, the documentation."""
 
 
+LONGEST = ("test_golden.py", "test_reproduce.py")
+"""Modules that take more than half a minute."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow; `make quick` leaves it out."""
+    """Mark what is slow; `make quick` leaves it out. Long modules come first, so that no worker ends much later."""
     for item in items:
         if isinstance(item, pytest.Function) and (
             item.originalname in SLOW or not SLOW_FIXTURES.isdisjoint(item.fixturenames)
         ):
             item.add_marker(pytest.mark.slow)
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in long))
+
+
+@pytest.fixture(scope="session")
+def running_browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(running_browser: Browser) -> Iterator[Browser]:
+    """One Chromium for all modules; each closes its pages."""
+    yield running_browser
+    running_browser.close_pages()
 
 
 @pytest.fixture
