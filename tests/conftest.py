@@ -91,6 +91,11 @@ SLOW = {
     "test_it_recommends_plain_thresholds_near_the_best_pair",
     "test_it_earns_more_than_any_shared_threshold",
     # by what they took with the whole suite on two busy cores
+    "test_ofs_is_near_the_papers",
+    "test_late_labels_make_the_reward_late",
+    "test_gamed_thresholds_are_noticed_as_misfit",
+    "test_it_holds_the_rates_though_the_state_fluctuates",
+    "test_constraints_with_and_without_bounds_of_their_own_go_together",
     "test_a_preset_number_makes_stale_the_jobs_of_its_task",
     "test_a_reader_is_named_on_the_command_line",
     "test_a_search_over_cost_and_over_the_estimators_own_settings",
@@ -112,8 +117,6 @@ SLOW = {
     "test_list_names_every_task_and_learner",
     "test_loops_are_as_spread_out_as_single_ones",
     "test_on_compas_the_feasible_set_stays_empty_and_one_threshold_is_locked_in",
-    "test_one_seed_has_no_spread_in_table_or_json",
-    "test_quadrature_agrees_with_ten_times_as_many_nodes",
     "test_reproduce_writes_its_parts_and_says_when_nothing_has_changed",
     "test_run_in_json_says_what_python_says",
     "test_safe_is_never_contradicted_by_the_interval_beside_it",
@@ -133,6 +136,21 @@ SLOW = {
 }
 """Tests of a second or more, by name, so that moving a file does not lose them; elsewhere they are marked in place."""
 
+SLOW_PAGES = {
+    "operator.md",
+    "researcher.md",
+    "start.md",
+    "baselines.md",
+    "your-data.md",
+    "bench.md",
+    "sklearn.md",
+    "per-group.md",
+    "mixture.md",
+    "repeated-retraining.md",
+    "smooth-optimist.md",
+}
+"""Pages of docs/ whose examples take a second or more."""
+
 SLOW_FIXTURES = {"whole", "full", "site"}
 """What takes seconds to make: a whole reproduction, its main runs at full size, the documentation."""
 
@@ -144,9 +162,11 @@ LONGEST = ("test_golden.py", "test_reproduce.py")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow; `make quick` leaves it out. Long modules come first, so that no worker ends much later."""
     for item in items:
-        if isinstance(item, pytest.Function) and (
-            item.originalname in SLOW or not SLOW_FIXTURES.isdisjoint(item.fixturenames)
-        ):
+        if isinstance(item, pytest.Function):
+            slow = item.originalname in SLOW or not SLOW_FIXTURES.isdisjoint(item.fixturenames)
+        else:
+            slow = item.name in SLOW_PAGES
+        if slow:
             item.add_marker(pytest.mark.slow)
     long = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in long))

@@ -57,7 +57,6 @@ def test_run_in_json_says_what_python_says(tmp_path: Path) -> None:
     assert saved.summary() == run.summary()
 
 
-@pytest.mark.slow
 def test_one_seed_has_no_spread_in_table_or_json(tmp_path: Path) -> None:
     command = ("run", "mve-s", "random", "--rounds", "200", "--seeds", "1")
     assert "±" not in fairgate_here(*command, cwd=tmp_path).stdout.split("Mean")[0]
@@ -165,9 +164,10 @@ def broken():
             ("mve-s", "faulty:Failing"),
             "learner 'faulty:Failing' failed on mve-s: KeyError: 'no idea' (faulty.py, line 13)",
         ),
-        (
+        pytest.param(
             ("mve-s", "faulty:Failing", "--seeds", "251", "--workers", "2"),
             "learner 'faulty:Failing' failed on mve-s: KeyError: 'no idea' (faulty.py, line 13)",
+            marks=pytest.mark.slow,
         ),
         (("faulty:broken", "random"), "'random' failed on mine: ZeroDivisionError: no reward (faulty.py, line 21)"),
     ],
