@@ -151,8 +151,8 @@ SLOW_PAGES = {
 }
 """Pages of docs/ whose examples take a second or more."""
 
-SLOW_FIXTURES = {"whole", "full", "site"}
-"""What takes seconds to make: a whole reproduction, its main runs at full size, the documentation."""
+SLOW_FIXTURES = {"whole", "site"}
+"""What takes seconds to make: a whole reproduction, the documentation."""
 
 
 LONGEST = ("test_golden.py", "test_reproduce.py")
