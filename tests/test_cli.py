@@ -120,9 +120,9 @@ def test_reproduce_writes_its_parts_and_says_when_nothing_has_changed(tmp_path: 
     assert "0.7556 ± 0.0071" in result.stdout  # the paper's OFS on COMPAS
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert (tmp_path / "here/report.html").is_file()
-    again = fairgate("reproduce", "table1", "figure3", *size, cwd=tmp_path)
+    again = fairgate_here("reproduce", "table1", "figure3", *size, cwd=tmp_path)
     assert "Nothing has changed since the last run" in again.stdout
-    unknown = fairgate("reproduce", "table7", cwd=tmp_path)
+    unknown = fairgate_here("reproduce", "table7", cwd=tmp_path)
     assert unknown.returncode == 2
     assert "unknown part 'table7'" in unknown.stderr
     assert all(part in unknown.stderr for part in PARTS)
@@ -176,7 +176,8 @@ def test_what_a_users_own_code_raises_is_one_sentence(
     arguments: tuple[str, ...], sentence: str, tmp_path: Path
 ) -> None:
     (tmp_path / "faulty.py").write_text(FAULTY)
-    result = fairgate("run", *arguments, "--rounds", "200", "--json", cwd=tmp_path)
+    program = fairgate if "--workers" in arguments else fairgate_here
+    result = program("run", *arguments, "--rounds", "200", "--json", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.endswith(f"{sentence}\n")
     assert result.stderr.count("\n") == 1
