@@ -136,7 +136,12 @@ SLOW = {
 }
 """Tests of a second or more, by name, so that moving a file does not lose them; elsewhere they are marked in place."""
 
-SLOW_PAGES = {
+SLOW_EXAMPLES = {
+    "DoublyOptimistic",
+    "Exp3PrimalDual",
+    "TwoPoint",
+    "RepeatedRetraining",
+    "Bayesian",
     "operator.md",
     "researcher.md",
     "start.md",
@@ -149,7 +154,7 @@ SLOW_PAGES = {
     "repeated-retraining.md",
     "smooth-optimist.md",
 }
-"""Pages of docs/ whose examples take a second or more."""
+"""Classes, and pages of docs/, whose examples take a second or more."""
 
 SLOW_FIXTURES = {"whole", "site"}
 """What takes seconds to make: a whole reproduction, the documentation."""
@@ -165,7 +170,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if isinstance(item, pytest.Function):
             slow = item.originalname in SLOW or not SLOW_FIXTURES.isdisjoint(item.fixturenames)
         else:
-            slow = item.name in SLOW_PAGES
+            slow = not SLOW_EXAMPLES.isdisjoint((item.name, item.name.rpartition(".")[2]))
         if slow:
             item.add_marker(pytest.mark.slow)
     long = {item.path for item in items if item.get_closest_marker("slow")}
