@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+# A worker takes a whole module, whose runs are made once; tests/conftest.py says which come first.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 # Packages that ship a public table, which tests read without importing them; skipped where they cannot be had. What they
 # would need themselves is not installed, and other versions do not have the tables.
 TABLES := ethik==0.0.2 xai==0.3.0
@@ -16,7 +18,7 @@ reproduce: $(READY)
 
 test: lint
 	@echo "== 4/4 Tests and doctests"
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 lint: $(READY)
 	@echo "== 1/4 ruff"
@@ -33,12 +35,12 @@ quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(PYTEST) -m "not slow"
 
 # Lines and branches that the tests run, also in the processes they start; below the floor of pyproject.toml it fails.
 coverage: $(READY)
 	@echo "== Coverage (.cache/coverage/html/index.html)"
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term:skip-covered --cov-report=html --cov-report=xml
+	$(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html --cov-report=xml
 
 # The oldest versions that pyproject.toml allows, on the oldest Python.
 lowest:

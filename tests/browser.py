@@ -158,11 +158,13 @@ class Browser:
         self._unread = b""
         self._last = 0
         self._pages: dict[str, Page] = {}
+        self._targets: list[str] = []
         self._loaded: set[str] = set()
 
     def open(self, path: Path, width: int, height: int = 900, dark: bool = False, media: str = "screen") -> Page:
         """Load a local file in a fresh page of this size, and wait until it and its pictures are there."""
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self._targets.append(target)
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
         page = self._pages[session] = Page(self, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -193,6 +195,12 @@ class Browser:
             raise RuntimeError(f"{method} failed: {answer['error']}")
         result: dict[str, Any] = answer["result"]
         return result
+
+    def close_pages(self) -> None:
+        """Close every page that was opened."""
+        while self._targets:
+            self.call("Target.closeTarget", {"targetId": self._targets.pop()})
+        self._pages.clear()
 
     def close(self) -> None:
         """End Chromium."""

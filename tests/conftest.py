@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
+# Every worker, and every process it starts, has a core of its own: more threads only wait for each other, and the
+# linear algebra of a test then takes up to fifty times as long. Before NumPy is imported, which reads it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings
 
 import fairgate as fg
+from tests.browser import Browser, chromium
 
 settings.register_profile("no clock", deadline=None)  # speed is judged in benchmarks/, not by single tests
 settings.load_profile("no clock")
@@ -83,6 +91,11 @@ SLOW = {
     "test_it_recommends_plain_thresholds_near_the_best_pair",
     "test_it_earns_more_than_any_shared_threshold",
     # by what they took with the whole suite on two busy cores
+    "test_ofs_is_near_the_papers",
+    "test_late_labels_make_the_reward_late",
+    "test_gamed_thresholds_are_noticed_as_misfit",
+    "test_it_holds_the_rates_though_the_state_fluctuates",
+    "test_constraints_with_and_without_bounds_of_their_own_go_together",
     "test_a_preset_number_makes_stale_the_jobs_of_its_task",
     "test_a_reader_is_named_on_the_command_line",
     "test_a_search_over_cost_and_over_the_estimators_own_settings",
@@ -104,8 +117,6 @@ SLOW = {
     "test_list_names_every_task_and_learner",
     "test_loops_are_as_spread_out_as_single_ones",
     "test_on_compas_the_feasible_set_stays_empty_and_one_threshold_is_locked_in",
-    "test_one_seed_has_no_spread_in_table_or_json",
-    "test_quadrature_agrees_with_ten_times_as_many_nodes",
     "test_reproduce_writes_its_parts_and_says_when_nothing_has_changed",
     "test_run_in_json_says_what_python_says",
     "test_safe_is_never_contradicted_by_the_interval_beside_it",
@@ -125,17 +136,58 @@ SLOW = {
 }
 """Tests of a second or more, by name, so that moving a file does not lose them; elsewhere they are marked in place."""
 
-SLOW_FIXTURES = {"whole", "full", "site"}
-"""What takes seconds to make: a whole reproduction, its main runs at full size, the documentation."""
+SLOW_EXAMPLES = {
+    "DoublyOptimistic",
+    "Exp3PrimalDual",
+    "TwoPoint",
+    "RepeatedRetraining",
+    "Bayesian",
+    "operator.md",
+    "researcher.md",
+    "start.md",
+    "baselines.md",
+    "your-data.md",
+    "bench.md",
+    "sklearn.md",
+    "per-group.md",
+    "mixture.md",
+    "repeated-retraining.md",
+    "smooth-optimist.md",
+}
+"""Classes, and pages of docs/, whose examples take a second or more."""
+
+SLOW_FIXTURES = {"whole", "site"}
+"""What takes seconds to make: a whole reproduction, the documentation."""
+
+
+LONGEST = ("test_golden.py", "test_reproduce.py")
+"""Modules that take more than half a minute."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow; `make quick` leaves it out."""
+    """Mark what is slow; `make quick` leaves it out. Long modules come first, so that no worker ends much later."""
     for item in items:
-        if isinstance(item, pytest.Function) and (
-            item.originalname in SLOW or not SLOW_FIXTURES.isdisjoint(item.fixturenames)
-        ):
+        if isinstance(item, pytest.Function):
+            slow = item.originalname in SLOW or not SLOW_FIXTURES.isdisjoint(item.fixturenames)
+        else:
+            slow = not SLOW_EXAMPLES.isdisjoint((item.name, item.name.rpartition(".")[2]))
+        if slow:
             item.add_marker(pytest.mark.slow)
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in long))
+
+
+@pytest.fixture(scope="session")
+def running_browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(running_browser: Browser) -> Iterator[Browser]:
+    """One Chromium for all modules; each closes its pages."""
+    yield running_browser
+    running_browser.close_pages()
 
 
 @pytest.fixture

@@ -12,24 +12,24 @@ import fairgate as fg
 from fairgate.cli import main
 from fairgate.experiments.reproduce import JOBS
 from fairgate.tasks import presets
-from tests.command import fairgate
+from tests.command import fairgate, fairgate_here
 
 
 @pytest.mark.slow
-def test_help_tells_the_commands_and_an_example() -> None:
+def test_help_tells_the_commands_and_an_example(tmp_path: Path) -> None:
     top = fairgate("--help")
     assert top.returncode == 0
     assert all(command in top.stdout for command in ("run", "list", "reproduce"))
     for command in ("run", "list", "reproduce"):
-        assert "Example: fairgate " + command in fairgate(command, "--help").stdout
-    assert fairgate("--version").stdout == f"fairgate {fg.__version__}\n"
+        assert "Example: fairgate " + command in fairgate_here(command, "--help", cwd=tmp_path).stdout
+    assert fairgate_here("--version", cwd=tmp_path).stdout == f"fairgate {fg.__version__}\n"
 
 
-def test_list_names_every_task_and_learner() -> None:
+def test_list_names_every_task_and_learner(tmp_path: Path) -> None:
     names = json.loads(fairgate("list", "--json").stdout)
     assert set(names["tasks"]) == set(presets())
     assert set(names["learners"]) == set(fg.learners.LEARNERS)
-    table = fairgate("list").stdout
+    table = fairgate_here("list", cwd=tmp_path).stdout
     assert all(name in table for name in [*names["tasks"], *names["learners"]])
 
 
@@ -57,10 +57,10 @@ def test_run_in_json_says_what_python_says(tmp_path: Path) -> None:
     assert saved.summary() == run.summary()
 
 
-@pytest.mark.slow
-def test_one_seed_has_no_spread_in_table_or_json() -> None:
-    assert "±" not in fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1").stdout.split("Mean")[0]
-    document = json.loads(fairgate("run", "mve-s", "random", "--rounds", "200", "--seeds", "1", "--json").stdout)
+def test_one_seed_has_no_spread_in_table_or_json(tmp_path: Path) -> None:
+    command = ("run", "mve-s", "random", "--rounds", "200", "--seeds", "1")
+    assert "±" not in fairgate_here(*command, cwd=tmp_path).stdout.split("Mean")[0]
+    document = json.loads(fairgate_here(*command, "--json", cwd=tmp_path).stdout)
     assert document["learners"]["random"]["reward"]["sd"] is None
 
 
@@ -120,9 +120,9 @@ def test_reproduce_writes_its_parts_and_says_when_nothing_has_changed(tmp_path: 
     assert "0.7556 ± 0.0071" in result.stdout  # the paper's OFS on COMPAS
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert (tmp_path / "here/report.html").is_file()
-    again = fairgate("reproduce", "table1", "figure3", *size, cwd=tmp_path)
+    again = fairgate_here("reproduce", "table1", "figure3", *size, cwd=tmp_path)
     assert "Nothing has changed since the last run" in again.stdout
-    unknown = fairgate("reproduce", "table7", cwd=tmp_path)
+    unknown = fairgate_here("reproduce", "table7", cwd=tmp_path)
     assert unknown.returncode == 2
     assert "unknown part 'table7'" in unknown.stderr
     assert all(part in unknown.stderr for part in JOBS)
@@ -164,9 +164,10 @@ def broken():
             ("mve-s", "faulty:Failing"),
             "learner 'faulty:Failing' failed on mve-s: KeyError: 'no idea' (faulty.py, line 13)",
         ),
-        (
+        pytest.param(
             ("mve-s", "faulty:Failing", "--seeds", "251", "--workers", "2"),
             "learner 'faulty:Failing' failed on mve-s: KeyError: 'no idea' (faulty.py, line 13)",
+            marks=pytest.mark.slow,
         ),
         (("faulty:broken", "random"), "'random' failed on mine: ZeroDivisionError: no reward (faulty.py, line 21)"),
     ],
@@ -175,7 +176,8 @@ def test_what_a_users_own_code_raises_is_one_sentence(
     arguments: tuple[str, ...], sentence: str, tmp_path: Path
 ) -> None:
     (tmp_path / "faulty.py").write_text(FAULTY)
-    result = fairgate("run", *arguments, "--rounds", "200", "--json", cwd=tmp_path)
+    program = fairgate if "--workers" in arguments else fairgate_here
+    result = program("run", *arguments, "--rounds", "200", "--json", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.endswith(f"{sentence}\n")
     assert result.stderr.count("\n") == 1

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.browser import Browser, chromium
+from tests.browser import Browser
 
 ROOT = Path(__file__).parents[1]
 NOWHERE = "http://127.0.0.1:9"
@@ -74,12 +73,6 @@ def pages(site: Path) -> dict[Path, Links]:
         found[path] = Links()
         found[path].feed(path.read_text(encoding="utf-8"))
     return found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 def test_every_page_is_there(site: Path) -> None:

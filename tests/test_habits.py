@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import SLOW
+import fairgate
+from tests.conftest import SLOW, SLOW_EXAMPLES
 
 ROOT = Path(__file__).parents[1]
 MADE = {".cache", ".venv", "results", "site"}
@@ -20,6 +21,8 @@ forms = pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")
 def test_every_slow_test_is_a_test() -> None:
     written = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     assert SLOW - set(re.findall(r"def (test_\w+)", written)) == set()
+    pages = {path.name for path in (ROOT / "docs").rglob("*.md")}
+    assert SLOW_EXAMPLES - pages - set(vars(fairgate.learners)) == set()
 
 
 def test_every_make_command_that_is_told_of_is_a_target() -> None:

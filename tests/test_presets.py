@@ -1,11 +1,15 @@
 """The paper's presets are near the paper, and the best thresholds of the suite's can be told from their neighbours."""
 
+from functools import cache
 from importlib import resources
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
 
 import fairgate as fg
+from fairgate.experiments.plan import STRICT
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.tasks import presets
@@ -31,7 +35,12 @@ BASELINES = {  # Tables I and VI: violation of the unconstrained learner and of 
     "german-strict": (797.41, 383.10),
     "compas-strict": (1130.38, 476.69),
 }
-SEED = 0  # neither the calibration nor a table uses it
+
+
+@cache
+def loops(name: str, learner: str) -> dict[str, NDArray[np.float64]]:
+    """Full size, with seeds that neither the calibration nor a table uses: 30 loops of 3,000 rounds."""
+    return fg.simulate(fg.load_task(name), fg.load_learner(learner, task=name), 3000, 30, seed=77).per_replicate()
 
 
 @pytest.mark.parametrize("name", ORACLE)
@@ -54,11 +63,11 @@ def test_batch_gap_at_the_exact_oracle_is_near_the_papers(name: str) -> None:
 @pytest.mark.parametrize("name", OFS)
 def test_ofs_is_near_the_papers(name: str) -> None:
     # Medians: about 3 loops in 100 explore in their first rounds and stay with what they met there.
-    loops = fg.simulate(fg.load_task(name), fg.load_learner("ofs", task=name), 3000, 10, seed=SEED).per_replicate()
+    found = loops(name, "ofs")
     reward, gap, violation = OFS[name]
-    assert np.median(loops["reward"]) == pytest.approx(reward, abs=0.02)
-    assert np.median(loops["gap"]) == pytest.approx(gap, abs=0.005)
-    assert 0.5 < np.median(loops["violation"]) / violation < 2.0
+    assert np.median(found["reward"]) == pytest.approx(reward, abs=0.02)
+    assert np.median(found["gap"]) == pytest.approx(gap, abs=0.005)
+    assert 0.5 < np.median(found["violation"]) / violation < 2.0
 
 
 @pytest.mark.slow
@@ -66,9 +75,32 @@ def test_ofs_is_near_the_papers(name: str) -> None:
 def test_violations_of_the_baselines_are_within_a_factor_of_two_and_a_half(name: str) -> None:
     # The furthest is primal-dual on COMPAS, 0.41 times the paper's at the seed of the calibration's report.
     for who, violation in zip(("unconstrained", "primal-dual"), BASELINES[name], strict=True):
-        learner = fg.load_learner(who, task=name)
-        loops = fg.simulate(fg.load_task(name), learner, 3000, 20, seed=SEED).per_replicate()
-        assert 0.4 < loops["violation"].mean() / violation < 2.5, who
+        assert 0.4 < loops(name, who)["violation"].mean() / violation < 2.5, who
+
+
+def most(values: NDArray[np.bool_]) -> bool:
+    """More than half of the seeds agree, beyond what a fair coin gives but once in 10,000 times."""
+    return bool(values.sum() > binom.isf(1e-4, len(values), 0.5))
+
+
+def test_the_main_verdicts_hold_at_full_size() -> None:
+    """Seed by seed, so that a loop locked in elsewhere counts once.
+
+    OFS earns more than U, and on MVE-S more than PD; it violates less than both on all three tasks and keeps its batch
+    gap below ε. Its plays are the same under the strict constraints.
+    """
+    for task, epsilon in (("mve-s", 0.06), ("german", 0.02), ("compas", 0.03)):
+        ofs = loops(task, "ofs")
+        for rival in ("unconstrained", "primal-dual"):
+            assert most(ofs["violation"] < loops(task, rival)["violation"]), (task, rival)
+            if rival == "unconstrained" or task == "mve-s":  # elsewhere PD earns as much, unless it gets stuck
+                assert most(ofs["reward"] > loops(task, rival)["reward"]), (task, rival)
+        assert most(ofs["gap"] < epsilon), task
+    for task in STRICT:
+        np.testing.assert_array_equal(
+            loops(task, "ofs")["reward"], loops(task.removesuffix("-strict"), "ofs")["reward"]
+        )
+        assert not fg.oracle(fg.load_task(task)).refined.feasible
 
 
 def test_no_cost_would_let_german_s_pools_earn_what_compas_earns_in_the_paper() -> None:

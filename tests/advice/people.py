@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,9 @@ class World:
     def figures(self, thresholds: Any) -> tuple[Array, Array, Array]:
         """Return exact reward (K,), gap (K,) and residuals (3, K)."""
         at = np.atleast_1d(np.asarray(thresholds, dtype=float))
-        grid = np.linspace(-6.0, 6.0, 24001)
         reward, rates = np.zeros(len(at)), []
         for mean, sd in zip(self.means, self.sds, strict=True):
-            worth = norm.pdf(grid, mean, sd) * (
-                (1.0 + self.aims.cost) * expit(2.5 * (grid - self.midpoint)) - self.aims.cost
-            )
-            below = np.concatenate(([0.0], np.cumsum((worth[1:] + worth[:-1]) / 2.0 * (grid[1] - grid[0]))))
+            grid, below = worth_below(mean, sd, self.midpoint, self.aims.cost)
             reward += 0.5 * (below[-1] - np.interp(at, grid, below))
             rates.append(norm.sf(at, mean, sd))
         gap, overall = np.abs(rates[0] - rates[1]), (rates[0] + rates[1]) / 2.0
@@ -56,6 +53,14 @@ class World:
         reward, _, residuals = self.figures(grid)
         allowed = np.where(residuals.max(axis=0) <= 0.0, reward, -np.inf)
         return float(grid[allowed.argmax()]), float(allowed.max())
+
+
+@cache
+def worth_below(mean: float, sd: float, midpoint: float, cost: float) -> tuple[Array, Array]:
+    """Return a fine grid of scores, and what accepting everybody of a group who scores less earns per person."""
+    grid = np.linspace(-6.0, 6.0, 24001)
+    worth = norm.pdf(grid, mean, sd) * ((1.0 + cost) * expit(2.5 * (grid - midpoint)) - cost)
+    return grid, np.concatenate(([0.0], np.cumsum((worth[1:] + worth[:-1]) / 2.0 * (grid[1] - grid[0]))))
 
 
 def asked(aims: Aims) -> tuple[float, float, float]:

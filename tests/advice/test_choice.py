@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
@@ -80,7 +81,8 @@ def test_a_table_too_small_to_be_sure_is_said_to_be() -> None:
 def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
     """No threshold is feasible, by a little. Small tables may hide that, in at most 5% of the draws.
 
-    Errors from resampling the gap itself, which cannot fall below 0, are too small: with them it is 9%.
+    Errors from resampling the gap itself, which cannot fall below 0, are too small: with them it is 9%. Scores are in
+    fiftieths, rounded down, which leaves the truth of a threshold as it is and a third of the 700 thresholds to try.
     """
     world = World(
         (0.3, 0.0), (1.0, 1.0), 0.2, Aims(cost=1.0, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 0.7)])
@@ -88,7 +90,9 @@ def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
     rng = np.random.default_rng(11)
     wrong = 0
     for draw in range(150):
-        people = from_frame(world.draw(700, rng), **COLUMNS)
+        table = world.draw(700, rng)
+        score = pa.array(np.floor(table["score"].to_numpy() * 50.0) / 50.0)
+        people = from_frame(table.set_column(0, "score", score), **COLUMNS)
         found = choose(people, world.aims.problem, TODAY, seed=draw)
         if found.status == SAFE:
             today = look(people, world.aims)

@@ -75,9 +75,9 @@ def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
 
 
 def test_options_win_over_the_policy_file(tmp_path: Path) -> None:
-    fairgate("init", ".", cwd=tmp_path)
+    fairgate_here("init", ".", cwd=tmp_path)
     given = ("--parity", "0.2", "--out", "here", "--query", "select * from 'applicants.csv' limit 300")
-    result = fairgate("advise", "--config", "policy.toml", *given, *SMALL, "--json", cwd=tmp_path)
+    result = fairgate_here("advise", "--config", "policy.toml", *given, *SMALL, "--json", cwd=tmp_path)
     report = json.loads(result.stdout)
     assert report["aims"]["constraints"] == ["parity=0.2", "service=0.3:0.8"]
     assert (report["aims"]["cost"], report["table"]["rows"]) == (2.0, 300)
@@ -173,12 +173,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], s
 
 
 def test_help_tells_an_example(tmp_path: Path) -> None:
-    assert "Example: fairgate advise applicants.csv" in fairgate("advise", "--help", cwd=tmp_path).stdout
-    assert "Example: fairgate init" in fairgate("init", "--help", cwd=tmp_path).stdout
+    assert "Example: fairgate advise applicants.csv" in fairgate_here("advise", "--help", cwd=tmp_path).stdout
+    assert "Example: fairgate init" in fairgate_here("init", "--help", cwd=tmp_path).stdout
 
 
 def test_an_interruption_leaves_no_half_report(tmp_path: Path) -> None:
-    fairgate("init", ".", cwd=tmp_path)
+    fairgate_here("init", ".", cwd=tmp_path)
     command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--rounds", "100000"]
 
     def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
@@ -232,8 +232,8 @@ def test_a_million_rows_are_counted_exactly_in_little_memory(tmp_path: Path) -> 
 
 def test_a_folder_in_the_place_of_a_file_is_one_sentence_and_leaves_nothing_half(tmp_path: Path) -> None:
     (tmp_path / "advice/report.html").mkdir(parents=True)
-    fairgate("init", ".", cwd=tmp_path)
-    result = fairgate("advise", "--config", "policy.toml", *SMALL, cwd=tmp_path)
+    fairgate_here("init", ".", cwd=tmp_path)
+    result = fairgate_here("advise", "--config", "policy.toml", *SMALL, cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1].startswith("fairgate: cannot write advice/report.html: ")
     assert {path.name for path in (tmp_path / "advice").iterdir()} == {"report.html", "thresholds.csv"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from fairgate.advice.example import example_table
 from fairgate.advice.report.output import write
 from fairgate.advice.report.page import render
 from fairgate.people import from_frame
-from tests.browser import Browser, Page, chromium
+from tests.browser import Browser, Page
 
 NASTY = ("<script>alert(1)</script>", "__proto__", "a \"quoted\" 'name' & more", "", "ü" * 30, "b", "c")
 
@@ -51,12 +50,6 @@ def folder(advices: dict[str, Advice], tmp_path_factory: pytest.TempPathFactory)
     for name, advice in advices.items():
         write(advice, found / name, "table.csv")
     return found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 def text(page: Page, name: str) -> str:

@@ -7,8 +7,6 @@ schools (LSAC) in ethik, and the Boston Fed's loan applications, college student
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -28,6 +26,7 @@ import fairgate as fg
 from fairgate.advice import Aims, advise
 from fairgate.sklearn import FairThresholdClassifier
 from tests.advice.people import asked
+from tests.command import fairgate_here
 
 pd: Any = pytest.importorskip("pandas")
 
@@ -196,11 +195,10 @@ def best_feasible(table: Any, aims: Aims, descending: bool) -> float | None:
 
 
 def simulate(file: str, folder: Path, aims: Aims, *options: str) -> tuple[dict[str, Any], Any, str]:
-    """Run the command in its own process; return report.json, thresholds.csv and what it printed."""
+    """Run the command; return report.json, thresholds.csv and what it printed."""
     epsilon, low, high = asked(aims)
     wanted = ("--cost", f"{aims.cost}", "--parity", f"{epsilon}", "--service", f"{low}:{high}")
-    command = [sys.executable, "-W", "error", "-m", "fairgate", "advise", file, *options, *wanted, *SMALL]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    result = fairgate_here("advise", file, *options, *wanted, *SMALL, cwd=folder)
     assert result.returncode == 0, result.stderr
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     report = json.loads((folder / "advice/report.json").read_text(encoding="utf-8"))

@@ -26,7 +26,7 @@ from fairgate.places import own_learner
 from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tasks import presets
-from tests.browser import chromium
+from tests.browser import Browser
 
 SIZE = Size(rounds=60, seeds=4)
 
@@ -169,23 +169,22 @@ def test_two_processes_find_what_one_finds(bench: Bench, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_is_readable_at_any_width(bench: Bench, folder: Path, width: int) -> None:
-    with chromium() as browser:
-        page = browser.open(folder / "bench.html", width)
-        assert page.errors == []
-        assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        text = page.evaluate("document.body.innerText")
-        assert "middle <b>" in text
-        assert "learner 'breaking' failed on german-strict" in text
-        unreachable = """[...document.querySelectorAll('*')].filter(box => box.scrollWidth > box.clientWidth + 1
-            && ['auto', 'scroll'].includes(getComputedStyle(box).overflowX) && box.tabIndex < 0).length"""
-        assert page.evaluate(unreachable) == 0
-        assert page.evaluate("[...document.images].every(each => each.naturalWidth > 0 && each.alt)")
-        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
-        assert len(ids) == len(set(ids))
-        links = page.evaluate("[...document.querySelectorAll('a')].map(each => each.getAttribute('href').slice(1))")
-        assert set(links) <= set(ids)
+def test_the_page_is_readable_at_any_width(bench: Bench, folder: Path, browser: Browser, width: int) -> None:
+    page = browser.open(folder / "bench.html", width)
+    assert page.errors == []
+    assert [url for url in page.requests if not url.startswith(("file:", "data:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    text = page.evaluate("document.body.innerText")
+    assert "middle <b>" in text
+    assert "learner 'breaking' failed on german-strict" in text
+    unreachable = """[...document.querySelectorAll('*')].filter(box => box.scrollWidth > box.clientWidth + 1
+        && ['auto', 'scroll'].includes(getComputedStyle(box).overflowX) && box.tabIndex < 0).length"""
+    assert page.evaluate(unreachable) == 0
+    assert page.evaluate("[...document.images].every(each => each.naturalWidth > 0 && each.alt)")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
+    assert len(ids) == len(set(ids))
+    links = page.evaluate("[...document.querySelectorAll('a')].map(each => each.getAttribute('href').slice(1))")
+    assert set(links) <= set(ids)
 
 
 def outcome(learner: str, task: str, level: str, success: float, shortfall: Array) -> Outcome:

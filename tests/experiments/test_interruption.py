@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def test_an_interrupted_reproduction_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    size = ["--rounds", "3000", "--seeds", "3", "--many", "3", "--workers", "1", "--out", str(tmp_path)]
+    size = ["--rounds", "1200", "--seeds", "3", "--many", "3", "--workers", "1", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "fairgate", "reproduce", "table1", *size]
 
     def heed_interrupts() -> None:  # a background job of a shell is started with them ignored

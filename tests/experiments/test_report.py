@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from fairgate.estimates import Estimate
 from fairgate.experiments.report import render
 from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Drawing, Finding, Results, Row
 from fairgate.experiments.results import Table as ResultTable
-from tests.browser import Browser, Page, chromium
+from tests.browser import Browser, Page
 
 WIDTHS = (1280, 390)
 NASTY = "<script>alert('x')</script> & \"quotes\" {{ 7 * 7 }} ε ≤ 0.06"
@@ -144,12 +144,6 @@ def page_file(results: Results, images: dict[str, bytes], tmp_path_factory: pyte
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render(results, images), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module", params=WIDTHS)

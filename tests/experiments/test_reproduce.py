@@ -1,4 +1,4 @@
-"""reproduce: the whole at small size, twice; and the ledger's main verdicts at full size."""
+"""reproduce: the whole at small size, twice."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy.stats import binom
 
 import fairgate as fg
-from fairgate.experiments.plan import METHODS, STRICT, TASKS, Plan, paper, words
+from fairgate.experiments.plan import Plan, paper, words
 from fairgate.experiments.reproduce import FIGURES, TABLES, reproduce
 from fairgate.experiments.results import VERDICTS
 
-Full = dict[tuple[str, str], dict[str, NDArray[np.float64]]]
-
-SMALL = Plan(rounds=240, seeds=3, many=4, seed=1, tail=100)
+SMALL = Plan(rounds=120, seeds=3, many=4, seed=1, tail=50)
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +58,10 @@ def test_the_summary_has_every_printed_number_beside_ours(whole: Path) -> None:
             assert numbers[f"table3.{task}.{figure}"]["paper"] == {"mean": mean, "low": low, "high": high}
     assert numbers["table4.german.rule"]["paper"] == "infeasible-min-violation"
     assert numbers["table5.mve-s.batch.ofs"]["paper"] == {"mean": 88.9}
-    run = fg.simulate(fg.load_task("german"), fg.load_learner("ofs", "german"), 240, 3, seed=1)
-    assert numbers["table1.german.ofs.reward"]["ours"]["mean"] == pytest.approx(run.summary(100)["reward"].mean)
+    run = fg.simulate(
+        fg.load_task("german"), fg.load_learner("ofs", "german"), SMALL.rounds, SMALL.seeds, seed=SMALL.seed
+    )
+    assert numbers["table1.german.ofs.reward"]["ours"]["mean"] == pytest.approx(run.summary(SMALL.tail)["reward"].mean)
 
 
 def test_every_claim_has_a_verdict(whole: Path) -> None:
@@ -105,42 +103,3 @@ def test_an_unknown_part_is_named_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(fg.InputError, match="unknown part 'tabel1': did you mean 'table1'"):
         reproduce(["tabel1"], SMALL, tmp_path, 1, print)
     assert not list(tmp_path.iterdir())
-
-
-FALSE_ALARM = 1e-4
-
-
-@pytest.fixture(scope="module")
-def full() -> Full:
-    """Full size, with seeds that no table uses: 30 loops of 3,000 rounds of every method."""
-    found = {}
-    for task in (*TASKS, *STRICT):
-        for method in METHODS if task in TASKS else ("ofs",):
-            run = fg.simulate(fg.load_task(task), fg.load_learner(method, task), 3000, 30, seed=77)
-            found[task, method] = run.per_replicate()
-    return found
-
-
-def most(values: NDArray[np.bool_]) -> bool:
-    """More than half of the seeds agree, beyond what a fair coin gives but once in 10,000 times."""
-    return bool(values.sum() > binom.isf(FALSE_ALARM, len(values), 0.5))
-
-
-def test_the_main_verdicts_hold_at_full_size(
-    full: Full,
-) -> None:
-    """Seed by seed, so that a loop locked in elsewhere counts once.
-
-    OFS earns more than U, and on MVE-S more than PD; it violates less than both on all three tasks and keeps its batch
-    gap below ε. Its plays are the same under the strict constraints.
-    """
-    for task, epsilon in (("mve-s", 0.06), ("german", 0.02), ("compas", 0.03)):
-        ofs = full[task, "ofs"]
-        for rival in ("unconstrained", "primal-dual"):
-            assert most(ofs["violation"] < full[task, rival]["violation"]), (task, rival)
-            if rival == "unconstrained" or task == "mve-s":  # elsewhere PD earns as much, unless it gets stuck
-                assert most(ofs["reward"] > full[task, rival]["reward"]), (task, rival)
-        assert most(ofs["gap"] < epsilon), task
-    for task in STRICT:
-        np.testing.assert_array_equal(full[task, "ofs"]["reward"], full[task.removesuffix("-strict"), "ofs"]["reward"])
-        assert not fg.oracle(fg.load_task(task)).refined.feasible

@@ -19,7 +19,7 @@ from fairgate.advice.report.page import shown
 from fairgate.constraints import as_constraint, parse_constraint
 from fairgate.tasks import make_problem, presets
 from tests.advice.people import SERVICE
-from tests.command import fairgate
+from tests.command import fairgate, fairgate_here
 from tests.extending.harm import FewHarmed, FewHarmedInWords
 
 HARM = Path(__file__).with_name("harm.py")
@@ -89,7 +89,7 @@ def test_command_line_and_policy_file(place: str, tmp_path: Path) -> None:
     )
     policy = policy.replace("cost = 2.0", "cost = 1.0").replace("seeds = 20", "seeds = 1").replace("1000", "10")
     (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
-    again = fairgate("advise", "--config", "policy.toml", "--json", cwd=tmp_path)
+    again = fairgate_here("advise", "--config", "policy.toml", "--json", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     one, other = json.loads(told.stdout), json.loads(again.stdout)
     assert one["recommendation"]["threshold"] == other["recommendation"]["threshold"]

@@ -124,7 +124,7 @@ def test_a_rule_whose_state_is_not_plain_says_so_when_saved(small_task: fg.Task)
 
     learner = scalar(Odd)
     state = learner.start(small_task.setting, 1, np.random.default_rng(0))
-    with pytest.raises(fg.InputError, match="must be arrays, random generators"):
+    with pytest.raises(fg.InputError, match="must be arrays, random generators and plain values, got object"):
         learner.save(state)
 
 

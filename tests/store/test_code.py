@@ -173,9 +173,8 @@ print(json.dumps({task: plan.job(task, "ofs", many=True).digest() for task in ("
         return json.loads(result.stdout)
 
     first = run()
-    assert first == run()
     edit(package / "presets.toml", 'title = "COMPAS in score pools"', 'title = "COMPAS"')
-    assert run() == first
+    assert run() == first  # in another process, with another title
     lines = (package / "presets.toml").read_text(encoding="utf-8").splitlines(keepends=True)
     strict = next(index for index, line in enumerate(lines) if line.startswith("[compas-strict.problem]"))
     number = next(index for index in range(strict, len(lines)) if lines[index].startswith("parity"))

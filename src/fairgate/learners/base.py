@@ -76,6 +76,9 @@ class Learner(Settings, ABC, Generic[S]):
 
     def observe(self, state: S, played: Policy | Array, feedback: Feedback) -> None:
         """Take in the feedback of a round in which `played` was played. A batch of nobody teaches nothing."""
+        if not isinstance(feedback, Feedback):
+            got = type(feedback).__name__
+            raise InputError(f"{type(self).__name__} needs the feedback of Problem.reveal, got {got}")
         policy, people = as_policy(played), feedback.observation.people
         came = None if people.all() else np.asarray(people.any(axis=1))
         if came is None or came.all():

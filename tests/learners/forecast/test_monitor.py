@@ -31,6 +31,10 @@ def test_a_single_misfit_must_be_four_times_as_large() -> None:
     found = [many.update(rows, np.array([1.9, 2.3]), tested).tolist() for _ in range(9)]
     assert found[0] == [False, False]
     assert many.failures.tolist() == [0, 1]
+    ten = MisfitTest.start(2, limit=2.0)
+    for _ in range(9):
+        ten.update(rows, np.zeros(2), tested)
+    assert ten.update(rows, np.array([20.0, 21.0]), tested).tolist() == [False, True]
 
 
 def test_epochs_that_are_no_test_do_not_count() -> None:

@@ -73,9 +73,11 @@ def test_any_constraint_will_do_a_users_own_too() -> None:
 def test_the_safe_set_comes_first_by_reward_else_what_comes_nearest() -> None:
     reward = np.array([[3.0, 3.0], [2.0, 2.0], [1.0, 1.0]])
     residual = np.array([[0.1, 0.1], [-0.3, 0.2], [-0.3, 0.05]])
-    best, safe = Value(reward, residual, 0.0 * reward, np.full((3, 2), 0.1)).best(2.0)
+    value = Value(reward, residual, 0.0 * reward, np.full((3, 2), 0.1))
+    best, safe = value.best(2.0)
     assert best.tolist() == [1, 2]
     assert safe.tolist() == [True, False]
+    assert [value.best(width)[1].tolist() for width in (3.0, 3.001)] == [[True, False], [False, False]]
 
 
 def test_infeasibility_is_certified_by_three_standard_errors_of_every_option() -> None:
