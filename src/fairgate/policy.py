@@ -55,7 +55,7 @@ class Policy(NamedTuple):
     @classmethod
     def shared(cls, thresholds: ArrayLike, groups: int) -> Policy:
         """Make the policy of one threshold per replicate, (replicates,), the same for all groups."""
-        return cls.of(np.repeat(np.asarray(thresholds, dtype=np.float64)[:, None], groups, axis=1))
+        return cls.of(np.asarray(thresholds, dtype=np.float64).repeat(groups).reshape(-1, groups))
 
     @classmethod
     def uniform(cls, probability: ArrayLike, groups: int) -> Policy:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import across_groups
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners.state import State, decode, encode, keep_rows
 from fairgate.policy import Policy, as_policy
@@ -77,8 +78,7 @@ class Learner(Settings, ABC, Generic[S]):
     def observe(self, state: S, played: Policy | Array, feedback: Feedback) -> None:
         """Take in the feedback of a round in which `played` was played. A batch of nobody teaches nothing."""
         policy, people = as_policy(played), feedback.observation.people
-        came = None if people.all() else np.asarray(people.any(axis=1))
-        if came is None or came.all():
+        if np.count_nonzero(people) == people.size or (came := people.any(axis=1)).all():
             self.learn(state, policy, feedback)
             state.rounds += 1
         elif not came.any():
@@ -246,7 +246,7 @@ def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.int64], NDArray[np.b
     """
     single = played.single
     arm = np.minimum(grid.searchsorted(single[:, 0]), len(grid) - 1)
-    return arm, (grid[arm][:, None] == single).all(axis=1)
+    return arm, across_groups(np.logical_and, grid[arm][:, None] == single)
 
 
 def _named(problem: Problem) -> Any:
