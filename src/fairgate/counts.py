@@ -46,6 +46,9 @@ class Counts:
     people: Array
     """All people, (…, groups)."""
 
+    total: Array
+    """All people of all groups, (…,)."""
+
     binned: Cells | None = None
     """The same people by score bin as well, (…, groups, bins, 2, 2), if that is known."""
 
@@ -55,6 +58,7 @@ class Counts:
             raise InputError(f"cells must have shape (…, groups, 2, 2), got {self.cells.shape}")
         self.accepted = self.cells[..., 0, 1] + self.cells[..., 1, 1]
         self.people = self.accepted + self.cells[..., 0, 0] + self.cells[..., 1, 0]
+        self.total = across_groups(np.add, self.people)
 
     @classmethod
     def of_people(
@@ -119,11 +123,6 @@ class Counts:
         return int(self.cells.shape[-3])
 
     @cached_property
-    def total(self) -> Array:
-        """All people of all groups, (…,)."""
-        return across_groups(np.add, self.people)
-
-    @cached_property
     def rates(self) -> Array:
         """Acceptance rate of each group, (…, groups); NaN for a group with nobody in the batch."""
         return per_person(self.accepted, self.people)
@@ -163,7 +162,7 @@ def as_codes(name: str, values: ArrayLike, length: int, count: int | None = None
     return array.astype(np.int64)
 
 
-def across_groups(operation: np.ufunc, values: Cells) -> Array:
+def across_groups(operation: np.ufunc, values: Cells) -> Cells:
     """Combine the groups, the last axis of `values`: what ``operation.reduce`` does, several times as fast for few."""
     found = values[..., 0]
     for group in range(1, values.shape[-1]):

@@ -78,7 +78,7 @@ class Learner(Settings, ABC, Generic[S]):
     def observe(self, state: S, played: Policy | Array, feedback: Feedback) -> None:
         """Take in the feedback of a round in which `played` was played. A batch of nobody teaches nothing."""
         policy, people = as_policy(played), feedback.observation.people
-        if np.count_nonzero(people) == people.size or (came := people.any(axis=1)).all():
+        if np.count_nonzero(people) == people.size or (came := np.asarray(people.any(axis=1))).all():
             self.learn(state, policy, feedback)
             state.rounds += 1
         elif not came.any():
@@ -238,14 +238,14 @@ def check_level(learner: Learner[Any], problem: Problem) -> None:
         )
 
 
-def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the place in the grid of the one threshold that all groups were held to, (R,), and whether there is one.
 
     >>> arm_of(np.array([0.0, 0.5]), Policy.of([[0.5, 0.5], [0.5, 0.0], [0.2, 0.2]]))
     (array([1, 1, 1]), array([ True, False, False]))
     """
     single = played.single
-    arm = np.minimum(grid.searchsorted(single[:, 0]), len(grid) - 1)
+    arm = grid[:-1].searchsorted(single[:, 0])
     return arm, across_groups(np.logical_and, grid[arm][:, None] == single)
 
 

@@ -99,7 +99,7 @@ class OFS(Learner[OFSState]):
         width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
         radius = np.sqrt(width[..., None] / np.maximum(1.0, state.plays))
         upper = state.residuals + radius
-        excess = np.maximum(upper, np.zeros_like(radius), out=upper).sum(axis=0)  # twice as fast as against a plain 0
+        excess = np.maximum(upper, np.zeros(radius.shape), out=upper).sum(axis=0)  # twice as fast as against a plain 0
         chosen = excess.argmin(axis=1)
         state.feasible = np.zeros(state.replicates, dtype=np.int64)
         if excess.min() <= 0.0:  # somewhere F_t is not empty
@@ -140,5 +140,6 @@ class OFS(Learner[OFSState]):
 def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
     """Return the replicates that played a threshold of the grid, and its place in a flattened (R, K)."""
     arm, known = arm_of(state.grid, played)
-    rows: Any = slice(None) if known.all() else np.flatnonzero(known)
-    return rows, (np.arange(0, state.plays.size, len(state.grid)) + arm)[rows]
+    place = np.arange(0, state.plays.size, len(state.grid)) + arm
+    rows: Any = slice(None) if np.count_nonzero(known) == len(known) else np.flatnonzero(known)
+    return rows, place[rows]
