@@ -40,6 +40,15 @@ class Counts:
     (array([0.75]), array([0.3]))
     """
 
+    accepted: Array
+    """Accepted people, (…, groups)."""
+
+    people: Array
+    """All people, (…, groups)."""
+
+    total: Array
+    """All people of all groups, (…,)."""
+
     binned: Cells | None = None
     """The same people by score bin as well, (…, groups, bins, 2, 2), if that is known."""
 
@@ -47,6 +56,9 @@ class Counts:
         self.cells: Cells = np.asarray(cells)
         if self.cells.ndim < 3 or self.cells.shape[-2:] != (2, 2):
             raise InputError(f"cells must have shape (…, groups, 2, 2), got {self.cells.shape}")
+        self.accepted = self.cells[..., 0, 1] + self.cells[..., 1, 1]
+        self.people = self.accepted + self.cells[..., 0, 0] + self.cells[..., 1, 0]
+        self.total = across_groups(np.add, self.people)
 
     @classmethod
     def of_people(
@@ -111,21 +123,6 @@ class Counts:
         return int(self.cells.shape[-3])
 
     @cached_property
-    def accepted(self) -> Array:
-        """Accepted people, (…, groups)."""
-        return np.asarray(self.cells[..., 0, 1] + self.cells[..., 1, 1])
-
-    @cached_property
-    def people(self) -> Array:
-        """All people, (…, groups)."""
-        return np.asarray(self.accepted + self.cells[..., 0, 0] + self.cells[..., 1, 0])
-
-    @cached_property
-    def total(self) -> Array:
-        """All people of all groups, (…,)."""
-        return across_groups(np.add, self.people)
-
-    @cached_property
     def rates(self) -> Array:
         """Acceptance rate of each group, (…, groups); NaN for a group with nobody in the batch."""
         return per_person(self.accepted, self.people)
@@ -143,7 +140,7 @@ class Counts:
 
 def per_person(total: Cells, people: Cells) -> Array:
     """Divide by the number of people, NaN where there is nobody."""
-    if people.all():
+    if np.count_nonzero(people) == people.size:  # what `all` tells, three times as fast for few
         return np.asarray(total / people)
     unknown = np.full_like(total, np.nan, dtype=np.float64)  # laid out as the cells are, which is faster
     return np.asarray(np.divide(total, people, out=unknown, where=people > 0))
@@ -165,7 +162,7 @@ def as_codes(name: str, values: ArrayLike, length: int, count: int | None = None
     return array.astype(np.int64)
 
 
-def across_groups(operation: np.ufunc, values: Cells) -> Array:
+def across_groups(operation: np.ufunc, values: Cells) -> Cells:
     """Combine the groups, the last axis of `values`: what ``operation.reduce`` does, several times as fast for few."""
     found = values[..., 0]
     for group in range(1, values.shape[-1]):

@@ -151,21 +151,21 @@ def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64
     are told apart or not. A cell's probability is kept to within 2⁻³², far closer than any environment's tables.
     """
     cells = probabilities if probabilities.ndim == 4 else probabilities.transpose(0, 1, 3, 4, 2)
-    rows, first = _rows(*numbers.shape)
+    rows = _rows(*numbers.shape)
     keys = numbers.astype(np.uint64)
-    keys += rows
-    ends = cells.reshape(len(cells), -1).cumsum(axis=1)[:, :-1] * 2.0**32  # the last end is beyond everybody
-    places = np.minimum(ends, 2.0**32, out=ends).astype(np.uint64)
-    places += rows
-    below = np.empty((len(cells), ends.shape[1] + 2), dtype=np.int64)
-    below[:, 0], below[:, -1] = first[:-1], first[1:]
-    below[:, 1:-1] = keys.ravel().searchsorted(places.ravel()).reshape(ends.shape)
-    found = (below[:, 1:] - below[:, :-1]).reshape(cells.shape)
+    keys += rows  # each with its own, which is faster than one per replicate
+    ends = cells.reshape(len(cells), -1).cumsum(axis=1)
+    ends *= 2.0**32
+    np.minimum(ends, 2.0**32, out=ends)[:, -1] = 2.0**32  # beyond everybody
+    places = ends.astype(np.uint64)
+    places += rows[:, :1]
+    below = keys.ravel().searchsorted(places.ravel())
+    below[1:] -= below[:-1]
+    found = below.reshape(cells.shape)
     return found if probabilities.ndim == 4 else np.ascontiguousarray(found.transpose(0, 1, 4, 2, 3))
 
 
 @functools.lru_cache(maxsize=8)
-def _rows(replicates: int, people: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return what tells the numbers of replicates apart, (replicates, 1), and how many people come before each."""
-    rows = np.arange(replicates, dtype=np.uint64)[:, None] << np.uint64(32)
-    return rows, people * np.arange(replicates + 1)
+def _rows(replicates: int, people: int) -> NDArray[np.uint64]:
+    """Return what tells the numbers of replicates apart, (replicates, people)."""
+    return (np.arange(replicates, dtype=np.uint64) << np.uint64(32)).repeat(people).reshape(replicates, people)

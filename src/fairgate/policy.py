@@ -55,7 +55,7 @@ class Policy(NamedTuple):
     @classmethod
     def shared(cls, thresholds: ArrayLike, groups: int) -> Policy:
         """Make the policy of one threshold per replicate, (replicates,), the same for all groups."""
-        return cls.of(np.repeat(np.asarray(thresholds, dtype=np.float64)[:, None], groups, axis=1))
+        return cls.of(np.asarray(thresholds, dtype=np.float64)[:, None].repeat(groups, axis=1))
 
     @classmethod
     def uniform(cls, probability: ArrayLike, groups: int) -> Policy:
@@ -92,9 +92,9 @@ class Policy(NamedTuple):
     @property
     def published(self) -> Array:
         """The thresholds people hear of, (replicates, groups): a lottery's mean of its finite ones, NaN if none."""
-        if len(self.weights) == 1 and np.isfinite(self.thresholds).all():
-            return np.asarray(self.thresholds[0])
         finite = np.isfinite(self.thresholds)
+        if len(self.weights) == 1 and np.count_nonzero(finite) == finite.size:
+            return np.asarray(self.thresholds[0])
         weights = self.weights[:, :, None] * finite
         total = weights.sum(axis=0)
         mean = (weights * np.where(finite, self.thresholds, 0.0)).sum(axis=0)
@@ -173,7 +173,7 @@ class Policy(NamedTuple):
         if thresholds.shape != wanted or weights.shape != wanted[:2]:
             got = f"got {thresholds.shape} and {weights.shape}"
             wrong = f"thresholds of shape {wanted} and weights of shape {wanted[:2]}, {got}"
-        elif np.isnan(thresholds).any():
+        elif np.count_nonzero(np.isnan(thresholds)):
             wrong = "thresholds that are numbers or ±inf, got nan"
         elif weights is not _certain(shape[0]) and not _weights(weights):
             wrong = "weights of at least 0 that sum to 1"

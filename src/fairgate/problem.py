@@ -273,9 +273,9 @@ class Problem(Settings):
         return tuple(name for constraint in self.constraints for name in constraint.names)
 
     @cached_property
-    def _hidden(self) -> NDArray[np.bool_]:
-        """Which residuals depend on labels of rejected people, (J,)."""
-        return np.array([each.needs == "all-labels" for each in self.constraints for _ in each.names], dtype=bool)
+    def _hidden(self) -> list[bool]:
+        """Whether each residual depends on labels of rejected people."""
+        return [each.needs == "all-labels" for each in self.constraints for _ in each.names]
 
     def assess(self, cells: Any) -> Assessment:
         """Return reward and residuals of counts or exact probabilities, (…, replicates, groups, 2, 2)."""
@@ -316,8 +316,8 @@ class Problem(Settings):
         cells = found.cells if found.binned is None or level == "bandit" else found.binned
         binned = cells.ndim == 5
         reward, residuals = self.assess(found)
-        if level != "full-labels" and self._hidden.any():
-            residuals = np.where(self._hidden[:, None], np.nan, residuals)
+        if level != "full-labels" and True in self._hidden:
+            residuals = np.where(np.array(self._hidden)[:, None], np.nan, residuals)
         credited = None
         if arrivals is not None:
             credited = self._credited(arrivals)

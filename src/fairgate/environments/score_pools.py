@@ -156,8 +156,9 @@ class ScorePools(Environment):
 
     def probabilities(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2): one look-up into all scores."""
-        place = np.searchsorted(self._tables.distinct, thresholds) * self.group_count + np.arange(self.group_count)
-        low, lift = (table.reshape(-1, 4).take(place, axis=0) for table in (self._tables.low, self._tables.lift))
+        distinct, shares, *tables = self._tables
+        place = distinct.searchsorted(thresholds) * len(shares) + np.arange(len(shares))
+        low, lift = (table.reshape(-1, 4).take(place, axis=0) for table in tables)
         lift *= state[..., None]
         low += lift
         return low.reshape(*place.shape, 2, 2)

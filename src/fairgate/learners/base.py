@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import across_groups
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners.state import State, decode, encode, keep_rows
 from fairgate.policy import Policy, as_policy
@@ -80,8 +81,7 @@ class Learner(Settings, ABC, Generic[S]):
             got = type(feedback).__name__
             raise InputError(f"{type(self).__name__} needs the feedback of Problem.reveal, got {got}")
         policy, people = as_policy(played), feedback.observation.people
-        came = None if people.all() else np.asarray(people.any(axis=1))
-        if came is None or came.all():
+        if np.count_nonzero(people) == people.size or (came := np.asarray(people.any(axis=1))).all():
             self.learn(state, policy, feedback)
             state.rounds += 1
         elif not came.any():
@@ -241,15 +241,15 @@ def check_level(learner: Learner[Any], problem: Problem) -> None:
         )
 
 
-def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the place in the grid of the one threshold that all groups were held to, (R,), and whether there is one.
 
     >>> arm_of(np.array([0.0, 0.5]), Policy.of([[0.5, 0.5], [0.5, 0.0], [0.2, 0.2]]))
     (array([1, 1, 1]), array([ True, False, False]))
     """
     single = played.single
-    arm = np.minimum(grid.searchsorted(single[:, 0]), len(grid) - 1)
-    return arm, (grid[arm][:, None] == single).all(axis=1)
+    arm = grid[:-1].searchsorted(single[:, 0])
+    return arm, across_groups(np.logical_and, grid[arm][:, None] == single)
 
 
 def _named(problem: Problem) -> Any:

@@ -99,7 +99,7 @@ class OFS(Learner[OFSState]):
         width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
         radius = np.sqrt(width[..., None] / np.maximum(1.0, state.plays))
         upper = state.residuals + radius
-        excess = np.maximum(upper, np.zeros_like(upper), out=upper).sum(axis=0)  # twice as fast as against a plain 0
+        excess = np.maximum(upper, np.zeros(radius.shape), out=upper).sum(axis=0)  # twice as fast as against a plain 0
         chosen = excess.argmin(axis=1)
         state.feasible = np.zeros(state.replicates, dtype=np.int64)
         if excess.min() <= 0.0:  # somewhere F_t is not empty
@@ -114,16 +114,17 @@ class OFS(Learner[OFSState]):
     def learn(self, state: OFSState, played: Policy, feedback: Feedback) -> None:
         """Update the played threshold's count and means (line 10)."""
         rows, place = places(state, played)
-        state.plays.ravel()[place] += 1.0
-        plays = state.plays.ravel()[place]
+        plays = state.plays.ravel()[place] + 1.0
+        state.plays.ravel()[place] = plays
         residuals = state.residuals.reshape(-1, state.plays.size)
-        residuals[:, place] += (feedback.residuals[:, rows] - residuals[:, place]) / plays
+        mean = residuals.take(place, axis=1)
+        residuals[:, place] = mean + (feedback.residuals[:, rows] - mean) / plays
         if feedback.credits is not None:
             self.credit(state, feedback, feedback.credits)
             return
         rewards, total = state.rewards.ravel(), state.credited.ravel()  # all labels are known: credit without a detour
-        total[place] += 1.0
-        rewards[place] += (feedback.reward[rows] - rewards[place]) / total[place]
+        known, mean = total[place] + 1.0, rewards[place]
+        total[place], rewards[place] = known, mean + (feedback.reward[rows] - mean) / known
 
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
@@ -139,5 +140,6 @@ class OFS(Learner[OFSState]):
 def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
     """Return the replicates that played a threshold of the grid, and its place in a flattened (R, K)."""
     arm, known = arm_of(state.grid, played)
-    rows: Any = slice(None) if known.all() else np.flatnonzero(known)
-    return rows, (np.arange(0, state.plays.size, len(state.grid)) + arm)[rows]
+    place = np.arange(0, state.plays.size, len(state.grid)) + arm
+    rows: Any = slice(None) if np.count_nonzero(known) == len(known) else np.flatnonzero(known)
+    return rows, place[rows]
