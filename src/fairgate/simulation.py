@@ -172,39 +172,40 @@ def _block(
 
 
 class _Kept:
-    """What is kept of a block while it runs, as a run has it: replicates first, then rounds."""
+    """What is kept of a block while it runs: rounds first, so that what a round writes lies together."""
 
     def __init__(self, rounds: int, shape: tuple[int, int], traces: Sequence[str]) -> None:
-        replicates, groups = shape
-        self.shape = (replicates, rounds, groups)
-        self.thresholds = np.empty((1, *self.shape))
-        self.weights = np.ones((1, replicates, rounds))
-        self.counts = np.empty((*self.shape, 2, 2), dtype=np.int32)
-        self.probabilities = np.empty((*self.shape, 2, 2))
-        self.others: dict[str, Array] = {f"trace {name}": np.empty((replicates, rounds)) for name in traces}
+        self.rounds, self.shape = rounds, shape
+        self.thresholds = np.empty((1, rounds, *shape))
+        self.weights = np.ones((1, rounds, shape[0]))
+        self.counts = np.empty((rounds, *shape, 2, 2), dtype=np.int32)
+        self.probabilities = np.empty((rounds, *shape, 2, 2))
+        self.by_round: dict[str, Array] = {f"trace {name}": np.empty((rounds, shape[0])) for name in traces}
 
     def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
         thresholds, weights = happened.played
         more = len(weights) - len(self.weights)
         if more > 0:  # a lottery of more thresholds than any before: others have weight 0
-            self.thresholds = np.concatenate((self.thresholds, np.full((more, *self.shape), np.inf)))
-            self.weights = np.concatenate((self.weights, np.zeros((more, *self.shape[:2]))))
-        self.thresholds[: len(weights), :, t], self.weights[: len(weights), :, t] = thresholds, weights
+            self.thresholds = np.concatenate((self.thresholds, np.full((more, self.rounds, *self.shape), np.inf)))
+            self.weights = np.concatenate((self.weights, np.zeros((more, self.rounds, self.shape[0]))))
+        self.thresholds[: len(weights), t], self.weights[: len(weights), t] = thresholds, weights
         if more < 0:
-            self.thresholds[more:, :, t], self.weights[more:, :, t] = np.inf, 0.0
-        self.counts[:, t], self.probabilities[:, t] = happened.counts, happened.probabilities
+            self.thresholds[more:, t], self.weights[more:, t] = np.inf, 0.0
+        self.counts[t], self.probabilities[t] = happened.counts, happened.probabilities
         for name, values in traces.items():
-            self.others[f"trace {name}"][:, t] = values
+            self.by_round[f"trace {name}"][t] = values
 
     def keep_state(self, t: int, world: Any) -> None:
         for name, values in flatten(world).items():
             if t == 0:
-                self.others[f"state {name}"] = np.empty((*self.shape[:2], *values.shape[1:]))
-            self.others[f"state {name}"][:, t] = values
+                self.by_round[f"state {name}"] = np.empty((self.rounds, *values.shape))
+            self.by_round[f"state {name}"][t] = values
 
     def arrays(self, final: Policy | None) -> dict[str, Any]:
-        found: dict[str, Any] = {"counts": self.counts, "probabilities": self.probabilities, **self.others}
-        found |= {"thresholds": self.thresholds, "weights": self.weights}
+        by_replicate: dict[str, Any] = {"counts": self.counts, "probabilities": self.probabilities, **self.by_round}
+        found = {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in by_replicate.items()}
+        found |= {"thresholds": self.thresholds.swapaxes(1, 2), "weights": self.weights.swapaxes(1, 2)}
+        found = {name: np.ascontiguousarray(values) for name, values in found.items()}
         if final is not None:
             found |= {"final thresholds": final.thresholds, "final weights": final.weights}
         return found
