@@ -135,12 +135,13 @@ def test_strict_tasks_change_the_constraints_and_nothing_else(name: str) -> None
     main, strict = presets()[name], presets()[f"{name}-strict"]
     changed = {"parity": 0.01, "service": [0.35, 0.85]}
     assert strict["problem"] == {**main["problem"], **changed}
-    for key in ("dataset", "environment", "grid", "learners"):
+    for key in ("dataset", "features", "environment", "grid", "learners"):
         assert strict[key] == main[key]
 
 
 def test_what_is_one_for_all_tasks_is_one_for_all_tasks() -> None:
     german, compas = presets()["german"], presets()["compas"]
+    assert german["features"] == compas["features"] == ["sex"]
     for key in ("floor", "rate"):
         assert german["environment"][key] == compas["environment"][key]
     learners = [preset["learners"] for preset in PAPER.values()]
