@@ -72,10 +72,10 @@ def test_ofs_is_near_the_papers(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
-def test_violations_of_the_baselines_are_within_a_factor_of_two_and_a_half(name: str) -> None:
-    # The furthest is primal-dual on COMPAS, 0.41 times the paper's at the seed of the calibration's report.
+def test_violations_of_the_baselines_are_within_a_factor_of_two(name: str) -> None:
+    # The furthest is primal-dual on German, 1.73 times the paper's.
     for who, violation in zip(("unconstrained", "primal-dual"), BASELINES[name], strict=True):
-        assert 0.4 < loops(name, who)["violation"].mean() / violation < 2.5, who
+        assert 0.5 < loops(name, who)["violation"].mean() / violation < 2.0, who
 
 
 def most(values: NDArray[np.bool_]) -> bool:
@@ -135,12 +135,13 @@ def test_strict_tasks_change_the_constraints_and_nothing_else(name: str) -> None
     main, strict = presets()[name], presets()[f"{name}-strict"]
     changed = {"parity": 0.01, "service": [0.35, 0.85]}
     assert strict["problem"] == {**main["problem"], **changed}
-    for key in ("dataset", "environment", "grid", "learners"):
+    for key in ("dataset", "features", "environment", "grid", "learners"):
         assert strict[key] == main[key]
 
 
 def test_what_is_one_for_all_tasks_is_one_for_all_tasks() -> None:
     german, compas = presets()["german"], presets()["compas"]
+    assert german["features"] == compas["features"] == ["sex"]
     for key in ("floor", "rate"):
         assert german["environment"][key] == compas["environment"][key]
     learners = [preset["learners"] for preset in PAPER.values()]

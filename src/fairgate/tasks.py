@@ -131,7 +131,7 @@ def load_task(name: str) -> Task:
     preset = presets()[name]
     settings, grid = dict(preset["environment"]), preset["grid"]
     if "dataset" in preset:
-        dataset = load_dataset(preset["dataset"])
+        dataset = load_dataset(preset["dataset"], features=preset["features"])
         settings |= {"scores": scores(dataset), "labels": dataset.labels, "groups": dataset.groups}
     environment = ENVIRONMENTS[preset["kind"]](**settings)
     return Task(

@@ -106,13 +106,18 @@ def test_every_measure_is_what_loops_say(name: str, learner: AnyLearner) -> None
             np.testing.assert_allclose(found[measured][replicate], value, rtol=1e-9, atol=1e-9, err_msg=measured)
 
 
-def test_thresholds_between_those_of_the_grid_are_judged_to_four_digits() -> None:
+def test_thresholds_between_those_of_the_grid_are_judged_as_one_hardly_away_is() -> None:
+    """At most a forty-thousandth of the grid's length: to four digits of the reward; where mve-s's gap is
+    steepest that is 0.0002 of the gap."""
     task = fg.load_task("mve-s")
     run = fg.simulate(task, fg.load_learner("primal-dual", "mve-s"), ROUNDS, SEEDS)
-    solved = truth_of(task, ROUNDS).last.solve(run.thresholds.reshape(-1, 2))
+    rows, away = run.thresholds.reshape(-1, 2), (task.thresholds[-1] - task.thresholds[0]) / 40_000
+    below, solved, above = (truth_of(task, ROUNDS).last.solve(rows + shift) for shift in (-away, 0.0, away))
     played = truth_of(task, ROUNDS).played(run.thresholds)
     np.testing.assert_allclose(played.reward.ravel(), solved.reward, atol=1e-4)
-    np.testing.assert_allclose(played.residuals.reshape(1, -1), solved.residuals, atol=1e-4)
+    residuals, ends = played.residuals.reshape(1, -1), (below.residuals, above.residuals)
+    assert (residuals >= np.minimum(*ends) - 1e-7).all()
+    assert (residuals <= np.maximum(*ends) + 1e-7).all()
 
 
 def test_targets_are_met_at_the_oracle_and_not_where_regret_or_residual_is_large() -> None:

@@ -185,6 +185,21 @@ def test_an_unknown_group_is_refused_with_the_known_ones() -> None:
         load_dataset("german", group="race")
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_the_group_is_a_feature_only_if_asked_for(name: str) -> None:
+    dataset, seen = load_dataset(name), load_dataset(name, features=["sex"])
+    assert "sex" not in (*dataset.numeric_names, *dataset.categorical_names)
+    assert seen.categorical_names == (*dataset.categorical_names, "sex")
+    np.testing.assert_array_equal(seen.categorical[:, :-1], dataset.categorical)
+    assert seen.categorical[:, -1].tolist() == [dataset.group_names[group] for group in dataset.groups]
+    np.testing.assert_array_equal(seen.numeric, dataset.numeric)
+
+
+def test_a_feature_that_is_no_group_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InputError, match=r"unknown features of dataset 'compas' 'age': .*Known: race, sex"):
+        load_dataset("compas", features=["sex", "age"])
+
+
 def test_a_dataset_prints_on_one_line(compas: Dataset) -> None:
     expected = "Dataset(name='compas', people=6172, positives=3363, groups={'female': 1175, 'male': 4997})"
     assert repr(compas) == expected

@@ -60,6 +60,18 @@ def test_scores_do_not_depend_on_which_group_is_asked_for() -> None:
     np.testing.assert_array_equal(scores(load_dataset("compas", "race")), scores(load_dataset("compas", "sex")))
 
 
+@pytest.mark.parametrize(("name", "gain"), [("german", 1), ("compas", -1)])
+def test_sex_as_a_feature_moves_each_group_towards_its_share_of_positives(name: str, gain: int) -> None:
+    """Men have the larger share in german, women in compas; the regression then predicts each group's share."""
+    blind, seeing = load_dataset(name), load_dataset(name, features=["sex"])
+    apart = [np.subtract(*(scores(each)[each.groups == group].mean() for group in (1, 0))) for each in (blind, seeing)]
+    assert gain * (apart[1] - apart[0]) > 0.2
+    for group in (0, 1):
+        member = seeing.groups == group
+        predicted = 1 / (1 + np.exp(-scores(seeing)[member]))
+        assert predicted.mean() == pytest.approx(seeing.labels[member].mean(), abs=0.01)
+
+
 def test_the_model_sees_numbers_standardised_and_text_one_hot(dataset: Dataset) -> None:
     made = score_model().named_steps["features"].fit_transform(features(dataset))
     made = made if isinstance(made, np.ndarray) else made.toarray()

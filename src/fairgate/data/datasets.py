@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
@@ -30,7 +31,7 @@ class Dataset:
     labels
         1 for the outcome a decision maker hopes for, else 0, shape (N,).
     groups
-        Index into `group_names`, shape (N,). Never a feature.
+        Index into `group_names`, shape (N,).
     group_names
         Names of the groups.
 
@@ -103,7 +104,7 @@ TABLES = {
 }
 
 
-def load_dataset(name: str, group: str | None = None) -> Dataset:
+def load_dataset(name: str, group: str | None = None, features: Sequence[str] = ()) -> Dataset:
     """Load a dataset that ships with the package; no network is needed.
 
     Parameters
@@ -113,9 +114,13 @@ def load_dataset(name: str, group: str | None = None) -> Dataset:
     group
         The column that says who belongs to which group: `"sex"` (female is group 0, male group 1), the default of
         both, or `"race"` (COMPAS only; the most frequent is group 0).
+    features
+        Which of these columns a score may use as well, none if not given.
 
     >>> load_dataset("compas")
     Dataset(name='compas', people=6172, positives=3363, groups={'female': 1175, 'male': 4997})
+    >>> load_dataset("compas", features=["sex"]).categorical_names
+    ('c_charge_degree', 'sex')
     >>> load_dataset("compas", group="race").group_names
     ('African-American', 'Caucasian', 'Hispanic', 'Other', 'Asian', 'Native American')
     """
@@ -125,12 +130,15 @@ def load_dataset(name: str, group: str | None = None) -> Dataset:
     group = next(iter(table.groups)) if group is None else group
     if group not in table.groups:
         raise unknown_name(f"group of dataset {name!r}", group, table.groups)
+    for column in features:
+        if column not in table.groups:
+            raise unknown_name(f"features of dataset {name!r}", column, table.groups)
 
     text = (files("fairgate.data") / f"{name}.csv").read_text(encoding="utf-8")
     people = list(csv.DictReader(text.splitlines()))
-    features = [column for column in people[0] if column not in (*table.groups, "label")]
-    numeric = tuple(column for column in features if people[0][column].isdigit())
-    categorical = tuple(column for column in features if column not in numeric)
+    known = [column for column in people[0] if column not in (*table.groups, "label")]
+    numeric = tuple(column for column in known if people[0][column].isdigit())
+    categorical = (*(column for column in known if column not in numeric), *features)
     group_names = table.groups[group]
     return Dataset(
         name=name,

@@ -1,4 +1,4 @@
-"""Give every person of a dataset a score: the logit of a logistic regression that does not see the group."""
+"""Give every person of a dataset a score: the logit of a logistic regression."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ class ThresholdOptimizer(Learner[OptimizerState]):
     --------
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("german"), fg.learners.ThresholdOptimizer(), rounds=100, seeds=2)
-    >>> run.population_gap[:, 19].max() == 0.0, bool((run.population_gap[:, 20:] < 0.1).all())
-    (np.True_, True)
+    >>> run.population_gap[:, [19, 20, 99]].max(axis=0).round(2)  # accepting all, just fitted, after people reacted
+    array([0.  , 0.01, 0.13])
 
     References
     ----------
