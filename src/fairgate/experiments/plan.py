@@ -135,7 +135,7 @@ class Plan:
     def stress(self, task: str, method: str) -> Job:
         """A method under the 9 stress settings, settings outer and seeds inner."""
         settings = stress_settings()
-        stressed, learner = stressed_task(self.task(task), self.seeds), self.learner(method, task)
+        stressed, learner = _stressed(self, task), self.learner(method, task)
         return self._job(f"{task}-stress-{method}", stressed, learner, len(settings) * self.seeds, parts=len(settings))
 
     def tuning_many(self, task: str) -> list[Job]:
@@ -198,6 +198,11 @@ def stressed_task(task: Task, seeds: int, settings: Sequence[tuple[str, float]] 
     half = 0.5 * feedback * (np.asarray(pools.ceiling) - np.asarray(pools.floor))
     pools = replace(pools, floor=(middle - half).tolist(), ceiling=(middle + half).tolist())
     return replace(task, environment=pools, problem=problem)
+
+
+@cache
+def _stressed(plan: Plan, task: str) -> Task:
+    return stressed_task(plan.task(task), plan.seeds)
 
 
 @dataclass(frozen=True)
