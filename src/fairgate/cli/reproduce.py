@@ -33,7 +33,7 @@ def reproduce(
     rounds: Rounds = 3000,
     seeds: Seeds = 10,
     many: Annotated[
-        int, typer.Option(help="Seeds of the second look, in sets of --seeds: a set is another root.")
+        int, typer.Option(help="Seeds of the second look: sets of --seeds, each another root.")
     ] = 200,
     seed: Seed = ROOT_SEED,
     tail: Tail = TAIL,
