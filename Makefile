@@ -10,11 +10,16 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorde
 # would need themselves is not installed, and other versions do not have the tables.
 TABLES := ethik==0.0.2 xai==0.3.0
 
-.PHONY: reproduce test quick lint coverage lowest docs benchmark lock dist clean
+.PHONY: reproduce reproduce-all test quick lint coverage lowest docs benchmark lock dist clean
 
 reproduce: $(READY)
 	@echo "== Reproducing the paper (results/)"
 	$(BIN)/fairgate reproduce --out results
+
+# The long parts too: several minutes.
+reproduce-all: $(READY)
+	@echo "== Reproducing the paper with every part (results/)"
+	$(BIN)/fairgate reproduce all --out results
 
 test: lint
 	@echo "== 4/4 Tests and doctests"

@@ -77,6 +77,36 @@ for _name in set(dir(np.random.Generator)) - {"bit_generator", "spawn"}:
         setattr(Strided, _name, _strided(_name))
 
 
+class Repeated(Strided):
+    """A generator whose numbers, one row per replicate, are the same for each of `parts` parts of the replicates.
+
+    What learners draw otherwise than by `random` and `integers` differs by part.
+
+    >>> drawn = Repeated(np.random.SeedSequence(1), 2).random(6)
+    >>> bool((drawn[:3] == drawn[3:]).all()), len(set(drawn))
+    (True, 3)
+    """
+
+    def __init__(self, seed: np.random.SeedSequence, parts: int) -> None:
+        super().__init__(seed)
+        self.parts = parts
+
+    def random(self, size: Any = None, *given: Any, **options: Any) -> Any:
+        """Draw numbers below 1."""
+        return self._repeat(super().random(self._part(size), *given, **options))
+
+    def integers(self, low: Any, high: Any = None, size: Any = None, *given: Any, **options: Any) -> Any:
+        """Draw whole numbers."""
+        return self._repeat(super().integers(low, high, self._part(size), *given, **options))
+
+    def _part(self, size: Any) -> tuple[int, ...]:
+        rows, *others = np.atleast_1d(size).tolist()
+        return (rows // self.parts, *others)
+
+    def _repeat(self, drawn: Any) -> Any:
+        return np.concatenate([drawn] * self.parts)
+
+
 def restored(beginning: Any, calls: int) -> Strided:
     """Return a generator as it was after so many calls."""
     made = Strided(np.random.SeedSequence(0))
@@ -97,6 +127,8 @@ class Nature:
         ``"common"``: every person is a random number, shared by all loops of a replicate and round, which an
         environment turns into group, decision, label and score. So two policies meet the same people, as far as their
         states allow. ``"independent"``: batches are drawn as counts, at a cost that hardly depends on their size.
+    parts
+        Equal parts of the replicates that all meet the same people; common coupling only.
 
     Examples
     --------
@@ -106,10 +138,10 @@ class Nature:
     (1000, True)
     """
 
-    def __init__(self, seed: int | None = 0, block: int = 0, coupling: str = "common") -> None:
+    def __init__(self, seed: int | None = 0, block: int = 0, coupling: str = "common", parts: int = 1) -> None:
         if coupling not in COUPLINGS:
             raise unknown_name("coupling", coupling, COUPLINGS)
-        self.coupling = coupling
+        self.coupling, self.parts = coupling, parts
         self.generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(seed, spawn_key=(block, 0))))
         self._beginning: Any = self.generator.bit_generator.state
         self.round = 0
@@ -119,9 +151,10 @@ class Nature:
         rng = self._at(PEOPLE)
         if self.coupling == "independent":
             return draw(probabilities, people, rng)
-        numbers = rng.bit_generator.random_raw((len(probabilities), (people + 1) // 2)).view(np.uint32)[:, :people]
+        rows = len(probabilities) // self.parts
+        numbers = rng.bit_generator.random_raw((rows, (people + 1) // 2)).view(np.uint32)[:, :people]
         numbers.sort(axis=1)
-        return tally(probabilities, numbers)
+        return tally(probabilities, np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers)
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -100,6 +100,32 @@ class Run:
         """Return the policies of some rounds as one policy of as many replicates: replicate by replicate."""
         thresholds, weights = self.policies.thresholds[:, :, part], self.policies.weights[:, :, part]
         return Policy(thresholds.reshape(len(thresholds), -1, thresholds.shape[-1]), weights.reshape(len(weights), -1))
+
+    def rows(self, index: slice) -> Run:
+        """Return some of the replicates, as if only they had been simulated.
+
+        >>> import fairgate as fg
+        >>> run = fg.simulate(fg.load_task("mve-s"), fg.OFS(), rounds=50, seeds=5)
+        >>> run.rows(slice(2))
+        Run(mve-s: 2 replicates × 50 rounds, 2 groups)
+        """
+
+        def cut(found: Assessment) -> Assessment:
+            return Assessment(found.reward[index], found.residuals[:, index])
+
+        counts = self.counts[index]
+        return replace(
+            self,
+            policies=Policy(self.policies.thresholds[:, index], self.policies.weights[:, index]),
+            counts=counts,
+            probabilities=self.probabilities[index],
+            batch=cut(self.batch),
+            population=cut(self.population),
+            traces={name: values[index] for name, values in self.traces.items()},
+            settings={**self.settings, "seeds": len(counts)},
+            final=Policy(self.final.thresholds[:, index], self.final.weights[:, index]) if self.final else None,
+            states={name: values[index] for name, values in self.states.items()},
+        )
 
     @cached_property
     def batch_gap(self) -> Array:

@@ -12,7 +12,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner, check_level
 from fairgate.loop import Loop, Round
-from fairgate.nature import COMMON, Nature, Strided
+from fairgate.nature import COMMON, Nature, Repeated, Strided
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run
@@ -38,6 +38,7 @@ def simulate(
     batch: int = 256,
     workers: int = 1,
     coupling: str | None = None,
+    parts: int = 1,
     record: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Run:
@@ -62,6 +63,9 @@ def simulate(
         ``"common"``: two learners with the same seed meet the same people, as far as the states they bring about allow,
         which makes comparisons far more precise. ``"independent"``: other people, drawn at a cost that does not grow
         with the batch. By default common for batches of up to 1000 people.
+    parts
+        Equal parts of the replicates, such as one per setting: each part meets the people of the first and draws the
+        same random numbers, as if it were simulated alone.
     record
         What else to keep: ``"state"`` is the state of the environment in each round, before its batch.
     progress
@@ -93,19 +97,28 @@ def simulate(
     if varying is not None and varying != replicates:
         raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
 
-    blocks = blocks_of(replicates)
-    jobs = [(task, chosen, block, rounds, batch, seed, number, coupled, record) for number, block in enumerate(blocks)]
+    parts = whole_number("parts", parts, 1)
+    if replicates % parts or (parts > 1 and (replicates // parts > BLOCK or coupled != "common")):
+        raise InputError(f"{replicates} replicates cannot be {parts} parts of up to {BLOCK} that meet the same people")
+    part = replicates // parts
+    blocks = blocks_of(replicates, BLOCK if parts == 1 else BLOCK // part * part)
+    jobs = [
+        (task, chosen, block, rounds, batch, seed, number if parts == 1 else 0, coupled, record)
+        for number, block in enumerate(blocks)
+    ]
+    repeated = part if parts > 1 else None
     if workers == 1 or len(jobs) == 1:
-        parts = [_block(*job, progress) for job in jobs]
+        done = [_block(*job, progress, repeated) for job in jobs]
     else:
         from joblib import Parallel, delayed
 
-        parts = []
-        for part in Parallel(n_jobs=workers, return_as="generator")(delayed(_block)(*job, None) for job in jobs):
-            parts.append(part)
+        done = []
+        calls = (delayed(_block)(*job, None, repeated) for job in jobs)
+        for block in Parallel(n_jobs=workers, return_as="generator")(calls):
+            done.append(block)
             if progress is not None:
-                progress(rounds * len(part["counts"]))
-    kept = _joined(parts)
+                progress(rounds * len(block["counts"]))
+    kept = _joined(done)
 
     def assessed(cells: Array) -> Assessment:
         found = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
@@ -133,9 +146,9 @@ def simulate(
     )
 
 
-def blocks_of(replicates: int) -> list[slice]:
+def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
     """Return the replicates that are simulated together."""
-    return [slice(low, min(low + BLOCK, replicates)) for low in range(0, replicates, BLOCK)]
+    return [slice(low, min(low + size, replicates)) for low in range(0, replicates, size)]
 
 
 def _block(
@@ -149,12 +162,18 @@ def _block(
     coupling: str,
     record: Sequence[str],
     progress: Progress | None,
+    repeated: int | None = None,
 ) -> dict[str, Any]:
-    """Run the loop for one block of replicates and return what is kept of it, replicates and rounds first."""
+    """Run the loop for one block of replicates and return what is kept of it, replicates and rounds first.
+
+    The random numbers of the first `repeated` replicates are repeated for the others, so many at a time.
+    """
     task, learner = task.rows(block), learner.rows(block)
     replicates = block.stop - block.start
-    loop = Loop(task, replicates, batch, Nature(seed, number, coupling), learner.level)
-    own = Strided(np.random.SeedSequence(seed, spawn_key=(number, 1)))
+    parts = replicates // repeated if repeated else 1
+    loop = Loop(task, replicates, batch, Nature(seed, number, coupling, parts), learner.level)
+    source = np.random.SeedSequence(seed, spawn_key=(number, 1))
+    own = Strided(source) if parts == 1 else Repeated(source, parts)
     state = learner.start(task.setting, replicates, own)
     kept = _Kept(rounds, loop.shape, learner.traces)
     for t in range(rounds):

@@ -12,14 +12,14 @@ import pytest
 import fairgate as fg
 from fairgate.experiments import jobs as module
 from fairgate.experiments.jobs import Job
-from fairgate.experiments.plan import Context, Plan, stress_settings, stressed_task
+from fairgate.experiments.plan import Context, Plan, stress_settings, stressed_task, tuning_grid
 from fairgate.store import Work
 from fairgate.store import complete as complete_work
 
 
 @pytest.fixture
 def job(small_task: fg.Task) -> Job:
-    return Job("small-ofs", small_task, fg.OFS(), rounds=50, seeds=3, seed=0, tail=20, raw=True)
+    return Job("small-ofs", small_task, fg.OFS(), rounds=50, seeds=3, seed=0, tail=20, raw=3)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_job_gives_what_simulate_gives(job: Job, folder: Path) -> None:
-    summary = replace(job, name="summary", raw=False)
+    summary = replace(job, name="summary", raw=0)
     complete([job, summary], folder)
     run = fg.simulate(job.task, job.learner, 50, 3, seed=0)
     np.testing.assert_array_equal(Context(Plan(), folder).load(job).thresholds, run.thresholds)
@@ -77,7 +77,7 @@ def test_other_settings_or_other_code_are_run_again(
 
 
 def test_another_tail_makes_summaries_again_but_not_raw_runs(job: Job, folder: Path, performed: list[str]) -> None:
-    jobs = [job, replace(job, name="summary", raw=False)]
+    jobs = [job, replace(job, name="summary", raw=0)]
     complete(jobs, folder)
     longer = [replace(each, tail=40) for each in jobs]
     complete(longer, folder)
@@ -138,4 +138,35 @@ def test_the_plan_names_every_job_once() -> None:
     found = [job for jobs in JOBS.values() for job in jobs(plan)]
     names = {job.name for job in found}
     assert len(names) == len({(job.name, job.digest()) for job in found})
-    assert len(names) == 15 + 15 + 9 + 2
+    assert len(names) == 15 + 9 + 2 + 9 * 9 + 2 * 16
+
+
+def test_many_seeds_and_the_first_ones_whole_are_one_simulation(job: Job, folder: Path, performed: list[str]) -> None:
+    both = replace(job, seeds=5)
+    complete([both], folder)
+    assert performed == ["small-ofs"]
+    run = fg.simulate(job.task, job.learner, 50, 5, seed=0)
+    context = Context(Plan(seeds=2, many=5), folder)
+    np.testing.assert_array_equal(context.load(both).counts, run.counts[:3])
+    np.testing.assert_array_equal(context.load(both).batch.residuals, run.batch.residuals[:, :3])
+    reward = run.per_replicate(20)["reward"]
+    np.testing.assert_allclose(context.figures(both)["reward"], reward)
+    np.testing.assert_allclose(context.figures(replace(both, first=2))["reward"], reward[:2])
+    np.testing.assert_allclose(context.sets(both)["reward"], [reward[:2].mean(), reward[2:4].mean()])
+    (folder / "small-ofs-5-seeds.parquet").unlink()
+    complete([both], folder)
+    assert performed == ["small-ofs"] * 2
+
+
+def test_every_setting_meets_the_people_of_the_main_runs(folder: Path) -> None:
+    """The tuning grid's line at the setting of Table I is Table I's, and many seeds begin with the first ones."""
+    plan = Plan(rounds=60, seeds=2, many=4, tail=20)
+    jobs = [plan.job("german", "primal-dual"), plan.tuning("german"), *plan.tuning_many("german")[:2]]
+    jobs += [plan.stress("german", "ofs"), *plan.stress_many("german", "ofs")[:2]]
+    complete(jobs, folder)
+    main, grid, *several, stress, first, second = (Context(plan, folder).figures(job) for job in jobs)
+    place = 2 * tuning_grid().index((0.03, 0.1))
+    for name in ("reward", "gap", "violation", "settled"):
+        np.testing.assert_array_equal(grid[name][place : place + 2], main[name])
+        np.testing.assert_array_equal(grid[name][:4], np.concatenate([each[name][:2] for each in several]))
+        np.testing.assert_array_equal(stress[name][:4], np.concatenate([first[name][:2], second[name][:2]]))

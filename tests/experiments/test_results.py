@@ -61,6 +61,22 @@ def test_the_same_figures_stand_in_every_form(table: Table) -> None:
     }  # fmt: skip
 
 
+def test_other_roots_have_a_line_between_ours_and_the_papers(table: Table) -> None:
+    row = table.rows[0]
+    cells = {"reward": replace(row.cells["reward"], roots=Estimate(0.45, -0.3, 0.6)), "rule": row.cells["rule"]}
+    with_roots = replace(table, rows=[replace(row, cells=cells), table.rows[1]])
+    assert [line[2:] for line in with_roots.lines()] == [
+        ["ours", "0.5000 ± 0.1000", "a_b"],
+        ["roots", "-0.3000 to 0.6000", "–"],
+        ["paper", "0.7000 ± 0.2000", "c"],
+        ["ours", "0.25", ""],
+    ]
+    assert "| compas | ofs | roots | -0.3000 to 0.6000 | – |" in with_roots.markdown()
+    assert "compas & ofs & roots & -0.3000 to 0.6000 & --" in with_roots.latex()
+    assert "compas,ofs,reward,roots,0.45,,-0.3,0.6,," in with_roots.csv()
+    assert with_roots.figures()["table9.compas.ofs.reward"]["roots"] == {"mean": 0.45, "low": -0.3, "high": 0.6}
+
+
 def test_every_figure_has_a_stable_name(table: Table) -> None:
     figures = table.figures()
     assert set(figures) == {"table9.compas.ofs.reward", "table9.compas.ofs.rule", "table9.german.ofs.reward"}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import fairgate as fg
 from fairgate.experiments import tables
 from fairgate.experiments.claims import graded
 from fairgate.experiments.jobs import Job
@@ -26,7 +28,7 @@ def made_up(settings: Mapping[str, Mapping[str, Array]]) -> Context:
         def figures(self, job: Job) -> Mapping[str, Array]:
             return {name: np.repeat(values, SEEDS) for name, values in settings[job.name].items()}
 
-    return MadeUp(Plan(seeds=SEEDS), Path("nowhere"))
+    return MadeUp(Plan(seeds=SEEDS, many=SEEDS), Path("nowhere"))
 
 
 def figures(count: int, **changes: Array | float) -> dict[str, Array]:
@@ -52,6 +54,70 @@ def test_tuning_takes_the_least_violation_where_nothing_is_feasible() -> None:
     invented = figures(count, violation=violation, batch_residual_2=0.01, reward=np.linspace(0.1, 0.9, count))
     context = made_up({"german-tuning": invented})
     assert tables.select(context, "german") == (7, tables.INFEASIBLE)
+
+
+def test_other_readings_of_the_rule_select_otherwise() -> None:
+    count = len(STEPS) * len(DUAL_STEPS)
+    reward, violation = np.linspace(0.9, 0.1, count), np.linspace(10.0, 90.0, count)
+    residual = np.full((count, SEEDS), 0.05)
+    residual[[1, 5]] = [0.02, -0.03]  # feasible on average, not in every seed
+    figures_of = {"reward": np.repeat(reward, SEEDS), "violation": np.repeat(violation, SEEDS)}
+    figures_of |= {"batch_residual_0": residual.ravel(), "population_residual_0": np.ones(count * SEEDS)}
+    found = [tables.selection(figures_of, reading) for reading in tables.READINGS]
+    smallest = len(DUAL_STEPS)
+    assert found == [
+        (1, tables.FEASIBLE),
+        (0, tables.INFEASIBLE),
+        (5, tables.FEASIBLE),
+        (smallest, tables.INFEASIBLE),
+    ]
+
+
+def test_over_many_roots_each_set_selects_and_wins_for_itself() -> None:
+    """Two sets of two seeds: in the first OFS wins and one setting is feasible, in the second neither."""
+    plan = Plan(seeds=2, many=4)
+    one_set = np.array([1.0, 1.0, 0.0, 0.0])
+
+    class Sets(Context):
+        def figures(self, job: Job) -> Mapping[str, Array]:
+            chosen = job.name.endswith(("-0.1-0.2", "-ofs-cost-2"))
+            reward = 0.5 * one_set if chosen else np.full(4, 0.2)
+            found = figures(4, reward=reward, violation=50.0 if "-0.03-0.1" in job.name else 90.0)
+            if "tuning" in job.name:
+                found["batch_residual_0"] = np.where(one_set == 1.0, -0.1 if chosen else 0.1, 0.1)
+            return found
+
+    context = Sets(plan, Path("nowhere"), roots=True)
+    grid = [(step, dual) for step in STEPS for dual in DUAL_STEPS]
+    assert tables.root_selections(context, "german") == [
+        (grid.index((0.1, 0.2)), tables.FEASIBLE),
+        (grid.index((0.03, 0.1)), tables.INFEASIBLE),
+    ]
+    won = tables.root_winners(context, "german", "batch")
+    assert won[stress_settings().index(("cost", 2.0))].tolist() == [METHODS.index("ofs"), 0]
+    rates, winners, selected = tables.roots(context)
+    cell = next(row.cells["ofs"] for row in rates.rows if row.keys == ("german", "batch"))
+    assert cell.roots is not None
+    assert (round(cell.roots.value, 3), round(cell.roots.high, 3)) == (5.556, 10.556)
+    assert winners.figures()["roots5-settings.german.batch.cost.× 2.ofs"] == {"ours": "1"}
+    assert selected.figures()["roots4-grid.german.0.1.0.2.feasible-max-reward"] == {"ours": "1"}
+    assert selected.figures()["roots4-grid.german.0.03.0.1.infeasible-min-violation"] == {"ours": "1"}
+
+
+def test_a_sampled_oracle_that_differs_says_why() -> None:
+    class Sampled(Context):
+        pass
+
+    task = fg.load_task("german")
+    context = Sampled(Plan(), Path("nowhere"))
+    exact = fg.oracle(task, refine=False)
+    place = int(np.searchsorted(task.thresholds, exact.best.threshold))
+    residuals = exact.sweep.residuals.copy()
+    for change, said in ((0.0, "the same threshold"), (0.02, "breaks a constraint in the samples (parity +0.")):
+        residuals[0, place] += change
+        object.__setattr__(context, "oracles", {"german": exact})
+        object.__setattr__(context, "sweeps", {"german": replace(exact.sweep, residuals=residuals)})
+        assert said in tables.sampling(context, "german")
 
 
 def test_the_stress_winner_is_feasible_and_best_or_else_least_violating() -> None:

@@ -22,10 +22,19 @@ from fairgate.run import TAIL
 
 
 def reproduce(
-    part: Annotated[list[str] | None, typer.Argument(help="Parts, such as table1 or figure3; all if none.")] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Parts, such as table1 or figure3. Without any, all that take half a minute on two cores together; "
+            "roots adds Tables IV and V over many roots of random numbers, which takes two minutes more; all runs "
+            "everything."
+        ),
+    ] = None,
     rounds: Rounds = 3000,
     seeds: Seeds = 10,
-    many: Annotated[int, typer.Option(help="Seeds of the second look at every claim.")] = 100,
+    many: Annotated[
+        int, typer.Option(help="Seeds of the second look: sets of --seeds, each another root.")
+    ] = 200,
     seed: Seed = ROOT_SEED,
     tail: Tail = TAIL,
     workers: AllCores = None,

@@ -25,7 +25,11 @@ from fairgate.tasks import Task
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation: `raw` ones keep every round, the others one line per replicate, with means over the tail."""
+    """One simulation of `seeds` replicates, of which one line each is kept, with means over the tail.
+
+    Of the first `raw` replicates every round is kept too. `parts` are settings that stand side by side and meet the
+    same people. `first` is how many replicates a table looks at, all if None; the files do not depend on it.
+    """
 
     name: str
     task: Task
@@ -34,44 +38,51 @@ class Job:
     seeds: int
     seed: int
     tail: int = TAIL
-    raw: bool = False
+    raw: int = 0
+    parts: int = 1
+    first: int | None = None
 
     @property
     def makers(self) -> tuple[object, ...]:
-        """What makes its file: a function, and the task and the learner it is called with."""
-        return keep_run if self.raw else keep_figures, self.task, self.learner
+        """What makes its files: a function, and the task and the learner it is called with."""
+        return keep, self.task, self.learner
 
     def digest(self) -> str:
-        """Fingerprint of the settings and of the code that makes its file; a raw run does not depend on the tail."""
+        """Fingerprint of the settings and of the code that makes its files; a whole raw run needs no tail."""
         settings = {
             "task": self.task.describe(),
             "learner": self.learner.describe(),
-            "size": (self.rounds, self.seeds, self.seed, self.raw),
-            "tail": None if self.raw else self.tail,
+            "size": (self.rounds, self.seeds, self.seed, self.raw, self.parts),
+            "tail": None if self.raw == self.seeds else self.tail,
             "code": code_digest(*self.makers),
         }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
     def file(self, folder: Path) -> Path:
-        """Where its outcome is kept."""
+        """Where every round of the raw replicates is kept, or the lines if there are none."""
         return folder / f"{self.name}.parquet"
 
+    def lines(self, folder: Path) -> Path | None:
+        """Where one line per replicate is kept; nowhere if every round of every replicate is."""
+        if not self.raw:
+            return self.file(folder)
+        return folder / f"{self.name}-{self.seeds}-seeds.parquet" if self.raw < self.seeds else None
+
     def work(self, folder: Path) -> Work:
-        """What there is to do for its file."""
+        """What there is to do for its files."""
         cost = self.rounds * (150.0 + 2.0 * self.seeds)  # µs, roughly: a round has a fixed part and one per replicate
-        path = self.file(folder)
-        return Work(self.name, self.digest(), path, cost, partial(keep_run if self.raw else keep_figures, self, path))
+        lines = self.lines(folder)
+        beside = (lines,) if self.raw and lines else ()
+        return Work(self.name, self.digest(), self.file(folder), cost, partial(keep, self, folder), beside)
 
 
-def keep_run(job: Job, path: Path) -> None:
-    """Run a job and keep every round."""
-    simulate(job.task, job.learner, job.rounds, job.seeds, seed=job.seed).save(path)
-
-
-def keep_figures(job: Job, path: Path) -> None:
-    """Run a job and keep one line per replicate."""
-    run = simulate(job.task, job.learner, job.rounds, job.seeds, seed=job.seed)
-    write_table(path, figures(run, job.tail))
+def keep(job: Job, folder: Path) -> None:
+    """Run a job and write its files."""
+    run = simulate(job.task, job.learner, job.rounds, job.seeds, seed=job.seed, parts=job.parts)
+    if job.raw:
+        run.rows(slice(job.raw)).save(job.file(folder))
+    if lines := job.lines(folder):
+        write_table(lines, figures(run, job.tail))
 
 
 def settled(run: Run, tail: int) -> Array:

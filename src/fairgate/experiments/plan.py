@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -16,7 +16,7 @@ import numpy as np
 from fairgate.constraints import DemographicParity
 from fairgate.environments import GaussianScores, ScorePools
 from fairgate.experiments.jobs import Job, figures
-from fairgate.learners import PrimalDual, load_learner
+from fairgate.learners import Learner, PrimalDual, load_learner
 from fairgate.oracle import Oracle, Sweep, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
@@ -45,7 +45,7 @@ ROOT_SEED = 0
 """Calibrated: the first root of random numbers for which no OFS loop of 10 is locked in far from the lowest threshold.
 
 About 1 loop in 30 is (of roots 0 to 4, root 3 has two); the paper's ± leaves no room for one. The
-ledger's look with 100 seeds has such loops in it.
+ledger's look with many seeds has such loops in it, and so have the ranges over sets of seeds.
 """
 
 STEPS = (0.01, 0.03, 0.10, 0.30)
@@ -74,6 +74,12 @@ def words() -> dict[str, Any]:
     return _read("words.toml")
 
 
+@cache
+def choices() -> dict[str, Any]:
+    """What the paper leaves open, and what it was chosen for."""
+    return _read("choices.toml") if resources.files("fairgate.experiments").joinpath("choices.toml").is_file() else {}
+
+
 def expect(kind: type[T], thing: object) -> T:
     """Return what the paper's tasks have in this place, or say that they have something else."""
     if not isinstance(thing, kind):
@@ -87,14 +93,33 @@ class Plan:
 
     rounds: int = 3000
     seeds: int = 10
-    many: int = 100
+    many: int = 200
     seed: int = ROOT_SEED
     tail: int = TAIL
 
+    @property
+    def sets(self) -> int:
+        """Sets of `seeds` loops among the many: the loops are independent, so each set is what another root gives."""
+        return max(1, self.many // self.seeds)
+
+    def task(self, name: str) -> Task:
+        """A task of the paper."""
+        return load_task(name)
+
+    def learner(self, method: str, task: str) -> Learner[Any]:
+        """A method as it is set for a task."""
+        return load_learner(method, task)
+
     def job(self, task: str, method: str, many: bool = False) -> Job:
-        """A method on a task as the paper ran it, every round kept; or with many seeds, to see what 10 cannot show."""
-        name, seeds = (f"-{self.many}-seeds", self.many) if many else ("", self.seeds)
-        return self._job(f"{task}-{method}{name}", load_task(task), load_learner(method, task), seeds, raw=not many)
+        """A method on a task as the paper ran it, every round kept; or with many seeds, to see what 10 cannot show.
+
+        Both are one simulation, of which the first `seeds` replicates are the paper's.
+        """
+        seeds = max(self.seeds, self.many)
+        learner = self.learner(method, task)
+        return self._job(
+            f"{task}-{method}", self.task(task), learner, seeds, raw=self.seeds, first=None if many else self.seeds
+        )
 
     def jobs(self, tasks: Iterable[str], methods: Iterable[str] = METHODS, many: bool = False) -> list[Job]:
         """Every one of some methods on every one of some tasks."""
@@ -102,19 +127,45 @@ class Plan:
 
     def tuning(self, task: str) -> Job:
         """PrimalDual on the whole tuning grid, (η, μ) outer and seeds inner."""
-        base = expect(PrimalDual, load_learner("primal-dual", task))
+        base = expect(PrimalDual, self.learner("primal-dual", task))
         steps, dual_steps = np.repeat(tuning_grid(), self.seeds, axis=0).T.tolist()
         learner = replace(base, step=steps, dual_step=dual_steps)
-        return self._job(f"{task}-tuning", load_task(task), learner, len(steps))
+        return self._job(f"{task}-tuning", self.task(task), learner, len(steps), parts=len(tuning_grid()))
 
     def stress(self, task: str, method: str) -> Job:
         """A method under the 9 stress settings, settings outer and seeds inner."""
-        stressed = stressed_task(load_task(task), self.seeds)
-        seeds = len(stress_settings()) * self.seeds
-        return self._job(f"{task}-stress-{method}", stressed, load_learner(method, task), seeds)
+        settings = stress_settings()
+        stressed, learner = _stressed(self, task), self.learner(method, task)
+        return self._job(f"{task}-stress-{method}", stressed, learner, len(settings) * self.seeds, parts=len(settings))
 
-    def _job(self, name: str, task: Task, learner: Any, seeds: int, raw: bool = False) -> Job:
-        return Job(name, task, learner, self.rounds, seeds, self.seed, self.tail, raw)
+    def tuning_many(self, task: str) -> list[Job]:
+        """PrimalDual at each setting of the tuning grid, with many seeds."""
+        base = expect(PrimalDual, self.learner("primal-dual", task))
+        return [
+            self._job(
+                f"{task}-tuning-{step:g}-{dual:g}",
+                self.task(task),
+                replace(base, step=step, dual_step=dual),
+                self.sets * self.seeds,
+            )
+            for step, dual in tuning_grid()
+        ]
+
+    def stress_many(self, task: str, method: str) -> list[Job]:
+        """A method under each of the 9 stress settings, with many seeds."""
+        seeds = self.sets * self.seeds
+        return [
+            self._job(
+                f"{task}-stress-{method}-{varied}-{factor:g}",
+                stressed_task(self.task(task), seeds, [(varied, factor)]),
+                self.learner(method, task),
+                seeds,
+            )
+            for varied, factor in stress_settings()
+        ]
+
+    def _job(self, name: str, task: Task, learner: Learner[Any], seeds: int, **options: Any) -> Job:
+        return Job(name, task, learner, self.rounds, seeds, self.seed, self.tail, **options)
 
 
 def tuning_grid() -> list[tuple[float, float]]:
@@ -127,10 +178,11 @@ def stress_settings() -> list[tuple[str, float]]:
     return [(name, factor) for name, factors in STRESS.items() for factor in factors]
 
 
-def stressed_task(task: Task, seeds: int) -> Task:
-    """Return the task with each stress setting in turn, `seeds` replicates each."""
+def stressed_task(task: Task, seeds: int, settings: Sequence[tuple[str, float]] | None = None) -> Task:
+    """Return the task with each stress setting in turn, all if None is given, `seeds` replicates each."""
+    settings = stress_settings() if settings is None else settings
     cost, tolerance, feedback = (
-        np.repeat([factor if name == varied else 1.0 for varied, factor in stress_settings()], seeds)
+        np.repeat([factor if name == varied else 1.0 for varied, factor in settings], seeds)
         for name in ("cost", "tolerance", "feedback")
     )
     parity, *others = task.problem.constraints
@@ -148,21 +200,38 @@ def stressed_task(task: Task, seeds: int) -> Task:
     return replace(task, environment=pools, problem=problem)
 
 
+@cache
+def _stressed(plan: Plan, task: str) -> Task:
+    return stressed_task(plan.task(task), plan.seeds)
+
+
 @dataclass(frozen=True)
 class Context:
     """What a table is computed from: the plan, the folder with the outcomes of its jobs, exact and sampled sweeps."""
 
     plan: Plan
     folder: Path
+    roots: bool = False
+    """Whether tuning and stress have been run with many seeds too."""
+
     _figures: dict[str, Mapping[str, Array]] = field(default_factory=dict, init=False)
     _runs: dict[str, Run] = field(default_factory=dict, init=False)
 
     def figures(self, job: Job) -> Mapping[str, Array]:
-        """One line per replicate of a job, read once."""
+        """One line per replicate of a job, read once; the first ones if the job has so many."""
         if job.name not in self._figures:
-            found = figures(self.load(job), job.tail) if job.raw else read_table(job.file(self.folder))[0]
-            self._figures[job.name] = found
-        return self._figures[job.name]
+            lines = job.lines(self.folder)
+            self._figures[job.name] = read_table(lines)[0] if lines else figures(self.load(job), job.tail)
+        found = self._figures[job.name]
+        return found if job.first is None else {name: values[: job.first] for name, values in found.items()}
+
+    def sets(self, job: Job) -> Mapping[str, Array]:
+        """Means of each set of seeds of a job with many: one line per set."""
+        plan = self.plan
+        return {
+            name: values[: plan.sets * plan.seeds].reshape(plan.sets, plan.seeds).mean(axis=1)
+            for name, values in self.figures(job).items()
+        }
 
     def load(self, job: Job) -> Run:
         """Every round of a raw job, read once."""

@@ -6,7 +6,8 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from fairgate.errors import unknown_name
 from fairgate.experiments import claims, figures, findings, report, tables
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
-from fairgate.experiments.results import Results
+from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
 from fairgate.plots import image
 from fairgate.store import code_digest, complete, file_hash, prepare_folder, write_bytes, write_text
 
@@ -24,14 +25,22 @@ if TYPE_CHECKING:
 
 TABLES = {
     each.__name__: each
-    for each in (tables.table1, tables.table2, tables.table3, tables.table4, tables.table5, tables.table6)
+    for each in (
+        tables.table1,
+        tables.table2,
+        tables.table3,
+        tables.table4,
+        tables.table5,
+        tables.table6,
+        tables.roots,
+    )
 }
 FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)}
 JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "table1": lambda plan: plan.jobs(TASKS),
     "table2": lambda plan: plan.jobs(TASKS),
     "table3": lambda plan: plan.jobs(TASKS, ("primal-dual", "ofs")),
-    "table4": lambda plan: [plan.tuning(task) for task in SEMI_SYNTHETIC],
+    "table4": lambda plan: [*map(plan.tuning, SEMI_SYNTHETIC), *plan.jobs(SEMI_SYNTHETIC, ("primal-dual",))],
     "table5": lambda plan: [plan.stress(task, method) for task in TASKS for method in METHODS],
     "table6": lambda plan: plan.jobs(STRICT),
     "figure1": lambda plan: plan.jobs(["mve-s"]),
@@ -39,8 +48,15 @@ JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "figure3": lambda plan: plan.jobs(TASKS),
     "claims": claims.jobs,
     "findings": findings.jobs,
+    "roots": lambda plan: [
+        *(job for task in TASKS for method in METHODS for job in plan.stress_many(task, method)),
+        *(job for task in SEMI_SYNTHETIC for job in plan.tuning_many(task)),
+    ],
 }
 """The jobs behind every part of the reproduction, by the name one can ask for."""
+
+LONG = {"roots": "Tables IV and V over many roots of random numbers, two minutes more"}
+"""Parts that are run only by name, or with ``all``."""
 
 DPI = 200
 """Dots per inch of the figures."""
@@ -51,34 +67,82 @@ LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "matplotlib", "pyarro
 def reproduce(
     parts: Sequence[str], plan: Plan, out: Path, workers: int, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], bool]:
-    """Run `parts` (all if none is named) and write everything under `out`.
+    """Run `parts` (if none is named, all but the long ones; ``all`` are all) and write everything under `out`.
 
     Returns what ``summary.json`` holds, and whether anything had to be done: a second call with nothing changed only
     checks the files.
     """
     for part in parts:
-        if part not in JOBS:
-            raise unknown_name("part", part, JOBS)
+        if part not in (*JOBS, "all"):
+            raise unknown_name("part", part, (*JOBS, "all"))
     prepare_folder(out)
-    chosen = [name for name in JOBS if not parts or name in parts]
+    chosen = [name for name in JOBS if name in parts or "all" in parts or (not parts and name not in LONG)]
     settings = describe(plan, chosen)
     if is_unchanged(out / "manifest.json", settings):
         found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
         return found, False
 
-    context = Context(plan, out / "runs")
+    folder = out / "runs"
     jobs = {job.name: job for name in chosen for job in JOBS[name](plan)}
-    complete(context.folder, [job.work(context.folder) for job in jobs.values()], workers, say)
-    say("Tables")
-    laid_out = [table for name in chosen if name in TABLES for table in TABLES[name](context)]
-    judged = claims.compute(context) if "claims" in chosen else []
-    say("Figures")
-    drawn = [FIGURES[name](context) for name in chosen if name in FIGURES]
-    told = findings.compute(context) if "findings" in chosen else []
-    results = Results(laid_out, [drawing for drawing, _ in drawn], judged, [finding for finding, _ in told], settings)
-    pictures = {drawing.key: figure for drawing, figure in drawn} | {f.drawing.key: figure for f, figure in told}
-    write(results, pictures, out)
+    complete(folder, [job.work(folder) for job in jobs.values()], workers, say)
+    say("Tables and figures")
+    from joblib import Parallel, delayed
+
+    done = Parallel(n_jobs=workers)(delayed(evaluate)(name, plan, folder, "roots" in chosen) for name in pieces(chosen))
+    found = dict(zip(pieces(chosen), done, strict=True))
+    results = Results(
+        [table for name in TABLES if name in found for table in found[name].tables],
+        [drawing for name in FIGURES if name in found for drawing in found[name].drawings],
+        found["claims"].claims if "claims" in found else [],
+        found["findings"].findings if "findings" in found else [],
+        settings,
+    )
+    write(results, {key: files for each in found.values() for key, files in each.pictures.items()}, out)
     return summary(results), True
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a part of the reproduction yields; `pictures` are the PNG and PDF of every drawing by its key."""
+
+    tables: Sequence[Table] = ()
+    drawings: Sequence[Drawing] = ()
+    claims: Sequence[Claim] = ()
+    findings: Sequence[Finding] = ()
+    pictures: Mapping[str, tuple[bytes, bytes]] = field(default_factory=dict)
+
+
+def pieces(chosen: Sequence[str]) -> list[str]:
+    """Return the parts in the order in which they are begun: those that take longest first."""
+    return sorted(chosen, key=lambda name: (name != "findings", name not in FIGURES, name not in ("claims", "table2")))
+
+
+def evaluate(name: str, plan: Plan, folder: Path, roots: bool) -> Piece:
+    """Compute a part from the outcomes of its jobs, and draw its figures."""
+    context = _context(plan, folder, roots)
+    if name in TABLES:
+        return Piece(tables=TABLES[name](context))
+    if name in FIGURES:
+        drawing, figure = FIGURES[name](context)
+        return Piece(drawings=[drawing], pictures={drawing.key: draw(figure)})
+    if name == "claims":
+        return Piece(claims=claims.compute(context))
+    told = findings.compute(context)
+    pictures = {finding.drawing.key: draw(figure) for finding, figure in told}
+    return Piece(findings=[finding for finding, _ in told], pictures=pictures)
+
+
+@lru_cache(maxsize=1)
+def _context(plan: Plan, folder: Path, roots: bool) -> Context:
+    """One context for all parts that a process evaluates, so that runs are read once."""
+    return Context(plan, folder, roots)
+
+
+def draw(figure: Figure) -> tuple[bytes, bytes]:
+    """Return the bytes of a figure's PNG and PDF files, laid out once."""
+    png = image(figure, "png", DPI)
+    figure.set_layout_engine("none")
+    return png, image(figure, "pdf", DPI)
 
 
 def describe(plan: Plan, parts: Sequence[str]) -> dict[str, Any]:
@@ -105,7 +169,7 @@ def is_unchanged(manifest: Path, settings: Mapping[str, Any]) -> bool:
         return False
 
 
-def write(results: Results, pictures: Mapping[str, Figure], out: Path) -> None:
+def write(results: Results, pictures: Mapping[str, tuple[bytes, bytes]], out: Path) -> None:
     """Write every table, figure, the summary, the report and, last, the manifest that vouches for them."""
     written: list[Path] = []
 
@@ -117,13 +181,11 @@ def write(results: Results, pictures: Mapping[str, Figure], out: Path) -> None:
         keep(out / "tables" / f"{table.key}.md", table.markdown())
         keep(out / "tables" / f"{table.key}.csv", table.csv())
         keep(out / "tables" / f"{table.key}.tex", table.latex())
-    images = {}
-    for key, figure in pictures.items():
-        images[key] = image(figure, "png", DPI)
-        keep(out / "figures" / f"{key}.png", images[key])
-        keep(out / "figures" / f"{key}.pdf", image(figure, "pdf", DPI))
+    for key, (png, pdf) in pictures.items():
+        keep(out / "figures" / f"{key}.png", png)
+        keep(out / "figures" / f"{key}.pdf", pdf)
     keep(out / "summary.json", json.dumps(summary(results), indent=1, ensure_ascii=False) + "\n")
-    keep(out / "report.html", report.render(results, images))
+    keep(out / "report.html", report.render(results, {key: png for key, (png, _) in pictures.items()}))
     files = {path.relative_to(out).as_posix(): file_hash(path) for path in written}
     runs = {path.relative_to(out).as_posix(): file_hash(path) for path in sorted((out / "runs").glob("*.parquet"))}
     manifest = {"settings": results.settings, "files": {**files, **runs}}
@@ -136,6 +198,9 @@ def summary(results: Results) -> dict[str, Any]:
     ledger = {
         claim.key: {
             "sentence": claim.sentence,
+            "section": claim.section,
+            "rule": claim.rule,
+            "in_sample": claim.in_sample,
             "verdict": claim.verdict,
             "evidence": claim.evidence,
             "reason": claim.reason,

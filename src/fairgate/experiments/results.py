@@ -41,21 +41,30 @@ def _parts(value: Value) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure of a table, ours and the paper's; words where the table has words."""
+    """One figure of a table, ours and the paper's; words where the table has words.
+
+    `roots` is the mean of what other roots of random numbers give, and between which ends 90% of them lie.
+    """
 
     ours: Value
     paper: Value | None = None
     digits: int = 4
+    roots: Estimate | None = None
 
     def written(self, source: str) -> str:
-        """Write the figure of one source, ``"ours"`` or ``"paper"``."""
+        """Write the figure of one source: ``"ours"``, ``"roots"`` or ``"paper"``."""
         value = self.values.get(source, "–")
-        return value if isinstance(value, str) else value.text(self.digits)
+        if isinstance(value, str):
+            return value
+        if source == "roots":
+            return f"{value.low:.{self.digits}f} to {value.high:.{self.digits}f}"
+        return value.text(self.digits)
 
     @property
     def values(self) -> dict[str, Value]:
         """What there is, by source."""
-        return {"ours": self.ours} | ({} if self.paper is None else {"paper": self.paper})
+        found = {"ours": self.ours, "roots": self.roots, "paper": self.paper}
+        return {source: value for source, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,15 @@ class Row:
     cells: Mapping[str, Cell]
 
     @property
+    def sources(self) -> list[str]:
+        """Whose figures the row has, one line each."""
+        found = {source for cell in self.cells.values() for source in cell.values}
+        return [source for source in ("ours", "roots", "paper") if source in found]
+
+    @property
     def has_paper(self) -> bool:
         """Whether the paper prints anything in this row."""
-        return any(cell.paper is not None for cell in self.cells.values())
+        return "paper" in self.sources
 
 
 @dataclass(frozen=True)
@@ -89,7 +104,7 @@ class Table:
     def lines(self) -> Iterator[list[str]]:
         """Yield every line as text: row keys, source, and one figure per column."""
         for row in self.rows:
-            for source in ("ours", "paper") if row.has_paper else ("ours",):
+            for source in row.sources:
                 written = [row.cells[column].written(source) if column in row.cells else "" for column in self.columns]
                 yield [*row.keys, source, *written]
 
@@ -151,8 +166,10 @@ HOLDS, DIRECTION, FAILS = VERDICTS = "holds", "holds in direction", "does not ho
 class Claim:
     """A checkable sentence of the paper, what our run shows, the verdict and the reason.
 
-    `others` are the verdict and evidence under another view (100 seeds, population instead of batch), by the view's
-    name, where the verdict differs.
+    `others` are the verdict and evidence under another view (many seeds, population instead of batch), by the view's
+    name, where the verdict differs. `section` is where the paper has the sentence word for word, or says that the
+    sentence is ours and of what. `rule` says when the claim holds and when it holds in direction. `in_sample` is
+    whether a figure it rests on was a target of the calibration.
     """
 
     key: str
@@ -161,6 +178,9 @@ class Claim:
     verdict: str
     reason: str
     others: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    section: str = ""
+    rule: str = ""
+    in_sample: bool = False
 
 
 @dataclass(frozen=True)

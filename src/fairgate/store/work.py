@@ -15,9 +15,9 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Work:
-    """A piece of work: `make` writes `file`, or leaves none if that failed.
+    """A piece of work: `make` writes `file` and whatever is `beside` it, or leaves none if that failed.
 
-    `digest` is a fingerprint of the settings and the code that make the file; of the highest `cost` is begun first.
+    `digest` is a fingerprint of the settings and the code that make the files; of the highest `cost` is begun first.
     """
 
     name: str
@@ -25,11 +25,17 @@ class Work:
     file: Path
     cost: float
     make: Callable[[], None]
+    beside: tuple[Path, ...] = ()
+
+    def hash(self) -> str:
+        """Return the hash of its files, or nothing if one is missing."""
+        found = [file_hash(path) for path in (self.file, *self.beside)]
+        return " ".join(found) if all(found) else ""
 
     def done(self) -> tuple[Work, str]:
-        """Do it, and return it with the hash of its file."""
+        """Do it, and return it with the hash of its files."""
         self.make()
-        return self, file_hash(self.file)
+        return self, self.hash()
 
 
 def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None:
@@ -49,7 +55,7 @@ def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None
     work = list(work)
     for each in work:
         known = index.get(each.name, {})
-        found = file_hash(each.file)
+        found = each.hash()
         if found and known.get("digest") == each.digest and known.get("sha256") == found:
             continue
         if found and known.get("sha256") != found:
