@@ -54,7 +54,7 @@ def by_hand(run: fg.Run, figure: str, exact: bool, last: int, smooth: int) -> np
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("figure", ["reward", "gap", "violation"])
-def test_lines_are_means_and_bands_hold_the_middle_four_fifths(runs: dict[str, fg.Run], figure: str, exact: bool) -> None:
+def test_lines_are_means_and_bands_hold_most_replicates(runs: dict[str, fg.Run], figure: str, exact: bool) -> None:
     axes = plot_learning(runs, figure, smooth=20, exact=exact)
     assert [line.get_label() for line in axes.lines] == list(runs)
     for line, band, run in zip(axes.lines, axes.collections, runs.values(), strict=True):

@@ -59,9 +59,9 @@ def learning(
     low, high = (round(100 * edge) for edge in BAND)
     return figure, (
         f"mean over {context.plan.seeds} seeds (line) and the {low}th to {high}th percentile of the seeds (band), "
-        f"{context.plan.rounds} rounds. Reward and gaps are averaged over the last {SMOOTH} rounds (so drawn from round "
-        f"{SMOOTH} on). Batch figures are those the paper shows; sampling noise biases a batch's gap upwards, the exact "
-        f"gap is the population's. Gaps have log axes from {FLOOR:g}; the black line is ε."
+        f"{context.plan.rounds} rounds. Reward and gaps are averaged over the last {SMOOTH} rounds (so drawn from "
+        f"round {SMOOTH} on). Batch figures are those the paper shows; sampling noise biases a batch's gap upwards, "
+        f"the exact gap is the population's. Gaps have log axes from {FLOOR:g}; the black line is ε."
     )
 
 

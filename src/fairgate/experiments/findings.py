@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaln
@@ -156,10 +156,10 @@ def lock_in(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, Cell
     ends = 100.0 * np.bincount(many, minlength=len(grid)) / len(many)
     above, below = axes
     rank = np.arange(1, len(grid) + 1)
-    above.plot(rank, ranked.mean(axis=0), "o-", color=COLOURS[0], markersize=2.5, linewidth=0.8, label="plays of OFS, summed up")
+    above.plot(rank, ranked.mean(axis=0), "o-", color=COLOURS[0], ms=2.5, lw=0.8, label="plays of OFS, summed up")
     above.plot(rank, 100.0 * rank / len(grid), color="0.5", linestyle=":", label="if all were played alike")
     first = float(ranked[:, 0].mean())
-    beside = {"xytext": (2, -12), "textcoords": "offset points", "fontsize": FONT, "color": COLOURS[0]}
+    beside: dict[str, Any] = {"xytext": (2, -12), "textcoords": "offset points", "fontsize": FONT, "color": COLOURS[0]}
     above.annotate(f"first: {first:.1f}%", (1, first), **beside)
     above.set(xlabel="thresholds, most played first", ylim=(0, 104))
     hit = ends > 0
@@ -232,7 +232,8 @@ def noise_floor(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, 
     shares, people = Counts(run.probabilities[0, 0]).people, run.settings["batch"]
     tail = slice(run.rounds - context.plan.tail, None)
     settled = run.thresholds[:, tail, 0] == np.median(run.thresholds[:, tail, 0], axis=1, keepdims=True)
-    mine = Counts(np.array([cells[kept].mean(axis=0) for cells, kept in zip(run.probabilities[:, tail], settled)]))
+    tails = zip(run.probabilities[:, tail], settled, strict=True)
+    mine = Counts(np.array([cells[kept].mean(axis=0) for cells, kept in tails]))
     shared = np.repeat(world.thresholds[:, None], 2, axis=1)
     every = Counts(world.environment.probabilities(world.environment.steady_state(shared), shared))
     rates = np.concatenate([every.rates, mine.rates])
@@ -240,8 +241,7 @@ def noise_floor(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, 
     expected, floor = expected_gap(np.concatenate([rates, equal]), shares, people).reshape(2, -1)
 
     arms = len(world.thresholds)
-    measured = {"color": COLOURS[0], "markersize": 3, "label": "batch gap, measured"}
-    ax.plot(world.thresholds, context.sweeps[task].gap, "o", **measured)
+    ax.plot(world.thresholds, context.sweeps[task].gap, "o", color=COLOURS[0], ms=3, label="batch gap, measured")
     ax.plot(world.thresholds, expected[:arms], color=COLOURS[0], linewidth=0.8, label="batch gap, expected")
     ax.plot(world.thresholds, floor[:arms], color=COLOURS[1], linestyle="--", label="expected from noise alone")
     ax.plot(world.thresholds, every.gap, color=COLOURS[2], linestyle="-.", label="exact gap")
@@ -268,12 +268,12 @@ def stall(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, Cell]:
     above.plot(sweep.thresholds, sweep.reward, color=COLOURS[2], label="steady-state reward")
     bins = np.linspace(world.thresholds[0], world.thresholds[-1], len(world.thresholds))
     share = np.full(centre.size, 100.0 / centre.size)
-    below.hist(centre.ravel(), bins, weights=share, color=COLOURS[0], label="position of the search")
+    below.hist(centre.ravel(), bins.tolist(), weights=share, color=COLOURS[0], label="position of the search")
     below.axhline(100.0 / (len(bins) - 1), color="0.4", linestyle=":", label="an even spread")
     for ax in axes:
-        whole = ax.get_xaxis_transform()
-        shade = {"color": COLOURS[5], "alpha": 0.3, "linewidth": 0, "zorder": 0, "label": f"|reward| < {SMALL}"}
-        ax.fill_between(sweep.thresholds, 0, 1, where=near.tolist(), transform=whole, **shade)
+        near_zero: dict[str, Any] = {"color": COLOURS[5], "alpha": 0.3, "lw": 0, "label": f"|reward| < {SMALL}"}
+        whole = ax.get_xaxis_transform()  # from the bottom of the panel to its top
+        ax.fill_between(sweep.thresholds, 0, 1, where=near.tolist(), transform=whole, zorder=0, **near_zero)
         ax.axvline(best.threshold, color="black", linestyle="--", linewidth=1, label="oracle")
         ax.axvline(float(centre[0, 0]), color="0.4", linestyle="-.", linewidth=1, label="start of the search")
         ax.set_xlim(_around(world.thresholds))

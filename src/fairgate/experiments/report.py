@@ -32,7 +32,9 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
     if missing:
         raise ValueError(f"images must hold the PNG of every drawing; there is none for {', '.join(missing)}")
     page = templates("fairgate.experiments")
-    page.filters |= {each.__name__: each for each in (anchor, behind, groups, heading, key_width, prose, titled, written)}
+    page.filters |= {
+        each.__name__: each for each in (anchor, behind, groups, heading, key_width, prose, titled, written)
+    }
     page.tests |= {"numeric": numeric, "detail": detail}
     return page.get_template("report.html.j2").render(
         results=results,
@@ -84,9 +86,9 @@ def written(cell: Cell, source: str) -> Markup:
     """Write a figure with a true minus sign, an interval below it; words as they are."""
     text = cell.written(source)
     if isinstance(cell.values.get(source), Estimate):
-        first, *rest = re.split(r" (?=[±\[]|to )", text.replace("-", "−"), maxsplit=1)
+        parts = [escape(part) for part in re.split(r" (?=[±\[]|to )", text.replace("-", "−"), maxsplit=1)]
         style = "interval" if "[" in text else "more"
-        return escape(first) + Markup("").join(Markup(' <span class="{}">{}</span>').format(style, each) for each in rest)
+        return Markup(f' <span class="{style}">').join(parts) + Markup("</span>") * (len(parts) - 1)
     return Markup('<span class="long">{}</span>').format(prose(text)) if len(text) > LONG else prose(text)
 
 
