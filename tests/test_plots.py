@@ -54,7 +54,7 @@ def by_hand(run: fg.Run, figure: str, exact: bool, last: int, smooth: int) -> np
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("figure", ["reward", "gap", "violation"])
-def test_lines_are_means_and_bands_are_standard_deviations(runs: dict[str, fg.Run], figure: str, exact: bool) -> None:
+def test_lines_are_means_and_bands_hold_most_replicates(runs: dict[str, fg.Run], figure: str, exact: bool) -> None:
     axes = plot_learning(runs, figure, smooth=20, exact=exact)
     assert [line.get_label() for line in axes.lines] == list(runs)
     for line, band, run in zip(axes.lines, axes.collections, runs.values(), strict=True):
@@ -67,8 +67,8 @@ def test_lines_are_means_and_bands_are_standard_deviations(runs: dict[str, fg.Ru
             values = by_hand(run, figure, exact, last, 20)
             assert mean == pytest.approx(values.mean(), abs=1e-12)
             edges = corners[corners[:, 0] == last, 1]
-            assert edges.min() == pytest.approx(mean - values.std(ddof=1), abs=1e-12)
-            assert edges.max() == pytest.approx(mean + values.std(ddof=1), abs=1e-12)
+            assert edges.min() == pytest.approx(np.quantile(values, 0.1), abs=1e-12)
+            assert edges.max() == pytest.approx(np.quantile(values, 0.9), abs=1e-12)
 
 
 def test_without_smoothing_every_round_is_drawn_as_it_was(runs: dict[str, fg.Run]) -> None:

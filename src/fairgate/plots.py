@@ -45,6 +45,9 @@ MARKERS = ("s", "^", "D", "v", "P")
 SHADE = "#DDEBDD"
 """What is allowed."""
 
+BAND = (0.1, 0.9)
+"""Quantiles of the replicates between which a learning curve's band lies."""
+
 QUANTITIES = {"reward": "reward per person", "gap": "DP gap", "violation": "cumulative violation"}
 
 
@@ -57,7 +60,10 @@ def plot_learning(
     band: bool = True,
     **style: Any,
 ) -> Axes:
-    r"""Draw how runs went: the mean over replicates, round by round, in a band of ± one standard deviation.
+    r"""Draw how runs went: the mean over replicates, round by round, in a band that holds most of them.
+
+    The band goes from the 10th to the 90th percentile of the replicates, so that it never leaves what can happen, as
+    a standard deviation does below a gap of 0.
 
     Parameters
     ----------
@@ -91,8 +97,8 @@ def plot_learning(
         mean = values.mean(axis=0)
         (line,) = axes.plot(rounds, mean, **_look(index, name, style))
         if band and len(values) > 1:
-            sd = values.std(axis=0, ddof=1)
-            axes.fill_between(rounds, mean - sd, mean + sd, color=line.get_color(), alpha=0.2, linewidth=0)
+            low, high = np.quantile(values, BAND, axis=0)
+            axes.fill_between(rounds, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     axes.set_xlim(0, max(run.rounds for run in runs.values()))
     if figure != "reward":
         axes.set_ylim(bottom=0, auto=True)  # what is drawn later may still raise the top

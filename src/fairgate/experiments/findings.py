@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import betaln
 
 from fairgate.constraints import ServiceRate
 from fairgate.counts import Counts
 from fairgate.estimates import Estimate
-from fairgate.experiments.figures import WIDTH
+from fairgate.experiments.figures import FLOOR, WIDTH
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import SEMI_SYNTHETIC, STRICT, TASKS, TITLES, Context, Plan, epsilon, expect, words
 from fairgate.experiments.results import Cell, Drawing, Finding, Row, Table
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 
 Drawn = tuple[Finding, "Figure"]
 
-Panel = Callable[[Context, str, "Axes"], dict[str, Cell]]
-"""Draws a finding on a task, and returns its row of the table."""
+Panel = Callable[[Context, str, "Sequence[Axes]"], dict[str, Cell]]
+"""Draws a finding on a task, in axes from top to bottom, and returns its row of the table."""
 
-HEIGHT = 2.4
-"""Inches of every figure."""
+ROW = 1.7
+"""Inches of a row of panels."""
+
+SMALL = 0.1
+"""Rewards up to this size count as near 0."""
 
 
 def jobs(plan: Plan) -> list[Job]:
@@ -55,51 +58,67 @@ def compute(context: Context) -> list[Drawn]:
         "oracle": "Oracle's",
     }
     same = {"same": "Identical plays, %", "main": "Violation, main", "strict": "Violation, strict"}
-    noise = {"batch": "Batch gap", "exact": "Exact gap", "floor": "Noise floor (formula)"}
+    noise = {
+        "batch": "Batch gap, measured",
+        "expected": "Batch gap, expected",
+        "floor": "Expected from noise alone",
+        "exact": "Exact gap",
+    }
     stalled = {
-        "near": "Median step where |reward| < 0.1",
+        "near": f"Median step where |reward| < {SMALL}",
         "far": "Median step elsewhere",
-        "share": "Rounds with |reward| < 0.1, %",
+        "share": f"Rounds with |reward| < {SMALL}, %",
+        "grid": f"Thresholds with |reward| < {SMALL}, %",
+        "crossings": "Crossings of their border per seed",
         "reward": "Tail reward",
         "acceptance": "Tail acceptance",
+        "oracle": "Oracle's reward",
     }
+    seeds = f"share of {context.plan.many}\nseeds, %"
     return [
-        _found(context, "finding1", empty_set, TASKS, "confidence radius b", empty),
-        _found(context, "finding2", lock_in, TASKS, "share of plays, %", locked),
-        _found(context, "finding3", same_plays, SEMI_SYNTHETIC, "acceptance rate", same),
-        _found(context, "finding4", noise_floor, TASKS, "parity gap", noise),
-        _found(context, "finding5", stall, TASKS, "centre of the search", stalled),
+        _found(context, "finding1", empty_set, TASKS, ("confidence\nradius b", "seeds with F\nnot empty, %"), empty),
+        _found(context, "finding2", lock_in, TASKS, ("plays of so many\nthresholds, %", seeds), locked),
+        _found(context, "finding3", same_plays, SEMI_SYNTHETIC, ("acceptance rate",), same),
+        _found(context, "finding4", noise_floor, TASKS, ("parity gap",), noise),
+        _found(context, "finding5", stall, TASKS, ("steady-state\nreward", "rounds, %"), stalled),
     ]
 
 
 def _found(
-    context: Context, key: str, panel: Panel, tasks: Sequence[str], label: str, columns: Mapping[str, str]
+    context: Context, key: str, panel: Panel, tasks: Sequence[str], labels: Sequence[str], columns: Mapping[str, str]
 ) -> Drawn:
-    """Draw a finding on some tasks, and put its figure and table together with its words."""
-    figure, axes = panels(1, len(tasks), WIDTH, HEIGHT)
+    """Draw a finding on some tasks, a column of panels each, and put figure and table together with its words."""
+    figure, axes = panels(len(labels), len(tasks), WIDTH, 0.7 + ROW * len(labels))
     rows = []
-    for task, ax in zip(tasks, axes, strict=True):
-        rows.append(Row((task,), panel(context, task, ax)))
-        ax.set_title(TITLES[task])
-    axes[0].set_ylabel(label)
-    for ax in figure.axes:
+    for number, task in enumerate(tasks):
+        rows.append(Row((task,), panel(context, task, axes[number :: len(tasks)])))
+        axes[number].set_title(TITLES[task])
+    for first, label in zip(axes[:: len(tasks)], labels, strict=True):
+        first.set_ylabel(label)
+    for ax in axes:
         for written in (ax.title, ax.xaxis.label, ax.yaxis.label):
             written.set_fontsize(FONT)
-    add_legend(figure, figure.axes, columns=4)
+    add_legend(figure, axes, columns=3)
     text = words()["findings"][key]
+    said = {column: by_task(rows, column, "%" if head.endswith("%") else "") for column, head in columns.items()}
     finding = Finding(
         key=key,
         title=text["title"],
         paper=text["paper"],
-        shown=text["shown"],
-        follows=text["follows"],
-        drawing=Drawing(key, text["drawing"], text["caption"]),
+        shown=text["shown"].format(**said),
+        follows=text["follows"].format(**said),
+        drawing=Drawing(key, text["drawing"], text["caption"].format(seeds=context.plan.seeds)),
         table=Table(key, text["table"], text["note"], ("task",), columns, rows),
     )
     return finding, figure
 
 
-def empty_set(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
+def by_task(rows: Sequence[Row], column: str, unit: str) -> str:
+    """Write a column's figures out, task by task, so that the words follow the run."""
+    return ", ".join(f"{TITLES[row.keys[0]]} {row.cells[column].written('ours')}{unit}" for row in rows)
+
+
+def empty_set(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, Cell]:
     """F_t stays empty while the radius exceeds ε minus the mean gap."""
     run = context.run(task, "ofs")
     learner = expect(OFS, load_learner("ofs", task))
@@ -109,17 +128,14 @@ def empty_set(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
     plays = np.maximum(1, np.cumsum(played == most, axis=1) - (played == most))
     radius = np.sqrt(float(np.asarray(learner.c)) * np.log((t + 1) * arms / learner.delta) / plays)
     size = run.traces["feasible"]
-    ax.plot(t, radius.mean(axis=0), color=COLOURS[0], label="radius b of the most played threshold")
-    ax.axhline(epsilon(task), color=COLOURS[1], linestyle="--", label="ε")
-    ax.set(xscale="log", yscale="log", xlabel="round")
-    other = ax.twinx()
-    other.plot(t, size.mean(axis=0), color=COLOURS[2], linestyle="-.", label="size of the feasible set (right)")
-    other.set(ylim=(-0.05, max(2.0, 1.1 * float(size.max()))))
-    other.locator_params(axis="y", integer=True)
-    other.tick_params(labelsize=FONT)
-    other.spines[["top"]].set_visible(False)
-    if task == TASKS[-1]:
-        other.set_ylabel("thresholds in the feasible set")
+    above, below = axes
+    above.plot(t, radius.mean(axis=0), color=COLOURS[0], label="radius b of the most played threshold")
+    above.axhline(epsilon(task), color="black", linestyle="--", linewidth=1, label="ε")
+    above.set(xscale="log", yscale="log", ylim=(0.01, 3.0))
+    below.plot(t, 100.0 * (size > 0).mean(axis=0), color=COLOURS[2], label="seeds whose feasible set is not empty")
+    below.set(xscale="log", xlabel="round", ylim=(-4, 104))
+    for axis in (above.xaxis, above.yaxis, below.xaxis):
+        axis.set_major_formatter("{x:g}")
     filled = np.flatnonzero((size > 0).any(axis=0))
     return {
         "empty": Cell(Estimate(100.0 * float((size == 0).mean())), digits=1),
@@ -130,16 +146,27 @@ def empty_set(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
     }
 
 
-def lock_in(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
+def lock_in(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, Cell]:
     """One threshold gets nearly all plays."""
     run, grid = context.run(task, "ofs"), load_task(task).thresholds
     arms = np.searchsorted(grid, run.thresholds[:, :, 0])
     shares = np.array([np.bincount(loop, minlength=len(grid)) / run.rounds for loop in arms])
-    width = 0.8 * float(np.diff(grid)[0])
-    ax.bar(grid, 100.0 * shares.mean(axis=0), width=width, color=COLOURS[0], label="OFS")
-    ax.axvline(context.oracles[task].best.threshold, color="black", linestyle=":", label="best feasible threshold")
-    ax.set(xlabel="threshold", yscale="log", ylim=(0.01, 150))
+    ranked = 100.0 * np.sort(shares, axis=1)[:, ::-1].cumsum(axis=1)
     many = np.searchsorted(grid, context.settled(task, "ofs", many=True))
+    ends = 100.0 * np.bincount(many, minlength=len(grid)) / len(many)
+    above, below = axes
+    rank = np.arange(1, len(grid) + 1)
+    above.plot(rank, ranked.mean(axis=0), "o-", color=COLOURS[0], ms=2.5, lw=0.8, label="plays of OFS, summed up")
+    above.plot(rank, 100.0 * rank / len(grid), color="0.5", linestyle=":", label="if all were played alike")
+    first = float(ranked[:, 0].mean())
+    beside: dict[str, Any] = {"xytext": (2, -12), "textcoords": "offset points", "fontsize": FONT, "color": COLOURS[0]}
+    above.annotate(f"first: {first:.1f}%", (1, first), **beside)
+    above.set(xlabel="thresholds, most played first", ylim=(0, 104))
+    hit = ends > 0
+    below.vlines(grid[hit], 0, ends[hit], color=COLOURS[1], linewidth=0.8)
+    below.plot(grid[hit], ends[hit], "o", color=COLOURS[1], markersize=3.5, clip_on=False, label="where OFS settled")
+    below.axvline(context.oracles[task].best.threshold, color="black", linestyle="--", linewidth=1, label="oracle")
+    below.set(xlabel="threshold", xlim=_around(grid), ylim=(0, 104))
     reward = exact_sweep(load_task(task), grid[many]).reward
     return {
         "share": Cell(Estimate.of(100.0 * shares.max(axis=1)), digits=1),
@@ -149,8 +176,14 @@ def lock_in(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
     }
 
 
-def same_plays(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
+def _around(grid: Array) -> tuple[float, float]:
+    margin = 0.04 * float(grid[-1] - grid[0])
+    return float(grid[0]) - margin, float(grid[-1]) + margin
+
+
+def same_plays(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, Cell]:
     """Main and strict tasks are played identically."""
+    (ax,) = axes
     strict = f"{task}-strict"
     one, other = context.run(task, "ofs"), context.run(strict, "ofs")
     same = one.thresholds == other.thresholds
@@ -168,53 +201,93 @@ def same_plays(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
     }
 
 
-def floor(acceptance: Array, shares: Array, people: int) -> Array:
-    """Expected batch gap of a fair threshold: sqrt(2/π) · sqrt(p (1 − p) (1/n0 + 1/n1))."""
-    spread = float((1.0 / (people * shares)).sum())
-    return np.asarray(math.sqrt(2.0 / math.pi) * np.sqrt(acceptance * (1.0 - acceptance) * spread))
+def expected_gap(rates: Array, shares: Array, people: int) -> Array:
+    """Expected gap of a batch, exactly, where two groups are accepted at these true `rates` (N, 2).
+
+    The size of group 0 is binomial, and so is the number accepted in each group given its size:
+    E |K0/n0 − K1/n1|, summed over all of them. A batch without one of the groups shows no gap.
+    """
+    found = np.zeros(len(rates))
+    for size, chance in enumerate(_binomial(people, shares[:1])[0]):
+        if chance > 1e-12 and 0 < size < people:
+            accepted = [np.arange(group + 1) / group for group in (size, people - size)]
+            first, second = _binomial(size, rates[:, 0]), _binomial(people - size, rates[:, 1])
+            found += chance * ((first @ np.abs(np.subtract.outer(*accepted))) * second).sum(axis=1)
+    return found
 
 
-def noise_floor(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
-    """Batch gaps are mostly sampling noise near the ends of the grid."""
-    exact, sampled = context.oracles[task].sweep, context.sweeps[task]
-    run = context.run(task, "ofs")
+def _binomial(trials: int, rates: Array) -> Array:
+    """Probability of 0 to `trials` successes at each rate, (rates, trials + 1); much faster than scipy.stats has it."""
+    rates = np.clip(rates, 1e-300, 1.0 - 1e-16)[:, None]
+    wins = np.arange(trials + 1.0)
+    losses = trials - wins
+    ways = -betaln(1.0 + wins, 1.0 + losses) - np.log1p(trials)
+    return np.asarray(np.exp(ways + wins * np.log(rates) + losses * np.log1p(-rates)))
+
+
+def noise_floor(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, Cell]:
+    """Even a perfectly fair threshold shows a gap in batches."""
+    (ax,) = axes
+    run, world = context.run(task, "ofs"), load_task(task)
     shares, people = Counts(run.probabilities[0, 0]).people, run.settings["batch"]
-    ax.plot(exact.acceptance, sampled.gap, "o", markersize=3, color=COLOURS[0], label="batch gap")
-    ax.plot(exact.acceptance, exact.gap, color=COLOURS[2], label="exact gap")
-    p = np.linspace(0.0, 1.0, 201)
-    ax.plot(p, floor(p, shares, people), color=COLOURS[1], linestyle="--", label="noise floor (formula)")
-    ax.axhline(epsilon(task), color="black", linestyle=":", label="ε")
-    ax.set(xlabel="acceptance rate")
     tail = slice(run.rounds - context.plan.tail, None)
     settled = run.thresholds[:, tail, 0] == np.median(run.thresholds[:, tail, 0], axis=1, keepdims=True)
-    acceptance = Counts(run.probabilities[:, tail]).overall[settled]
+    tails = zip(run.probabilities[:, tail], settled, strict=True)
+    mine = Counts(np.array([cells[kept].mean(axis=0) for cells, kept in tails]))
+    shared = np.repeat(world.thresholds[:, None], 2, axis=1)
+    every = Counts(world.environment.probabilities(world.environment.steady_state(shared), shared))
+    rates = np.concatenate([every.rates, mine.rates])
+    equal = np.repeat(np.concatenate([every.overall, mine.overall])[:, None], 2, axis=1)
+    expected, floor = expected_gap(np.concatenate([rates, equal]), shares, people).reshape(2, -1)
+
+    arms = len(world.thresholds)
+    ax.plot(world.thresholds, context.sweeps[task].gap, "o", color=COLOURS[0], ms=3, label="batch gap, measured")
+    ax.plot(world.thresholds, expected[:arms], color=COLOURS[0], linewidth=0.8, label="batch gap, expected")
+    ax.plot(world.thresholds, floor[:arms], color=COLOURS[1], linestyle="--", label="expected from noise alone")
+    ax.plot(world.thresholds, every.gap, color=COLOURS[2], linestyle="-.", label="exact gap")
+    ax.axhline(epsilon(task), color="black", linestyle=":", label="ε")
+    ax.set(xlabel="threshold", xlim=_around(world.thresholds), yscale="log", ylim=(FLOOR, 1.0))
+    ax.yaxis.set_major_formatter("{x:g}")
     return {
         "batch": Cell(Estimate(float(run.batch_gap[:, tail][settled].mean()))),
+        "expected": Cell(Estimate(float(expected[arms:].mean()))),
+        "floor": Cell(Estimate(float(floor[arms:].mean()))),
         "exact": Cell(Estimate(float(run.population_gap[:, tail][settled].mean()))),
-        "floor": Cell(Estimate(float(floor(acceptance, shares, people).mean()))),
     }
 
 
-def stall(context: Context, task: str, ax: Axes) -> dict[str, Cell]:
-    """The one-point baselines rest where reward is near 0."""
-    run = context.run(task, "unconstrained")
+def stall(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, Cell]:
+    """A one-point step is as large as the reward, not as its slope."""
+    run, world = context.run(task, "unconstrained"), load_task(task)
     centre = run.traces["centre"]
-    rounds = np.arange(1, run.rounds + 1)
-    for loop in centre:
-        ax.plot(rounds[::10], loop[::10], color=COLOURS[0], linewidth=0.6, alpha=0.7)
-    grid = load_task(task).thresholds
-    sweep = exact_sweep(load_task(task), np.linspace(grid[0], grid[-1], 401))
-    near = sweep.thresholds[np.abs(sweep.reward) < 0.1]
-    if near.size:
-        ax.axhspan(near.min(), near.max(), color=COLOURS[1], alpha=0.25, label="steady-state |reward| < 0.1")
-    ax.axhline(context.oracles[task].best.threshold, color="black", linestyle=":", label="oracle")
-    ax.set(xlabel="round")
+    sweep = exact_sweep(world, np.linspace(world.thresholds[0], world.thresholds[-1], 401))
+    near = np.abs(sweep.reward) < SMALL
+    within = np.interp(centre, sweep.thresholds, near) > 0.5
+    best = context.oracles[task].best
+    above, below = axes
+    above.plot(sweep.thresholds, sweep.reward, color=COLOURS[2], label="steady-state reward")
+    bins = np.linspace(world.thresholds[0], world.thresholds[-1], len(world.thresholds))
+    share = np.full(centre.size, 100.0 / centre.size)
+    below.hist(centre.ravel(), bins.tolist(), weights=share, color=COLOURS[0], label="position of the search")
+    below.axhline(100.0 / (len(bins) - 1), color="0.4", linestyle=":", label="an even spread")
+    for ax in axes:
+        near_zero: dict[str, Any] = {"color": COLOURS[5], "alpha": 0.3, "lw": 0, "label": f"|reward| < {SMALL}"}
+        whole = ax.get_xaxis_transform()  # from the bottom of the panel to its top
+        ax.fill_between(sweep.thresholds, 0, 1, where=near.tolist(), transform=whole, zorder=0, **near_zero)
+        ax.axvline(best.threshold, color="black", linestyle="--", linewidth=1, label="oracle")
+        ax.axvline(float(centre[0, 0]), color="0.4", linestyle="-.", linewidth=1, label="start of the search")
+        ax.set_xlim(_around(world.thresholds))
+    below.set(xlabel="threshold")
     steps = np.abs(np.diff(centre, axis=1))
-    small = np.abs(run.batch.reward[:, :-1]) < 0.1
+    small = np.abs(run.batch.reward[:, :-1]) < SMALL
+    last = run.per_replicate(context.plan.tail)
     return {
         "near": Cell(Estimate(float(np.median(steps[small])))),
         "far": Cell(Estimate(float(np.median(steps[~small])))),
         "share": Cell(Estimate(100.0 * float(small.mean())), digits=0),
-        "reward": Cell(Estimate.of(run.per_replicate(context.plan.tail)["reward"])),
-        "acceptance": Cell(Estimate.of(run.per_replicate(context.plan.tail)["acceptance"])),
+        "grid": Cell(Estimate(100.0 * float(near.mean())), digits=0),
+        "crossings": Cell(Estimate.of(np.diff(within, axis=1).sum(axis=1)), digits=0),
+        "reward": Cell(Estimate.of(last["reward"])),
+        "acceptance": Cell(Estimate.of(last["acceptance"])),
+        "oracle": Cell(Estimate(best.reward)),
     }

@@ -18,6 +18,10 @@ BADGES = {HOLDS: "holds", DIRECTION: "direction", FAILS: "fails"}
 """The style of each verdict's badge."""
 
 
+LONG = 40
+"""Characters from which on words in a table get a width of their own."""
+
+
 def render(results: Results, images: Mapping[str, bytes]) -> str:
     """Write the page; `images` holds the PNG of every drawing, those of the findings included, by its key.
 
@@ -28,7 +32,9 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
     if missing:
         raise ValueError(f"images must hold the PNG of every drawing; there is none for {', '.join(missing)}")
     page = templates("fairgate.experiments")
-    page.filters |= {each.__name__: each for each in (anchor, groups, heading, key_width, prose, titled, written)}
+    page.filters |= {
+        each.__name__: each for each in (anchor, behind, groups, heading, key_width, prose, titled, written)
+    }
     page.tests |= {"numeric": numeric, "detail": detail}
     return page.get_template("report.html.j2").render(
         results=results,
@@ -58,6 +64,13 @@ def groups(table: Table) -> list[tuple[str, list[Row]]]:
     return [("", list(table.rows))]
 
 
+def behind(table: Table, results: Results) -> list[str]:
+    """Return the choices that were made for figures of a table, by the names they have in the table of choices."""
+    targets = [row for each in getattr(results, "choices", ()) if each.key == "targets" for row in each.rows]
+    names = [row.cells["choices"].written("ours") for row in targets if row.keys[0].startswith(f"{table.key}.")]
+    return list(dict.fromkeys(name for each in names for name in each.split(", ")))
+
+
 def numeric(column: str, table: Table) -> bool:
     """Whether a column holds figures rather than words."""
     cells = [row.cells[column] for row in table.rows if column in row.cells]
@@ -69,10 +82,14 @@ def detail(table: Table) -> bool:
     return "-grid" in table.key or "-settings" in table.key
 
 
-def written(cell: Cell, source: str) -> str:
-    """Write a figure with a true minus sign, words as they are."""
+def written(cell: Cell, source: str) -> Markup:
+    """Write a figure with a true minus sign, an interval below it; words as they are."""
     text = cell.written(source)
-    return text.replace("-", "−") if isinstance(cell.values.get(source), Estimate) else text
+    if isinstance(cell.values.get(source), Estimate):
+        parts = [escape(part) for part in re.split(r" (?=[±\[]|to )", text.replace("-", "−"), maxsplit=1)]
+        style = "interval" if "[" in text else "more"
+        return Markup(f' <span class="{style}">').join(parts) + Markup("</span>") * (len(parts) - 1)
+    return Markup('<span class="long">{}</span>').format(prose(text)) if len(text) > LONG else prose(text)
 
 
 def prose(text: str) -> Markup:
