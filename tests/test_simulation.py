@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,34 @@ def test_a_record_may_be_one_text_and_a_name_is_no_task() -> None:
     wrong: Any = "interior"
     with pytest.raises(fg.InputError, match="task must be a Task, such as"):
         fg.simulate(wrong, fg.OFS())
+
+
+def test_parts_meet_the_same_people_as_if_simulated_alone(small_task: fg.Task) -> None:
+    """Three settings of 100 seeds: more than a block, each as it would be alone, of gradient learners and of OFS."""
+    steps = (0.01, 0.03, 0.3)
+    together = fg.simulate(small_task, fg.PrimalDual(step=np.repeat(steps, 100).tolist()), 20, 300, parts=3)
+    for place, step in enumerate(steps):
+        alone = fg.simulate(small_task, fg.PrimalDual(step=step), 20, 100)
+        np.testing.assert_array_equal(together.counts[100 * place : 100 * (place + 1)], alone.counts)
+    twice, once = fg.simulate(small_task, fg.OFS(), 50, 6, parts=2), fg.simulate(small_task, fg.OFS(), 50, 3)
+    np.testing.assert_array_equal(twice.thresholds, np.concatenate([once.thresholds] * 2))
+
+
+@pytest.mark.parametrize(
+    ("seeds", "options"), [(5, {"parts": 2}), (600, {"parts": 2}), (4, {"parts": 2, "coupling": "independent"})]
+)
+def test_parts_that_cannot_meet_the_same_people_are_refused(
+    small_task: fg.Task, seeds: int, options: dict[str, Any]
+) -> None:
+    with pytest.raises(fg.InputError, match="parts of up to 250 that meet the same people"):
+        fg.simulate(small_task, fg.OFS(), 10, seeds, **options)
+
+
+def test_some_replicates_of_a_run_are_a_run(small_task: fg.Task, tmp_path: Path) -> None:
+    whole, part = (fg.simulate(small_task, fg.OFS(), 30, seeds, record=["state"]) for seeds in (5, 2))
+    cut = fg.Run.load(whole.rows(slice(2)).save(tmp_path / "cut.parquet"))
+    assert cut.settings == fg.Run.load(part.save(tmp_path / "part.parquet")).settings
+    assert cut.summary(10) == part.summary(10)
+    np.testing.assert_array_equal(cut.thresholds, part.thresholds)
+    for name in part.states:
+        np.testing.assert_array_equal(cut.states[name], part.states[name])
