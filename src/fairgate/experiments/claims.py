@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,6 +17,7 @@ from fairgate.experiments.plan import (
     TASKS,
     TITLES,
     Context,
+    NotRunError,
     Plan,
     epsilon,
     paper,
@@ -26,7 +28,6 @@ from fairgate.experiments.tables import differences, interval, reward_gaps, sele
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array
-from fairgate.tasks import load_task
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def baseline_window(view: View, task: str) -> Shown:
 
 def near_oracle(view: View, task: str) -> Shown:
     """The reward gap of OFS's settled thresholds is below 0.003, or at least below 0.01."""
-    reached = exact_sweep(load_task(task), view.context.settled(task, "ofs", view.many))
+    reached = exact_sweep(view.context.plan.task(task), view.context.settled(task, "ofs", view.many))
     gap = float(reward_gaps(view.context, task, "ofs", view.many).mean())
     feasible = float(is_feasible(reached.residuals).mean())
     return gap < 0.003, gap < 0.01, f"{gap:.4f} (settled threshold feasible in {feasible:.0%} of seeds)"
@@ -207,7 +208,7 @@ def refines_within(view: View, task: str) -> Shown:
 
 def contracting(view: View, task: str) -> Shown:
     """One round keeps two states less far apart than they were, under any threshold."""
-    factor = load_task(task).environment.contraction()
+    factor = view.context.plan.task(task).environment.contraction()
     return factor < 1.0, factor < 1.0, f"{factor:.3f}"
 
 
@@ -256,3 +257,12 @@ def compute(context: Context) -> list[Claim]:
         reason = text["reason"] if verdict == HOLDS else text.get("otherwise", text["reason"])
         claims.append(Claim(key, text["sentence"], evidence, verdict, reason, others))
     return claims
+
+
+def verdicts(context: Context) -> dict[str, str]:
+    """Judge as the paper would, but only what rests on runs that are at hand."""
+    found = {}
+    for key, (judge, _) in JUDGES.items():
+        with suppress(NotRunError):
+            found[key] = judge(View(context))[0]
+    return found

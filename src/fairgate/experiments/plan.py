@@ -15,8 +15,9 @@ import numpy as np
 
 from fairgate.constraints import DemographicParity
 from fairgate.environments import GaussianScores, ScorePools
+from fairgate.experiments import variants
 from fairgate.experiments.jobs import Job, figures
-from fairgate.learners import PrimalDual, load_learner
+from fairgate.learners import Learner, PrimalDual
 from fairgate.oracle import Oracle, Sweep, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
@@ -90,11 +91,20 @@ class Plan:
     many: int = 100
     seed: int = ROOT_SEED
     tail: int = TAIL
+    variant: str = ""
+
+    def task(self, name: str) -> Task:
+        """A task of the paper, with one choice made otherwise if this is the plan of a variant."""
+        return variants.load_task(name, self.variant)
+
+    def learner(self, method: str, task: str) -> Learner[Any]:
+        """A method as it is set for a task, with one choice made otherwise if this is the plan of a variant."""
+        return variants.load_learner(method, task, self.variant)
 
     def job(self, task: str, method: str, many: bool = False) -> Job:
         """A method on a task as the paper ran it, every round kept; or with many seeds, to see what 10 cannot show."""
         name, seeds = (f"-{self.many}-seeds", self.many) if many else ("", self.seeds)
-        return self._job(f"{task}-{method}{name}", load_task(task), load_learner(method, task), seeds, raw=not many)
+        return self._job(f"{task}-{method}{name}", self.task(task), self.learner(method, task), seeds, raw=not many)
 
     def jobs(self, tasks: Iterable[str], methods: Iterable[str] = METHODS, many: bool = False) -> list[Job]:
         """Every one of some methods on every one of some tasks."""
@@ -102,16 +112,16 @@ class Plan:
 
     def tuning(self, task: str) -> Job:
         """PrimalDual on the whole tuning grid, (η, μ) outer and seeds inner."""
-        base = expect(PrimalDual, load_learner("primal-dual", task))
+        base = expect(PrimalDual, self.learner("primal-dual", task))
         steps, dual_steps = np.repeat(tuning_grid(), self.seeds, axis=0).T.tolist()
         learner = replace(base, step=steps, dual_step=dual_steps)
-        return self._job(f"{task}-tuning", load_task(task), learner, len(steps))
+        return self._job(f"{task}-tuning", self.task(task), learner, len(steps))
 
     def stress(self, task: str, method: str) -> Job:
         """A method under the 9 stress settings, settings outer and seeds inner."""
-        stressed = stressed_task(load_task(task), self.seeds)
+        stressed = stressed_task(self.task(task), self.seeds)
         seeds = len(stress_settings()) * self.seeds
-        return self._job(f"{task}-stress-{method}", stressed, load_learner(method, task), seeds)
+        return self._job(f"{task}-stress-{method}", stressed, self.learner(method, task), seeds)
 
     def _job(self, name: str, task: Task, learner: Any, seeds: int, raw: bool = False) -> Job:
         return Job(name, task, learner, self.rounds, seeds, self.seed, self.tail, raw)
@@ -148,27 +158,43 @@ def stressed_task(task: Task, seeds: int) -> Task:
     return replace(task, environment=pools, problem=problem)
 
 
+class NotRunError(LookupError):
+    """A job whose run is not at hand."""
+
+
 @dataclass(frozen=True)
 class Context:
-    """What a table is computed from: the plan, the folder with the outcomes of its jobs, exact and sampled sweeps."""
+    """What a table is computed from: the plan, the folder with the outcomes of its jobs, exact and sampled sweeps.
+
+    Without a folder it knows only the runs that it is given to hold.
+    """
 
     plan: Plan
-    folder: Path
+    folder: Path | None
     _figures: dict[str, Mapping[str, Array]] = field(default_factory=dict, init=False)
     _runs: dict[str, Run] = field(default_factory=dict, init=False)
 
     def figures(self, job: Job) -> Mapping[str, Array]:
         """One line per replicate of a job, read once."""
         if job.name not in self._figures:
-            found = figures(self.load(job), job.tail) if job.raw else read_table(job.file(self.folder))[0]
+            found = figures(self.load(job), job.tail) if job.raw else read_table(self._file(job))[0]
             self._figures[job.name] = found
         return self._figures[job.name]
 
     def load(self, job: Job) -> Run:
         """Every round of a raw job, read once."""
         if job.name not in self._runs:
-            self._runs[job.name] = Run.load(job.file(self.folder))
+            self._runs[job.name] = Run.load(self._file(job))
         return self._runs[job.name]
+
+    def hold(self, job: Job, run: Run) -> None:
+        """Take every round of a raw job from here, not from a file."""
+        self._runs[job.name] = run
+
+    def _file(self, job: Job) -> Path:
+        if self.folder is None:
+            raise NotRunError(job.name)
+        return job.file(self.folder)
 
     def run(self, task: str, method: str) -> Run:
         """Every round of a method on a task."""
@@ -181,12 +207,12 @@ class Context:
     @cached_property
     def oracles(self) -> Mapping[str, Oracle]:
         """Exact sweep and best point of every task."""
-        return {task: oracle(load_task(task)) for task in (*TASKS, *STRICT)}
+        return {task: oracle(self.plan.task(task)) for task in (*TASKS, *STRICT)}
 
     @cached_property
     def sweeps(self) -> Mapping[str, Sweep]:
         """The paper's sampled sweep of every main task, from seeds that no run uses."""
-        return {task: sampled_sweep(load_task(task), seed=self.plan.seed + 10_000) for task in TASKS}
+        return {task: sampled_sweep(self.plan.task(task), seed=self.plan.seed + 10_000) for task in TASKS}
 
 
 def epsilon(task: str) -> float:

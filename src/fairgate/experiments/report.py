@@ -10,7 +10,8 @@ from itertools import groupby
 from markupsafe import Markup, escape
 
 from fairgate.estimates import Estimate
-from fairgate.experiments.plan import TITLES
+from fairgate.experiments.choices import entries
+from fairgate.experiments.plan import ROOT_SEED, TITLES
 from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Results, Row, Table
 from fairgate.pages import Picture, anchor, flat, templates
 
@@ -38,6 +39,8 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
         settings=results.settings,
         lines=flat(results.settings),
         badges=BADGES,
+        choice_counts=Counter(entry["kind"] for entry in entries().values()),
+        root_seed=ROOT_SEED,
     )
 
 

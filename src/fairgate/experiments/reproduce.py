@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import unknown_name
-from fairgate.experiments import claims, figures, findings, report, tables
+from fairgate.experiments import choices, claims, figures, findings, report, tables, trials
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
 from fairgate.experiments.results import Results
@@ -27,7 +27,8 @@ TABLES = {
     for each in (tables.table1, tables.table2, tables.table3, tables.table4, tables.table5, tables.table6)
 }
 FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)}
-JOBS: dict[str, Callable[[Plan], list[Job]]] = {
+JOBS: dict[str, Callable[[Plan], Sequence[Job | trials.Trial]]] = {
+    "chosen": lambda plan: [],
     "table1": lambda plan: plan.jobs(TASKS),
     "table2": lambda plan: plan.jobs(TASKS),
     "table3": lambda plan: plan.jobs(TASKS, ("primal-dual", "ofs")),
@@ -39,8 +40,12 @@ JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "figure3": lambda plan: plan.jobs(TASKS),
     "claims": claims.jobs,
     "findings": findings.jobs,
+    "choices": trials.jobs,
 }
 """The jobs behind every part of the reproduction, by the name one can ask for."""
+
+LONG = ("choices",)
+"""Parts that are run only if they are named."""
 
 DPI = 200
 """Dots per inch of the figures."""
@@ -51,7 +56,7 @@ LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "matplotlib", "pyarro
 def reproduce(
     parts: Sequence[str], plan: Plan, out: Path, workers: int, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], bool]:
-    """Run `parts` (all if none is named) and write everything under `out`.
+    """Run `parts` (all but the long ones if none is named) and write everything under `out`.
 
     Returns what ``summary.json`` holds, and whether anything had to be done: a second call with nothing changed only
     checks the files.
@@ -60,24 +65,29 @@ def reproduce(
         if part not in JOBS:
             raise unknown_name("part", part, JOBS)
     prepare_folder(out)
-    chosen = [name for name in JOBS if not parts or name in parts]
+    chosen = [name for name in JOBS if (name in parts if parts else name not in LONG)]
     settings = describe(plan, chosen)
     if is_unchanged(out / "manifest.json", settings):
         found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
         return found, False
 
-    context = Context(plan, out / "runs")
+    folder = out / "runs"
+    context = Context(plan, folder)
     jobs = {job.name: job for name in chosen for job in JOBS[name](plan)}
-    complete(context.folder, [job.work(context.folder) for job in jobs.values()], workers, say)
+    complete(folder, [job.work(folder) for job in jobs.values()], workers, say)
     say("Tables")
     laid_out = [table for name in chosen if name in TABLES for table in TABLES[name](context)]
     judged = claims.compute(context) if "claims" in chosen else []
     say("Figures")
     drawn = [FIGURES[name](context) for name in chosen if name in FIGURES]
     told = findings.compute(context) if "findings" in chosen else []
-    results = Results(laid_out, [drawing for drawing, _ in drawn], judged, [finding for finding, _ in told], settings)
+    numbers = {name: value for table in laid_out for name, value in table.figures().items()}
+    open_choices = choices.tables(plan, numbers) if "chosen" in chosen else []
+    open_choices += trials.compute(context) if "choices" in chosen else []
+    drawings, told_only = [drawing for drawing, _ in drawn], [finding for finding, _ in told]
+    results = Results(laid_out, drawings, judged, told_only, settings, open_choices)
     pictures = {drawing.key: figure for drawing, figure in drawn} | {f.drawing.key: figure for f, figure in told}
-    write(results, pictures, out)
+    write(results, pictures, choices.described(plan, numbers), out)
     return summary(results), True
 
 
@@ -105,7 +115,7 @@ def is_unchanged(manifest: Path, settings: Mapping[str, Any]) -> bool:
         return False
 
 
-def write(results: Results, pictures: Mapping[str, Figure], out: Path) -> None:
+def write(results: Results, pictures: Mapping[str, Figure], chosen: Sequence[Mapping[str, Any]], out: Path) -> None:
     """Write every table, figure, the summary, the report and, last, the manifest that vouches for them."""
     written: list[Path] = []
 
@@ -126,8 +136,8 @@ def write(results: Results, pictures: Mapping[str, Figure], out: Path) -> None:
     keep(out / "report.html", report.render(results, images))
     files = {path.relative_to(out).as_posix(): file_hash(path) for path in written}
     runs = {path.relative_to(out).as_posix(): file_hash(path) for path in sorted((out / "runs").glob("*.parquet"))}
-    manifest = {"settings": results.settings, "files": {**files, **runs}}
-    write_text(out / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    manifest = {"settings": results.settings, "choices": chosen, "files": {**files, **runs}}
+    write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def summary(results: Results) -> dict[str, Any]:

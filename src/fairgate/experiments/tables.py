@@ -26,7 +26,6 @@ from fairgate.learners import Fixed
 from fairgate.oracle import exact_sweep
 from fairgate.settings import Array
 from fairgate.simulation import simulate
-from fairgate.tasks import load_task
 
 FEASIBLE, INFEASIBLE = "feasible-max-reward", "infeasible-min-violation"
 
@@ -81,14 +80,14 @@ def _beside(ours: Mapping[str, Estimate], printed: Mapping[str, Estimate]) -> di
 
 def reward_gaps(context: Context, task: str, method: str, many: bool = False) -> Array:
     """Exact steady-state reward of the best feasible grid threshold minus that of each seed's settled threshold."""
-    reached = exact_sweep(load_task(task), context.settled(task, method, many))
+    reached = exact_sweep(context.plan.task(task), context.settled(task, method, many))
     return context.oracles[task].best.reward - reached.reward
 
 
 def sampled_gaps(context: Context, task: str, method: str) -> Array:
     """The same as the paper would measure it: the sampled sweep's best minus batch means of the settled threshold."""
     settled = Fixed(context.settled(task, method).tolist())
-    run = simulate(load_task(task), settled, 600, seed=context.plan.seed + 20_000)
+    run = simulate(context.plan.task(task), settled, 600, seed=context.plan.seed + 20_000)
     return np.asarray(context.sweeps[task].best.reward - run.batch.reward[:, 200:].mean(axis=1))
 
 
@@ -216,7 +215,7 @@ def table4(context: Context) -> list[Table]:
         "The grid is ours; the paper prints only what it selected."
     )
     columns = {"step": "η", "dual_step": "μ", "rule": "Selection rule"}
-    epsilon = ", ".join(f"{task}: {load_task(task).problem.constraints}" for task in SEMI_SYNTHETIC)
+    epsilon = ", ".join(f"{task}: {context.plan.task(task).problem.constraints}" for task in SEMI_SYNTHETIC)
     details = {
         "reward": "Reward",
         "gap": "DP gap (batch)",
