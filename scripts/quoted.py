@@ -2,7 +2,7 @@
 
     python -m scripts.quoted learners        # docs/learners: 20 seeds of 3000 rounds
     python -m scripts.quoted reproduction    # docs/reproduction.md: "How near it comes", and OFS loops far away
-    python -m scripts.quoted spread          # docs/reproduction.md: the unconstrained learner's spread, setting by setting
+    python -m scripts.quoted spread          # docs/reproduction.md: "Spread", of the unconstrained learner
 
 The figures of `fairgate reproduce` are in its summary.json.
 """
