@@ -15,7 +15,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.experiments import choices, trials
-from fairgate.experiments.plan import METHODS, STRICT, TASKS, Context, NotRunError, Plan, expect, paper
+from fairgate.experiments.plan import METHODS, STRICT, TASKS, Plan, expect, paper
 from fairgate.experiments.reproduce import reproduce
 from fairgate.experiments.results import Table
 from fairgate.experiments.variants import VARIANTS, load_learner, load_task
@@ -226,8 +226,8 @@ def test_claims_that_need_other_runs_are_left_out(tried: Path) -> None:
     outcomes = read_table(tried / "runs" / "choices-as-chosen.parquet")[1]["verdicts"]
     assert {"after-tuning", "stress"} & set(outcomes) == set()
     assert {"highest-reward", "near-oracle", "strict-german", "screening"} <= set(outcomes)
-    with pytest.raises(NotRunError):
-        Context(SMALL, None).run("german", "ofs")
+    with pytest.raises(trials.NotRunError):
+        trials.Held(SMALL, tried / "runs").run("german", "ofs")
 
 
 def test_page_and_manifest_tell_what_was_chosen(tried: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +16,6 @@ from fairgate.experiments.plan import (
     TASKS,
     TITLES,
     Context,
-    NotRunError,
     Plan,
     epsilon,
     paper,
@@ -257,12 +255,3 @@ def compute(context: Context) -> list[Claim]:
         reason = text["reason"] if verdict == HOLDS else text.get("otherwise", text["reason"])
         claims.append(Claim(key, text["sentence"], evidence, verdict, reason, others))
     return claims
-
-
-def verdicts(context: Context) -> dict[str, str]:
-    """Judge as the paper would, but only what rests on runs that are at hand."""
-    found = {}
-    for key, (judge, _) in JUDGES.items():
-        with suppress(NotRunError):
-            found[key] = judge(View(context))[0]
-    return found

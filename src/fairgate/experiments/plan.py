@@ -158,43 +158,27 @@ def stressed_task(task: Task, seeds: int) -> Task:
     return replace(task, environment=pools, problem=problem)
 
 
-class NotRunError(LookupError):
-    """A job whose run is not at hand."""
-
-
 @dataclass(frozen=True)
 class Context:
-    """What a table is computed from: the plan, the folder with the outcomes of its jobs, exact and sampled sweeps.
-
-    Without a folder it knows only the runs that it is given to hold.
-    """
+    """What a table is computed from: the plan, the folder with the outcomes of its jobs, exact and sampled sweeps."""
 
     plan: Plan
-    folder: Path | None
+    folder: Path
     _figures: dict[str, Mapping[str, Array]] = field(default_factory=dict, init=False)
     _runs: dict[str, Run] = field(default_factory=dict, init=False)
 
     def figures(self, job: Job) -> Mapping[str, Array]:
         """One line per replicate of a job, read once."""
         if job.name not in self._figures:
-            found = figures(self.load(job), job.tail) if job.raw else read_table(self._file(job))[0]
+            found = figures(self.load(job), job.tail) if job.raw else read_table(job.file(self.folder))[0]
             self._figures[job.name] = found
         return self._figures[job.name]
 
     def load(self, job: Job) -> Run:
         """Every round of a raw job, read once."""
         if job.name not in self._runs:
-            self._runs[job.name] = Run.load(self._file(job))
+            self._runs[job.name] = Run.load(job.file(self.folder))
         return self._runs[job.name]
-
-    def hold(self, job: Job, run: Run) -> None:
-        """Take every round of a raw job from here, not from a file."""
-        self._runs[job.name] = run
-
-    def _file(self, job: Job) -> Path:
-        if self.folder is None:
-            raise NotRunError(job.name)
-        return job.file(self.folder)
 
     def run(self, task: str, method: str) -> Run:
         """Every round of a method on a task."""

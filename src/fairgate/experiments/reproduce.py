@@ -71,10 +71,9 @@ def reproduce(
         found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
         return found, False
 
-    folder = out / "runs"
-    context = Context(plan, folder)
+    context = Context(plan, out / "runs")
     jobs = {job.name: job for name in chosen for job in JOBS[name](plan)}
-    complete(folder, [job.work(folder) for job in jobs.values()], workers, say)
+    complete(context.folder, [job.work(context.folder) for job in jobs.values()], workers, say)
     say("Tables")
     laid_out = [table for name in chosen if name in TABLES for table in TABLES[name](context)]
     judged = claims.compute(context) if "claims" in chosen else []
@@ -97,7 +96,7 @@ def describe(plan: Plan, parts: Sequence[str]) -> dict[str, Any]:
     data = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
     versions = {name: metadata.version(name) for name in LIBRARIES}
     return {
-        **asdict(plan),
+        **{name: value for name, value in asdict(plan).items() if value != ""},
         "parts": list(parts),
         "versions": {"python": platform.python_version(), **versions},
         "data": data,

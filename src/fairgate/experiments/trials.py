@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -28,6 +29,38 @@ FEATURES = ("", "no-sex", "race", "sex-race")
 """The variants of what the score may use."""
 
 
+class NotRunError(LookupError):
+    """A job that a trial does not run."""
+
+
+@dataclass(frozen=True)
+class Held(Context):
+    """The runs of a trial, held in memory; what it does not run cannot be looked at."""
+
+    def hold(self, job: Job, run: Run) -> None:
+        """Take up every round of a job."""
+        self._runs[job.name] = run
+
+    def load(self, job: Job) -> Run:
+        """Every round of a job that is held."""
+        if job.name not in self._runs:
+            raise NotRunError(job.name)
+        return self._runs[job.name]
+
+    def figures(self, job: Job) -> Mapping[str, Array]:
+        """One line per replicate of a job that is held."""
+        self.load(job)
+        return super().figures(job)
+
+    def verdicts(self) -> dict[str, str]:
+        """Judge, as the paper would, every claim that rests on these runs alone."""
+        found = {}
+        for key, (judge, *_) in claims.JUDGES.items():
+            with suppress(NotRunError):
+                found[key] = judge(claims.View(self))[0]
+        return found
+
+
 @dataclass(frozen=True)
 class Trial:
     """The methods on all tasks with one choice made otherwise; its file has their figures and the verdicts."""
@@ -44,7 +77,7 @@ class Trial:
     def plan(self) -> Plan:
         """The plan with the choice made otherwise."""
         rounds = max(self.base.tail, round(self.base.rounds * VARIANTS[self.variant].rounds))
-        return replace(self.base, variant=self.variant, rounds=rounds)
+        return replace(self.base, variant=self.variant, rounds=rounds, many=self.base.seeds)
 
     def jobs(self) -> list[Job]:
         """Tables I and VI."""
@@ -108,7 +141,7 @@ def _run(job: Job) -> Run:
 
 def keep(trial: Trial, path: Path) -> None:
     """Run a trial, judge what can be judged by it, and keep figures and verdicts."""
-    context = Context(trial.plan, None)
+    context = Held(trial.plan, path.parent)
     for job in trial.jobs():
         context.hold(job, _usual_run(trial.base, job.name) if _is_usual(trial, job) else _run(job))
     figures = {
@@ -117,14 +150,14 @@ def keep(trial: Trial, path: Path) -> None:
         for method in METHODS
         for figure in FIGURES
     }
-    write_table(path, figures, {"verdicts": claims.verdicts(context)})
+    write_table(path, figures, {"verdicts": context.verdicts()})
 
 
 def outcomes(context: Context) -> dict[str, Outcome]:
     """Read what every trial came to."""
     found = {}
     for trial in jobs(context.plan):
-        figures, header = read_table(trial.file(context.folder or Path()))
+        figures, header = read_table(trial.file(context.folder))
         found[trial.variant] = Outcome(figures, header["verdicts"])
     return found
 
