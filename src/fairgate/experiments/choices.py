@@ -266,9 +266,9 @@ def spread(numbers: Numbers) -> Table:
             if cells:
                 rows.append(Row((task, method), cells))
     note = (
-        "Standard deviations over seeds in Tables I and VI. No choice was made for them: the calibration looks at means "
-        "alone. Of the settings of U that it searches, those that scatter as little as the paper's are far from its "
-        "means; to have both, the search would need a less noisy estimate than one point a round (python -m "
+        "Standard deviations over seeds in Tables I and VI. No choice was made for them: the calibration looks at "
+        "means alone. Of the settings of U that it searches, those that scatter as little as the paper's are far from "
+        "its means; to have both, the search would need a less noisy estimate than one point a round (python -m "
         "scripts.quoted spread)."
     )
     return Table("spread", "Spread over seeds", note, ("task", "method"), columns, rows)
@@ -287,7 +287,7 @@ def gaps(numbers: Numbers) -> Table:
             rows.append(Row((task,), cells))
     columns = {m: f"Gap ({TITLES[m]})" for m in methods} | {f"{m}_miss": f"Miss ({TITLES[m]})" for m in methods}
     note = (
-        "Reward gaps of the two baselines in Table II, sampled as in the paper. No choice was made for them either; they "
-        "follow from where each loop settles, and so from the same scatter."
+        "Reward gaps of the two baselines in Table II, sampled as in the paper. No choice was made for them either; "
+        "they follow from where each loop settles, and so from the same scatter."
     )
     return Table("spread-gaps", "Table II's gaps of the baselines", note, ("task",), columns, rows)
