@@ -87,13 +87,16 @@ class Trial:
         """Where its outcome is kept."""
         return folder / f"{self.name}.parquet"
 
+    def digest(self) -> str:
+        """Fingerprint of the settings and of the code that makes its file."""
+        settings = [code_digest(keep), *(job.digest() for job in self.jobs())]
+        return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+
     def work(self, folder: Path) -> Work:
         """What there is to do for its file."""
-        settings = [code_digest(keep), *(job.digest() for job in self.jobs())]
         cost = sum(job.work(folder).cost for job in self.jobs() if not _is_usual(self, job))
         path = self.file(folder)
-        digest = hashlib.sha256(json.dumps(settings).encode()).hexdigest()
-        return Work(self.name, digest, path, cost + 1.0, partial(keep, self, path))
+        return Work(self.name, self.digest(), path, cost + 1.0, partial(keep, self, path))
 
 
 @dataclass(frozen=True)
