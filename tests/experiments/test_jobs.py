@@ -133,9 +133,10 @@ def test_each_stress_setting_changes_one_number(name: str) -> None:
 
 def test_the_plan_names_every_job_once() -> None:
     from fairgate.experiments.reproduce import JOBS
+    from fairgate.experiments.variants import VARIANTS
 
     plan = Plan(rounds=200, seeds=2, many=3)
     found = [job for jobs in JOBS.values() for job in jobs(plan)]
     names = {job.name for job in found}
     assert len(names) == len({(job.name, job.digest()) for job in found})
-    assert len(names) == 15 + 15 + 9 + 2
+    assert len(names) == 15 + 15 + 9 + 2 + len(VARIANTS)
