@@ -196,9 +196,9 @@ def choices_table(found: Mapping[str, Outcome], plan: Plan) -> Table:
     }
     note = (
         f"One open choice made otherwise, all others as they are; {plan.seeds} seeds of {plan.rounds} rounds. The miss "
-        "sums |difference| / 0.1 for rewards and |log of the ratio| for gaps and violations, as the calibration does; "
-        f"it was searched for U and PD on Table I. Of the claims, the {len(base.verdicts)} that rest on these runs are "
-        "judged again, by batch figures; those on tuning and stress are not."
+        "sums |difference| / 0.1 for rewards and |log of the ratio| for gaps and violations, as the calibration does, "
+        "which searched for U and PD on Table I; a gap of 0 counts as 1e-9. Of the claims, "
+        f"{len(base.verdicts)} rest on these runs alone and are judged again, by batch figures."
     )
     return Table("choices", "What other choices would change", note, ("choice", "variant"), columns, rows)
 
