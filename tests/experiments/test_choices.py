@@ -98,8 +98,8 @@ def test_misses_and_spreads_are_those_of_the_run() -> None:
     found = by_key(choices.tables(Plan(), numbers()))
     figures = {key: value["ours"] for table in found.values() for key, value in table.figures().items()}
     told = figures["chosen.features.targets"]
-    assert "Table I German Unconstrained reward: 0.1000, 0.2000, +0.1000" in told
-    assert "Table I German Unconstrained violation: 600.00, 60.00, −540.00" in told
+    assert "Table I German Unconstrained: reward 0.1000 → 0.2000 (+0.1000), gap" in told
+    assert "violation 600.00 → 60.00 (−540.00); Table I COMPAS Unconstrained; " in told
     assert figures["targets.table1.german.unconstrained.violation.miss"]["mean"] == -540.0
     assert "floor" in figures["targets.table1.german.unconstrained.violation.choices"]
     ratios = {f: figures[f"spread.german.unconstrained.{f}_ratio"]["mean"] for f in choices.FIGURES}
@@ -120,7 +120,7 @@ def test_many_targets_are_summed_as_the_calibration_does() -> None:
     }
     rewards = sum(paper()["table1"][task]["unconstrained"]["reward"][0] for task in TASKS)
     assert radius.text(doubled) == (
-        f"Table I Unconstrained (9 figures): summed miss {rewards / 0.1 + 6 * np.log(2.0):.2f}"
+        f"Table I Unconstrained (9 figures): summed miss {rewards / 0.1 + 6 * np.log(2.0):.2f}; Table I PrimalDual"
     )
 
 

@@ -59,18 +59,26 @@ class Choice:
         return {key: found for pattern in self.targets for key, found in matching(pattern, numbers).items()}
 
     def text(self, numbers: Numbers) -> str:
-        """Write the targets that were run: a few one by one (paper, ours, miss), many by their summed miss."""
+        """Write the targets: a few one by one, many by their summed miss."""
         parts = []
         for pattern in self.targets:
             found = matching(pattern, numbers)
             if len(found) > 3:
                 total = sum(float(miss(key.rpartition(".")[2], f["ours"], f["paper"])) for key, f in found.items())
                 parts.append(f"{named(pattern)} ({len(found)} figures): summed miss {total:.2f}")
-            for key, figures in found.items() if len(found) <= 3 else ():
-                shown = {part: f"{value:.{_digits(key)}f}" for part, value in figures.items()}
-                sign = "+" if figures["miss"] >= 0.0 else ""
-                parts.append(f"{named(key)}: {shown['paper']}, {shown['ours']}, {sign}{shown['miss']}")
-        return "; ".join(parts).replace(" -", " −") or "none"
+            elif found:
+                each = ", ".join(_compared(key, figures) for key, figures in found.items())
+                parts.append(f"{named(pattern.rpartition('.')[0])}: {each}")
+            else:
+                parts.append(named(pattern))
+        return "; ".join(parts) or "none"
+
+
+def _compared(key: str, figures: Mapping[str, float]) -> str:
+    """Write the paper's figure, ours and the miss."""
+    digits, name = _digits(key), key.rpartition(".")[2].replace("_", " ")
+    told = f"{name} {figures['paper']:.{digits}f} → {figures['ours']:.{digits}f} ({figures['miss']:+.{digits}f})"
+    return told.replace("-", "−")
 
 
 def _digits(key: str) -> int:
@@ -210,7 +218,7 @@ def chosen(plan: Plan, numbers: Numbers) -> Table:
         "what": "What",
         "value": "Value",
         "kind": "Kind",
-        "targets": "Targets: paper, ours, miss",
+        "targets": "Targets: paper → ours (miss)",
         "bears": "Bears on",
         "why": "By what rule",
     }
@@ -223,7 +231,7 @@ def chosen(plan: Plan, numbers: Numbers) -> Table:
         "Chosen: nothing that the paper prints settles it; a target then is what a scan by hand looked at. A summed "
         "miss adds |difference| / 0.1 for rewards and |log of the ratio| for gaps and violations."
     )
-    return Table("chosen", "What was chosen", note, ("key",), columns, rows)
+    return Table("chosen", "Every choice", note, ("key",), columns, rows)
 
 
 def targets(plan: Plan, numbers: Numbers) -> Table:
