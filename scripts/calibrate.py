@@ -30,6 +30,7 @@ from scipy.stats import foldnorm
 import fairgate as fg
 from fairgate.data import Dataset, load_dataset, scores
 from fairgate.environments.normal_scores import positive_mass
+from fairgate.experiments.choices import FIGURES, miss
 from fairgate.experiments.plan import paper as printed
 from fairgate.learners import AnyLearner
 from fairgate.oracle import exact_sweep
@@ -224,8 +225,8 @@ def calibrate_compas(table: Table) -> Pools:
         if np.abs(oracle).max() < 1:
             ofs = ofs_misses("compas", learner_figures(task, OFS, LOOPS, SEARCH_SEED))
             found.append((float((oracle**2).sum() + (ofs**2).sum()), numbers))
-    for miss, numbers in sorted(found)[:5]:
-        print(f"COMPAS, squared miss {miss:.2f}: {numbers}")
+    for squared, numbers in sorted(found)[:5]:
+        print(f"COMPAS, squared miss {squared:.2f}: {numbers}")
     return min(found)[1]
 
 
@@ -240,20 +241,27 @@ def calibrate_gaussian(cost: float) -> Gaussian:
     return Gaussian(MIDPOINTS[int(np.abs(rewards - reward).argmin())], low)
 
 
-def scan(task: fg.Task, who: str, choices: Sequence[Descent]) -> Array:
-    """Return how far each choice leaves the learner from the paper; all choices run side by side."""
+def loops_of(task: fg.Task, choices: Sequence[Descent]) -> dict[str, Array]:
+    """Return reward, gap and violation of every choice, (choices, loops); all choices run side by side."""
     learner = learner_of([np.repeat(numbers, LOOPS_IN_SCAN).tolist() for numbers in zip(*choices, strict=True)])
     run = fg.simulate(task, learner, 3000, len(choices) * LOOPS_IN_SCAN, seed=SEARCH_SEED).per_replicate()
-    keys = ("reward", "gap", "violation")
-    reward, gap, violation = (run[key].reshape(len(choices), LOOPS_IN_SCAN).mean(axis=1) for key in keys)
-    paper = LEARNERS[task.name][who]
-    miss = np.abs(reward - paper[0]) / 0.1 + np.abs(np.log(gap / paper[1])) + np.abs(np.log(violation / paper[2]))
-    return np.asarray(miss)
+    return {key: run[key].reshape(len(choices), LOOPS_IN_SCAN) for key in FIGURES}
+
+
+def scan(task: fg.Task, who: str, choices: Sequence[Descent]) -> Array:
+    """Return how far each choice leaves the learner from the paper."""
+    found = zip(loops_of(task, choices).items(), LEARNERS[task.name][who], strict=True)
+    return np.asarray(sum(miss(key, values.mean(axis=1), paper) for (key, values), paper in found))
+
+
+def unconstrained_choices() -> list[Descent]:
+    """Return every step, radius and start that is tried for the unconstrained learner."""
+    return list(itertools.starmap(Descent, itertools.product(U_STEPS, U_RADII, U_STARTS)))
 
 
 def calibrate_unconstrained(tasks: Mapping[str, fg.Task]) -> Descent:
     """Stage 4: one step, radius and start, all main tasks together."""
-    choices = list(itertools.starmap(Descent, itertools.product(U_STEPS, U_RADII, U_STARTS)))
+    choices = unconstrained_choices()
     total = np.sum([scan(tasks[name], "unconstrained", choices) for name in ORACLE], axis=0)
     for index in total.argsort()[:5]:
         print(f"U, miss {total[index]:.2f}: {choices[index]}")

@@ -2,6 +2,7 @@
 
     python -m scripts.quoted learners        # docs/learners: 20 seeds of 3000 rounds
     python -m scripts.quoted reproduction    # docs/reproduction.md: "How near it comes", and OFS loops far away
+    python -m scripts.quoted spread          # docs/reproduction.md: "Spread", of the unconstrained learner
 
 The figures of `fairgate reproduce` are in its summary.json.
 """
@@ -14,9 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 
 import fairgate as fg
+from fairgate.experiments.choices import miss
+from fairgate.experiments.plan import paper
 from fairgate.learners import BanditGradient, PrimalDual, load_learner
 from fairgate.problem import best_feasible, violation
-from scripts.calibrate import OFS, ORACLE, WINDOW, Descent, report
+from scripts.calibrate import OFS, ORACLE, WINDOW, Descent, loops_of, report, unconstrained_choices
 
 ROUNDS, SEEDS, LOOPS = 3000, 20, 300
 PAIRS = (
@@ -78,11 +81,30 @@ def quote_reproduction() -> None:
     print("lowest on compas:", fg.simulate(tasks["compas"], lowest, ROUNDS, SEEDS, seed=7000).summary()["violation"])
 
 
+def quote_spread() -> None:
+    """Print, for every setting of the unconstrained learner that is searched, its summed miss and its spreads.
+
+    Spreads are sds over seeds in units of the paper's: geometric means over the three tasks of reward, gap, violation.
+    """
+    choices = unconstrained_choices()
+    total, logs = np.zeros(len(choices)), np.zeros((3, len(choices)))
+    for name in ORACLE:
+        printed = paper()["table1"][name]["unconstrained"]
+        for place, (key, values) in enumerate(loops_of(fg.load_task(name), choices).items()):
+            mean, sd = printed[key]
+            total += miss(key, values.mean(axis=1), mean)
+            logs[place] += np.log(values.std(axis=1, ddof=1) / sd) / len(ORACLE)
+    for index in np.abs(logs).sum(axis=0).argsort():
+        ratios = ", ".join(f"{ratio:.1f}" for ratio in np.exp(logs[:, index]))
+        print(f"{choices[index][:3]}: miss {total[index]:.2f}, sds {ratios} times the paper's")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures of one part of the docs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("part", choices=("learners", "reproduction"))
-    (quote_learners if parser.parse_args(arguments).part == "learners" else quote_reproduction)()
+    parts = {"learners": quote_learners, "reproduction": quote_reproduction, "spread": quote_spread}
+    parser.add_argument("part", choices=tuple(parts))
+    parts[parser.parse_args(arguments).part]()
     return 0
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, Self
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike
 from fairgate.constraints import make_constraint
 from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
-from fairgate.data import load_dataset, scores
+from fairgate.data import Dataset, load_dataset, scores
 from fairgate.environments import ENVIRONMENTS, Environment
 from fairgate.errors import unknown_name
 from fairgate.problem import Problem, Utility
@@ -128,11 +129,15 @@ def load_task(name: str) -> Task:
     """
     if name not in presets():
         raise unknown_name("task", name, presets())
-    preset = presets()[name]
+    return make_task(name, presets()[name])
+
+
+def make_task(name: str, preset: Mapping[str, Any], score: Callable[[Dataset], Array] = scores) -> Task:
+    """Make the task that a preset describes; `score` gives the people of its dataset, if it has one, their scores."""
     settings, grid = dict(preset["environment"]), preset["grid"]
     if "dataset" in preset:
         dataset = load_dataset(preset["dataset"], features=preset["features"])
-        settings |= {"scores": scores(dataset), "labels": dataset.labels, "groups": dataset.groups}
+        settings |= {"scores": score(dataset), "labels": dataset.labels, "groups": dataset.groups}
     environment = ENVIRONMENTS[preset["kind"]](**settings)
     return Task(
         environment, make_problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name

@@ -133,12 +133,13 @@ def test_each_stress_setting_changes_one_number(name: str) -> None:
 
 def test_the_plan_names_every_job_once() -> None:
     from fairgate.experiments.reproduce import JOBS
+    from fairgate.experiments.variants import VARIANTS
 
     plan = Plan(rounds=200, seeds=2, many=3)
     found = [job for jobs in JOBS.values() for job in jobs(plan)]
     names = {job.name for job in found}
     assert len(names) == len({(job.name, job.digest()) for job in found})
-    assert len(names) == 15 + 9 + 2 + 9 * 9 + 2 * 16
+    assert len(names) == 15 + 9 + 2 + 9 * 9 + 2 * 16 + len(VARIANTS)
 
 
 def test_many_seeds_and_the_first_ones_whole_are_one_simulation(job: Job, folder: Path, performed: list[str]) -> None:

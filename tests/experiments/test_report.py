@@ -15,6 +15,8 @@ from matplotlib import image
 from matplotlib.figure import Figure
 
 from fairgate.estimates import Estimate
+from fairgate.experiments import choices
+from fairgate.experiments.plan import Plan
 from fairgate.experiments.report import render
 from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Drawing, Finding, Results, Row
 from fairgate.experiments.results import Table as ResultTable
@@ -147,6 +149,7 @@ def results() -> Results:
         claims,
         findings,
         {"rounds": 3000, "seeds": 10, "many": 100, "seed": 0, "tail": 200, "numpy": "2.3.5"},
+        choices.tables(Plan(), {}),
     )
 
 

@@ -19,9 +19,9 @@ from fairgate.experiments.plan import (
     TITLES,
     Context,
     Plan,
-    choices,
     epsilon,
     expect,
+    open_choices,
     paper,
     stress_settings,
     tuning_grid,
@@ -534,4 +534,6 @@ def printed() -> list[str]:
 
 def calibrated() -> list[str]:
     """The targets of every choice that was calibrated, as patterns of stable names."""
-    return [target for choice in choices().values() if choice["kind"] == "calibrated" for target in choice["targets"]]
+    return [
+        target for choice in open_choices().values() if choice["kind"] == "calibrated" for target in choice["targets"]
+    ]

@@ -15,8 +15,9 @@ import numpy as np
 
 from fairgate.constraints import DemographicParity
 from fairgate.environments import GaussianScores, ScorePools
+from fairgate.experiments import variants
 from fairgate.experiments.jobs import Job, figures
-from fairgate.learners import Learner, PrimalDual, load_learner
+from fairgate.learners import Learner, PrimalDual
 from fairgate.oracle import Oracle, Sweep, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
@@ -75,9 +76,9 @@ def words() -> dict[str, Any]:
 
 
 @cache
-def choices() -> dict[str, Any]:
+def open_choices() -> dict[str, Any]:
     """What the paper leaves open, and what it was chosen for."""
-    return _read("choices.toml") if resources.files("fairgate.experiments").joinpath("choices.toml").is_file() else {}
+    return _read("choices.toml")
 
 
 def expect(kind: type[T], thing: object) -> T:
@@ -96,19 +97,20 @@ class Plan:
     many: int = 200
     seed: int = ROOT_SEED
     tail: int = TAIL
+    variant: str = ""
+
+    def task(self, name: str) -> Task:
+        """A task of the paper, with one choice made otherwise if this is the plan of a variant."""
+        return variants.load_task(name, self.variant)
+
+    def learner(self, method: str, task: str) -> Learner[Any]:
+        """A method as it is set for a task, with one choice made otherwise if this is the plan of a variant."""
+        return variants.load_learner(method, task, self.variant)
 
     @property
     def sets(self) -> int:
         """Sets of `seeds` loops among the many: the loops are independent, so each set is what another root gives."""
         return max(1, self.many // self.seeds)
-
-    def task(self, name: str) -> Task:
-        """A task of the paper."""
-        return load_task(name)
-
-    def learner(self, method: str, task: str) -> Learner[Any]:
-        """A method as it is set for a task."""
-        return load_learner(method, task)
 
     def job(self, task: str, method: str, many: bool = False) -> Job:
         """A method on a task as the paper ran it, every round kept; or with many seeds, to see what 10 cannot show.
@@ -250,12 +252,12 @@ class Context:
     @cached_property
     def oracles(self) -> Mapping[str, Oracle]:
         """Exact sweep and best point of every task."""
-        return {task: oracle(load_task(task)) for task in (*TASKS, *STRICT)}
+        return {task: oracle(self.plan.task(task)) for task in (*TASKS, *STRICT)}
 
     @cached_property
     def sweeps(self) -> Mapping[str, Sweep]:
         """The paper's sampled sweep of every main task, from seeds that no run uses."""
-        return {task: sampled_sweep(load_task(task), seed=self.plan.seed + 10_000) for task in TASKS}
+        return {task: sampled_sweep(self.plan.task(task), seed=self.plan.seed + 10_000) for task in TASKS}
 
 
 def epsilon(task: str) -> float:

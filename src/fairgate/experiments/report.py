@@ -10,7 +10,7 @@ from itertools import groupby
 from markupsafe import Markup, escape
 
 from fairgate.estimates import Estimate
-from fairgate.experiments.plan import TITLES
+from fairgate.experiments.plan import ROOT_SEED, TITLES, open_choices
 from fairgate.experiments.results import DIRECTION, FAILS, HOLDS, Cell, Claim, Results, Row, Table
 from fairgate.pages import Picture, anchor, flat, templates
 
@@ -44,6 +44,8 @@ def render(results: Results, images: Mapping[str, bytes]) -> str:
         settings=results.settings,
         lines=flat(results.settings),
         badges=BADGES,
+        choice_counts=Counter(entry["kind"] for entry in open_choices().values()),
+        root_seed=ROOT_SEED,
     )
 
 

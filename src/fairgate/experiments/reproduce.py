@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import unknown_name
-from fairgate.experiments import claims, figures, findings, report, tables
+from fairgate.experiments import choices, claims, figures, findings, report, tables, trials
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
 from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
@@ -36,7 +36,8 @@ TABLES = {
     )
 }
 FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)}
-JOBS: dict[str, Callable[[Plan], list[Job]]] = {
+JOBS: dict[str, Callable[[Plan], Sequence[Job | trials.Trial]]] = {
+    "chosen": lambda plan: [],
     "table1": lambda plan: plan.jobs(TASKS),
     "table2": lambda plan: plan.jobs(TASKS),
     "table3": lambda plan: plan.jobs(TASKS, ("primal-dual", "ofs")),
@@ -52,10 +53,14 @@ JOBS: dict[str, Callable[[Plan], list[Job]]] = {
         *(job for task in TASKS for method in METHODS for job in plan.stress_many(task, method)),
         *(job for task in SEMI_SYNTHETIC for job in plan.tuning_many(task)),
     ],
+    "choices": trials.jobs,
 }
 """The jobs behind every part of the reproduction, by the name one can ask for."""
 
-LONG = {"roots": "Tables IV and V over many roots of random numbers, two minutes more"}
+LONG = {
+    "roots": "Tables IV and V over many roots of random numbers, two minutes more",
+    "choices": "Tables I and VI with each open choice made otherwise, five minutes more",
+}
 """Parts that are run only by name, or with ``all``."""
 
 DPI = 200
@@ -90,14 +95,21 @@ def reproduce(
 
     done = Parallel(n_jobs=workers)(delayed(evaluate)(name, plan, folder, "roots" in chosen) for name in pieces(chosen))
     found = dict(zip(pieces(chosen), done, strict=True))
+    laid_out = [table for name in TABLES if name in found for table in found[name].tables]
+    numbers = {name: value for table in laid_out for name, value in table.figures().items()}
     results = Results(
-        [table for name in TABLES if name in found for table in found[name].tables],
+        laid_out,
         [drawing for name in FIGURES if name in found for drawing in found[name].drawings],
         found["claims"].claims if "claims" in found else [],
         found["findings"].findings if "findings" in found else [],
         settings,
+        [
+            *(choices.tables(plan, numbers) if "chosen" in chosen else []),
+            *(found["choices"].tables if "choices" in found else []),
+        ],
     )
-    write(results, {key: files for each in found.values() for key, files in each.pictures.items()}, out)
+    pictures = {key: files for each in found.values() for key, files in each.pictures.items()}
+    write(results, pictures, choices.described(plan, numbers), out)
     return summary(results), True
 
 
@@ -114,7 +126,8 @@ class Piece:
 
 def pieces(chosen: Sequence[str]) -> list[str]:
     """Return the parts in the order in which they are begun: those that take longest first."""
-    return sorted(chosen, key=lambda name: (name != "findings", name not in FIGURES, name not in ("claims", "table2")))
+    made = [name for name in chosen if name != "chosen"]  # which is read off the others
+    return sorted(made, key=lambda name: (name != "findings", name not in FIGURES, name not in ("claims", "table2")))
 
 
 def evaluate(name: str, plan: Plan, folder: Path, roots: bool) -> Piece:
@@ -127,6 +140,8 @@ def evaluate(name: str, plan: Plan, folder: Path, roots: bool) -> Piece:
         return Piece(drawings=[drawing], pictures={drawing.key: draw(figure)})
     if name == "claims":
         return Piece(claims=claims.compute(context))
+    if name == "choices":
+        return Piece(tables=trials.compute(context))
     told = findings.compute(context)
     pictures = {finding.drawing.key: draw(figure) for finding, figure in told}
     return Piece(findings=[finding for finding, _ in told], pictures=pictures)
@@ -151,7 +166,7 @@ def describe(plan: Plan, parts: Sequence[str]) -> dict[str, Any]:
     data = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
     versions = {name: metadata.version(name) for name in LIBRARIES}
     return {
-        **asdict(plan),
+        **{name: value for name, value in asdict(plan).items() if value != ""},
         "parts": list(parts),
         "versions": {"python": platform.python_version(), **versions},
         "data": data,
@@ -169,7 +184,9 @@ def is_unchanged(manifest: Path, settings: Mapping[str, Any]) -> bool:
         return False
 
 
-def write(results: Results, pictures: Mapping[str, tuple[bytes, bytes]], out: Path) -> None:
+def write(
+    results: Results, pictures: Mapping[str, tuple[bytes, bytes]], chosen: Sequence[Mapping[str, Any]], out: Path
+) -> None:
     """Write every table, figure, the summary, the report and, last, the manifest that vouches for them."""
     written: list[Path] = []
 
@@ -188,8 +205,8 @@ def write(results: Results, pictures: Mapping[str, tuple[bytes, bytes]], out: Pa
     keep(out / "report.html", report.render(results, {key: png for key, (png, _) in pictures.items()}))
     files = {path.relative_to(out).as_posix(): file_hash(path) for path in written}
     runs = {path.relative_to(out).as_posix(): file_hash(path) for path in sorted((out / "runs").glob("*.parquet"))}
-    manifest = {"settings": results.settings, "files": {**files, **runs}}
-    write_text(out / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    manifest = {"settings": results.settings, "choices": chosen, "files": {**files, **runs}}
+    write_text(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def summary(results: Results) -> dict[str, Any]:

@@ -205,8 +205,9 @@ class Results:
     claims: Sequence[Claim]
     findings: Sequence[Finding]
     settings: Mapping[str, Any]
+    choices: Sequence[Table] = ()
 
     @property
     def all_tables(self) -> list[Table]:
-        """Every table, those of the findings included."""
-        return [*self.tables, *(finding.table for finding in self.findings)]
+        """Every table, those of the choices and of the findings included."""
+        return [*self.choices, *self.tables, *(finding.table for finding in self.findings)]
