@@ -39,6 +39,9 @@ TITLES = {
     "unconstrained": "Unconstrained",
     "primal-dual": "PrimalDual",
     "ofs": "OFS-Grid",
+    "interior": "Interior",
+    "smooth-optimist": "SmoothOptimist",
+    "safe-forecast": "SafeForecast",
 }
 
 ROOT_SEED = 0

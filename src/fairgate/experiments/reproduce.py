@@ -8,16 +8,19 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata, resources
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import unknown_name
-from fairgate.experiments import claims, figures, findings, report, tables
+from fairgate.experiments import claims, figures, findings, report, rivals, tables
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
 from fairgate.experiments.results import Results
 from fairgate.plots import image
+from fairgate.simulation import simulate
 from fairgate.store import code_digest, complete, file_hash, prepare_folder, write_bytes, write_text
+from fairgate.tasks import presets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,8 +28,10 @@ if TYPE_CHECKING:
 TABLES = {
     each.__name__: each
     for each in (tables.table1, tables.table2, tables.table3, tables.table4, tables.table5, tables.table6)
+} | {"rivals": rivals.table}
+FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)} | {
+    "rivals": rivals.figure
 }
-FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)}
 JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "table1": lambda plan: plan.jobs(TASKS),
     "table2": lambda plan: plan.jobs(TASKS),
@@ -39,8 +44,12 @@ JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "figure3": lambda plan: plan.jobs(TASKS),
     "claims": claims.jobs,
     "findings": findings.jobs,
+    "rivals": rivals.jobs,
 }
 """The jobs behind every part of the reproduction, by the name one can ask for."""
+
+LONG = ("rivals",)
+"""Parts that take longer: run by name, or with all others by ``all``."""
 
 DPI = 200
 """Dots per inch of the figures."""
@@ -51,16 +60,16 @@ LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "matplotlib", "pyarro
 def reproduce(
     parts: Sequence[str], plan: Plan, out: Path, workers: int, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], bool]:
-    """Run `parts` (all if none is named) and write everything under `out`.
+    """Run `parts` (if none is named, all but the long ones; ``all`` runs these too) and write everything under `out`.
 
     Returns what ``summary.json`` holds, and whether anything had to be done: a second call with nothing changed only
     checks the files.
     """
     for part in parts:
-        if part not in JOBS:
-            raise unknown_name("part", part, JOBS)
+        if part not in (*JOBS, "all"):
+            raise unknown_name("part", part, [*JOBS, "all"])
     prepare_folder(out)
-    chosen = [name for name in JOBS if not parts or name in parts]
+    chosen = [name for name in JOBS if name in parts or "all" in parts or (not parts and name not in LONG)]
     settings = describe(plan, chosen)
     if is_unchanged(out / "manifest.json", settings):
         found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
@@ -146,4 +155,15 @@ def summary(results: Results) -> dict[str, Any]:
         for claim in results.claims
     }
     size = {name: results.settings[name] for name in ("rounds", "seeds", "many", "seed", "tail")}
-    return {"settings": size, "numbers": numbers, "claims": ledger}
+    size["batch"] = signature(simulate).parameters["batch"].default
+    told = {each.key: {"title": each.title, "shown": each.shown, "follows": each.follows} for each in results.findings}
+    drawings = [*results.drawings, *(finding.drawing for finding in results.findings)]
+    return {
+        "settings": size,
+        "numbers": numbers,
+        "claims": ledger,
+        "findings": told,
+        "tables": {table.key: table.layout() for table in results.all_tables},
+        "drawings": {drawing.key: {"title": drawing.title, "caption": drawing.caption} for drawing in drawings},
+        "presets": presets(("presets.toml",)),
+    }

@@ -1,0 +1,129 @@
+"""What works instead: OFS beside two learners of this package, on the paper's tasks and where accepting all is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.estimates import Estimate
+from fairgate.experiments.figures import WIDTH
+from fairgate.experiments.jobs import Job
+from fairgate.experiments.plan import STRICT, TASKS, TITLES, Context, Plan
+from fairgate.experiments.results import Cell, Drawing, Row, Table
+from fairgate.learners import load_learner
+from fairgate.oracle import exact_sweep, oracle
+from fairgate.plots import COLOURS, FONT, MARKERS, SHADE, add_legend, panels, point_look
+from fairgate.problem import is_feasible
+from fairgate.settings import Array
+from fairgate.tasks import load_task
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RIVALS = ("ofs", "smooth-optimist", "safe-forecast")
+WORLDS = (*TASKS, *STRICT, "interior")
+DRAWN = (*TASKS, "interior")
+
+
+def job(plan: Plan, task: str, method: str) -> Job:
+    """A learner on a task, with twice the paper's seeds."""
+    name, learner = f"{task}-rival-{method}", load_learner(method, task)
+    return Job(name, load_task(task), learner, plan.rounds, 2 * plan.seeds, plan.seed, plan.tail)
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """Every rival on every task."""
+    return [job(plan, task, method) for task in WORLDS for method in RIVALS]
+
+
+def by_lottery(figures: Mapping[str, Array]) -> NDArray[np.bool_]:
+    """Whether a replicate accepted by lottery in most rounds of its tail, so that this is what it settled on."""
+    return np.asarray(figures["lottery"] > 0.5)
+
+
+def feasible_end(task: str, figures: Mapping[str, Array]) -> NDArray[np.bool_]:
+    """Whether what each replicate settled on is feasible: a threshold in its exact steady state, a lottery as played."""
+    count = len(load_task(task).problem.names)
+    played = is_feasible(np.array([figures[f"population_residual_{j}"] for j in range(count)]))
+    steady = is_feasible(exact_sweep(load_task(task), figures["settled"]).residuals)
+    return np.where(by_lottery(figures), played, steady)
+
+
+def table(context: Context) -> list[Table]:
+    """Lay out what each learner earns and breaks, and whether what it settled on is feasible."""
+    columns = {
+        "feasible_end": "Seeds settled feasibly, %",
+        "lottery": "By lottery, %",
+        "regret": "Reward below the oracle's, settled",
+        "population_reward": "Tail reward, exact",
+        "population_gap": "DP gap, exact",
+        "population_violation": "Cum. violation, exact",
+        "violation": "Cum. violation, batch",
+    }
+    rows = []
+    for task in WORLDS:
+        best = oracle(load_task(task), refine=False).best
+        for method in RIVALS:
+            figures = context.figures(job(context.plan, task, method))
+            lottery = by_lottery(figures)
+            cells = {
+                "feasible_end": Cell(Estimate(100.0 * float(feasible_end(task, figures).mean())), digits=0),
+                "lottery": Cell(Estimate(100.0 * float(lottery.mean())), digits=0),
+            }
+            if best.feasible and not lottery.any():
+                reward = exact_sweep(load_task(task), figures["settled"]).reward
+                cells["regret"] = Cell(Estimate.of(best.reward - reward))
+            for name in list(columns)[3:]:
+                cells[name] = Cell(Estimate.of(figures[name]), digits=2 if "violation" in name else 4)
+            rows.append(Row((task, method), cells))
+    plan = context.plan
+    note = (
+        f"{2 * plan.seeds} seeds of {plan.rounds} rounds, mean ± sd over seeds; tails are the last {plan.tail} rounds, "
+        "violations are summed over all rounds. What a seed settled on is the threshold that its learner recommends at "
+        "the end (OFS: the median play of the tail), judged in its exact steady state; where most rounds of the tail "
+        "are lotteries, it is these, judged as played. SmoothOptimist sees what OFS sees, by group; SafeForecast also "
+        "sees all scores. Interior is a task of this package whose best threshold is inside the grid."
+    )
+    return [Table("rivals", "What works instead", note, ("task", "method"), columns, rows)]
+
+
+def figure(context: Context) -> tuple[Drawing, Figure]:
+    """Draw where the seeds of each learner settled, below the steady-state reward of every threshold."""
+    figure, axes = panels(1, len(DRAWN), WIDTH, 2.3)
+    for task, ax in zip(DRAWN, axes, strict=True):
+        panel(context, task, ax)
+    axes[0].set_ylabel("reward per person", fontsize=FONT)
+    add_legend(figure, axes, columns=5)
+    caption = (
+        "Exact steady-state reward of every fixed threshold; thresholds that meet every constraint are shaded. Below "
+        f"the curve, where the {2 * context.plan.seeds} seeds of each learner settled; the area of a mark is the "
+        "number of seeds."
+    )
+    return Drawing("rivals", "Where three learners settle", caption), figure
+
+
+def panel(context: Context, task: str, ax: Axes) -> None:
+    """Draw one task."""
+    grid = load_task(task).thresholds
+    sweep = exact_sweep(load_task(task), np.linspace(grid[0], grid[-1], 401))
+    met = is_feasible(sweep.residuals).tolist()
+    whole = ax.get_xaxis_transform()  # from the bottom of the panel to its top
+    ax.fill_between(sweep.thresholds, 0, 1, where=met, transform=whole, color=SHADE, linewidth=0, label="feasible")
+    ax.plot(sweep.thresholds, sweep.reward, color="0.4", linewidth=1.0, label="steady-state reward")
+    low, high = float(sweep.reward.min()), float(sweep.reward.max())
+    ax.set_ylim(low - 0.5 * (high - low), high + 0.05 * (high - low))
+    for index, method in enumerate(RIVALS):
+        settled = context.figures(job(context.plan, task, method))["settled"]
+        places, counts = np.unique(settled, return_counts=True)
+        look = point_look(MARKERS[index], COLOURS[index], 4)
+        ax.plot([], [], label=TITLES[method], **look)
+        height = np.full(len(places), 0.26 - 0.1 * index)
+        area = 70.0 * counts / counts.sum() + 6.0
+        style = {"s": area, "marker": MARKERS[index], "color": COLOURS[index], "linewidths": 0, "clip_on": False}
+        ax.scatter(places, height, transform=whole, zorder=3, **style)
+    ax.set_title(TITLES[task], fontsize=FONT)
+    ax.set_xlabel("threshold (unit of the score)", fontsize=FONT)
