@@ -154,7 +154,7 @@ def summary(results: Results) -> dict[str, Any]:
         }
         for claim in results.claims
     }
-    size = {name: results.settings[name] for name in ("rounds", "seeds", "many", "seed", "tail")}
+    size = {name: results.settings[name] for name in ("rounds", "seeds", "many", "seed", "tail", "parts")}
     size["batch"] = signature(simulate).parameters["batch"].default
     told = {each.key: {"title": each.title, "shown": each.shown, "follows": each.follows} for each in results.findings}
     drawings = [*results.drawings, *(finding.drawing for finding in results.findings)]

@@ -15,7 +15,7 @@ from fairgate.experiments.plan import STRICT, TASKS, TITLES, Context, Plan
 from fairgate.experiments.results import Cell, Drawing, Row, Table
 from fairgate.learners import load_learner
 from fairgate.oracle import exact_sweep, oracle
-from fairgate.plots import COLOURS, FONT, MARKERS, SHADE, add_legend, panels, point_look
+from fairgate.plots import COLOURS, FONT, MARKERS, SHADE, add_legend, panels
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import load_task
@@ -93,37 +93,41 @@ def table(context: Context) -> list[Table]:
 
 def figure(context: Context) -> tuple[Drawing, Figure]:
     """Draw where the seeds of each learner settled, below the steady-state reward of every threshold."""
-    figure, axes = panels(1, len(DRAWN), WIDTH, 2.3)
-    for task, ax in zip(DRAWN, axes, strict=True):
-        panel(context, task, ax)
-    axes[0].set_ylabel("reward per person", fontsize=FONT)
-    add_legend(figure, axes, columns=5)
+    figure, axes = panels(2, len(DRAWN), WIDTH, 2.6)
+    above, below = axes[: len(DRAWN)], axes[len(DRAWN) :]
+    above[0].get_gridspec().set_height_ratios([1.6, 1.0])  # type: ignore[union-attr]
+    for task, curve, ends in zip(DRAWN, above, below, strict=True):
+        panel(context, task, curve, ends)
+    above[0].set_ylabel("reward per person", fontsize=FONT)
+    below[0].set_yticks(range(len(RIVALS)), [TITLES[method] for method in RIVALS])
+    add_legend(figure, axes, columns=3)
     caption = (
-        "Exact steady-state reward of every fixed threshold; thresholds that meet every constraint are shaded. Below "
-        f"the curve, where the {2 * context.plan.seeds} seeds of each learner settled; the area of a mark is the "
-        "number of seeds."
+        "Above: exact steady-state reward of every fixed threshold. Below: where the "
+        f"{2 * context.plan.seeds} seeds of each learner settled; the area of a mark is the share of seeds. Thresholds "
+        "that meet every constraint are shaded."
     )
     return Drawing("rivals", "Where three learners settle", caption), figure
 
 
-def panel(context: Context, task: str, ax: Axes) -> None:
+def panel(context: Context, task: str, curve: Axes, ends: Axes) -> None:
     """Draw one task."""
-    grid = load_task(task).thresholds
+    grid, best = load_task(task).thresholds, oracle(load_task(task), refine=False).best
     sweep = exact_sweep(load_task(task), np.linspace(grid[0], grid[-1], 401))
-    met = is_feasible(sweep.residuals).tolist()
-    whole = ax.get_xaxis_transform()  # from the bottom of the panel to its top
-    ax.fill_between(sweep.thresholds, 0, 1, where=met, transform=whole, color=SHADE, linewidth=0, label="feasible")
-    ax.plot(sweep.thresholds, sweep.reward, color="0.4", linewidth=1.0, label="steady-state reward")
-    low, high = float(sweep.reward.min()), float(sweep.reward.max())
-    ax.set_ylim(low - 0.5 * (high - low), high + 0.05 * (high - low))
+    curve.plot(sweep.thresholds, sweep.reward, color="0.3", linewidth=1.0, label="steady-state reward")
     for index, method in enumerate(RIVALS):
         settled = context.figures(job(context.plan, task, method))["settled"]
         places, counts = np.unique(settled, return_counts=True)
-        look = point_look(MARKERS[index], COLOURS[index], 4)
-        ax.plot([], [], label=TITLES[method], **look)
-        height = np.full(len(places), 0.26 - 0.1 * index)
-        area = 70.0 * counts / counts.sum() + 6.0
-        style = {"s": area, "marker": MARKERS[index], "color": COLOURS[index], "linewidths": 0, "clip_on": False}
-        ax.scatter(places, height, transform=whole, zorder=3, **style)
-    ax.set_title(TITLES[task], fontsize=FONT)
-    ax.set_xlabel("threshold (unit of the score)", fontsize=FONT)
+        look = {"marker": MARKERS[index], "color": COLOURS[index], "linewidths": 0, "zorder": 3}
+        ends.scatter(places, np.full(len(places), index), s=6.0 + 60.0 * counts / len(settled), **look)
+    for ax in (curve, ends):
+        whole = ax.get_xaxis_transform()  # from the bottom of the panel to its top
+        look = {"color": SHADE, "linewidth": 0, "zorder": 0, "label": "feasible"}
+        ax.fill_between(sweep.thresholds, 0, 1, where=is_feasible(sweep.residuals).tolist(), transform=whole, **look)
+        ax.axvline(best.threshold, color="black", linestyle="--", linewidth=0.8, label="best feasible threshold")
+        margin = 0.06 * float(grid[-1] - grid[0])
+        ax.set_xlim(grid[0] - margin, grid[-1] + margin)
+    ends.set(ylim=(len(RIVALS) - 0.4, -0.6), yticks=[])
+    ends.tick_params(axis="y", length=0)
+    curve.set_xticklabels([])
+    curve.set_title(TITLES[task], fontsize=FONT)
+    ends.set_xlabel("threshold", fontsize=FONT)

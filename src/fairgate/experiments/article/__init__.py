@@ -7,31 +7,27 @@ from importlib import resources
 from pathlib import Path
 
 from fairgate.errors import InputError
+from fairgate.experiments.reproduce import JOBS
 from fairgate.store import write_bytes
 
-NEEDED = (*(f"table{number}" for number in range(1, 7)), "finding1")
-"""Tables that the article cannot do without: those of the parts that are run if none is named."""
-
-OPTIONAL = {"rivals": "rivals", "roots": "roots", "choices": "choices"}
-"""Sections that are left out if their table is missing, and the part that makes it."""
+NEEDED = (*(f"table{number}" for number in range(1, 7)), "claims", "findings")
+"""Parts that the article cannot do without; sections of others are left out if they were not run."""
 
 
 def typeset(out: Path) -> list[str]:
-    """Write ``paper.pdf`` under `out`; return the parts whose sections are left out because they were not run there."""
+    """Write ``paper.pdf`` under `out`; return the parts that it says nothing of because they were not run."""
     try:
         import typst
     except ModuleNotFoundError:
-        raise InputError("the article is typeset with typst: pip install 'fairgate[paper]'") from None
+        raise InputError("the article is typeset by typst: pip install 'fairgate[paper]'") from None
     try:
-        summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        done = json.loads((out / "summary.json").read_text(encoding="utf-8"))["settings"]["parts"]
+    except (OSError, ValueError, KeyError):
         raise InputError(f"{out} holds no reproduction: run fairgate reproduce all --out {out} first") from None
-    tables = summary.get("tables", {})
-    missing = [key for key in NEEDED if key not in tables] + ([] if summary["claims"] else ["claims"])
+    missing = [part for part in NEEDED if part not in done]
     if missing:
-        parts = ", ".join(missing)
-        raise InputError(f"{out} lacks {parts}, which the article needs: run fairgate reproduce --out {out} first")
-    template = resources.files("fairgate.experiments.article").joinpath("paper.typ").read_bytes()
-    pdf = typst.compile(template, root=out, format="pdf", ignore_system_fonts=True)
-    write_bytes(out / "paper.pdf", pdf)
-    return [part for key, part in OPTIONAL.items() if key not in tables]
+        few = ", ".join(missing)
+        raise InputError(f"{out} lacks {few}, which the article needs: run fairgate reproduce all --out {out} first")
+    template = resources.files(__name__).joinpath("paper.typ").read_bytes()
+    write_bytes(out / "paper.pdf", typst.compile(template, root=out, format="pdf", ignore_system_fonts=True))
+    return [part for part in JOBS if part not in done]
