@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from random import Random
@@ -40,7 +41,8 @@ def text_of(folder: Path) -> str:
     """The article's text up to its references, without that of its figures."""
     pages = PdfReader(io.BytesIO((folder / "paper.pdf").read_bytes())).pages
     for page in pages:
-        page["/Resources"].get_object().pop("/XObject", None)  # type: ignore[attr-defined]
+        resources: Any = page["/Resources"].get_object()
+        resources.pop("/XObject", None)
     text, mark, _ = "\n".join(page.extract_text() for page in pages).rpartition("References")
     assert mark
     return STRUCTURE.sub("", text)
@@ -103,13 +105,14 @@ def test_what_was_not_run_is_left_out_and_said(whole: Path, tmp_path: Path) -> N
     assert "Settled feasibly" not in text_of(folder)
 
 
-def test_without_what_it_needs_there_is_one_sentence(tmp_path: Path) -> None:
+def test_without_what_it_needs_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(fg.InputError, match="holds no reproduction: run fairgate reproduce all --out"):
         typeset(tmp_path)
     (tmp_path / "summary.json").write_text(json.dumps({"settings": {"parts": ["table1", "claims"]}}))
-    with pytest.raises(
-        fg.InputError, match="lacks table2, table3, table4, table5, table6, findings, which the article"
-    ):
+    with pytest.raises(fg.InputError, match="lacks table2, table3, table4, table5, table6, findings, which"):
+        typeset(tmp_path)
+    monkeypatch.setitem(sys.modules, "typst", None)
+    with pytest.raises(fg.InputError, match=r"typeset by typst: pip install 'fairgate\[paper\]'"):
         typeset(tmp_path)
     assert not (tmp_path / "paper.pdf").exists()
 

@@ -1,9 +1,9 @@
-"""What works instead: OFS beside two learners of this package, on the paper's tasks and where accepting all is wrong."""
+"""What works instead: OFS beside two learners of this package, where nearly all should be accepted and where not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,11 +46,11 @@ def by_lottery(figures: Mapping[str, Array]) -> NDArray[np.bool_]:
 
 
 def feasible_end(task: str, figures: Mapping[str, Array]) -> NDArray[np.bool_]:
-    """Whether what each replicate settled on is feasible: a threshold in its exact steady state, a lottery as played."""
-    count = len(load_task(task).problem.names)
-    played = is_feasible(np.array([figures[f"population_residual_{j}"] for j in range(count)]))
-    steady = is_feasible(exact_sweep(load_task(task), figures["settled"]).residuals)
-    return np.where(by_lottery(figures), played, steady)
+    """Whether what each replicate settled on is feasible: a threshold in its steady state, a lottery as played."""
+    world, lottery = load_task(task), by_lottery(figures)
+    played = is_feasible(np.array([figures[f"population_residual_{j}"] for j in range(len(world.problem.names))]))
+    thresholds = np.where(lottery, world.thresholds[0], figures["settled"])  # a lottery has none to look at
+    return np.where(lottery, played, is_feasible(exact_sweep(world, thresholds).residuals))
 
 
 def table(context: Context) -> list[Table]:
@@ -117,7 +117,7 @@ def panel(context: Context, task: str, curve: Axes, ends: Axes) -> None:
     for index, method in enumerate(RIVALS):
         settled = context.figures(job(context.plan, task, method))["settled"]
         places, counts = np.unique(settled, return_counts=True)
-        look = {"marker": MARKERS[index], "color": COLOURS[index], "linewidths": 0, "zorder": 3}
+        look: dict[str, Any] = {"marker": MARKERS[index], "color": COLOURS[index], "linewidths": 0, "zorder": 3}
         ends.scatter(places, np.full(len(places), index), s=6.0 + 60.0 * counts / len(settled), **look)
     for ax in (curve, ends):
         whole = ax.get_xaxis_transform()  # from the bottom of the panel to its top

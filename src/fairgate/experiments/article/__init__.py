@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
+from typing import cast
 
 from fairgate.errors import InputError
 from fairgate.experiments.reproduce import JOBS
@@ -29,5 +30,6 @@ def typeset(out: Path) -> list[str]:
         few = ", ".join(missing)
         raise InputError(f"{out} lacks {few}, which the article needs: run fairgate reproduce all --out {out} first")
     template = resources.files(__name__).joinpath("paper.typ").read_bytes()
-    write_bytes(out / "paper.pdf", typst.compile(template, root=out, format="pdf", ignore_system_fonts=True))
+    pdf = typst.Compiler(template, root=out, ignore_system_fonts=True).compile(format="pdf")
+    write_bytes(out / "paper.pdf", cast(bytes, pdf))
     return [part for part in JOBS if part not in done]
