@@ -86,7 +86,8 @@ def table(context: Context) -> list[Table]:
         "violations are summed over all rounds. What a seed settled on is the threshold that its learner recommends at "
         "the end (OFS: the median play of the tail), judged in its exact steady state; where most rounds of the tail "
         "are lotteries, it is these, judged as played. SmoothOptimist sees what OFS sees, by group; SafeForecast also "
-        "sees all scores. Interior is a task of this package whose best threshold is inside the grid."
+        "sees all scores and the outcomes of those accepted. Interior is a task of this package whose best threshold "
+        "is inside the grid."
     )
     return [Table("rivals", "What works instead", note, ("task", "method"), columns, rows)]
 
