@@ -28,7 +28,7 @@ STRUCTURE = re.compile(r"(Table|Figure|Section|Algorithm|page)\s\d+|\[\d+(, \d+)
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("article")
-    reproduce([*NEEDED, "rivals"], SMALL, out, 1, print)
+    reproduce([*NEEDED, "rivals", "figure-rivals"], SMALL, out, 1, print)
     typeset(out)
     return out
 

@@ -35,7 +35,7 @@ def test_what_a_learner_recommends_is_what_it_settled_on() -> None:
 
 def test_every_rival_meets_every_task_with_twice_the_seeds(tmp_path: Path) -> None:
     assert all(job.seeds == 2 * SMALL.seeds for job in jobs(SMALL))
-    summary, _ = reproduce(["rivals"], SMALL, tmp_path, 1, print)
+    summary, _ = reproduce(["rivals", "figure-rivals"], SMALL, tmp_path, 1, print)
     assert summary["tables"]["rivals"]["rows"] == [[task, method] for task in WORLDS for method in RIVALS]
     assert summary["numbers"]["rivals.mve-s.ofs.violation"]["ours"]["seeds"] == 2 * SMALL.seeds
     assert (tmp_path / "figures/rivals.pdf").is_file()

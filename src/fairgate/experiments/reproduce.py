@@ -30,7 +30,7 @@ TABLES = {
     for each in (tables.table1, tables.table2, tables.table3, tables.table4, tables.table5, tables.table6)
 } | {"rivals": rivals.table}
 FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)} | {
-    "rivals": rivals.figure
+    "figure-rivals": rivals.figure
 }
 JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "table1": lambda plan: plan.jobs(TASKS),
@@ -45,10 +45,11 @@ JOBS: dict[str, Callable[[Plan], list[Job]]] = {
     "claims": claims.jobs,
     "findings": findings.jobs,
     "rivals": rivals.jobs,
+    "figure-rivals": rivals.jobs,
 }
 """The jobs behind every part of the reproduction, by the name one can ask for."""
 
-LONG = ("rivals",)
+LONG = ("rivals", "figure-rivals")
 """Parts that take longer: run by name, or with all others by ``all``."""
 
 DPI = 200
