@@ -17,7 +17,7 @@ from pypdf import PdfReader
 import fairgate as fg
 from fairgate.experiments.article import NEEDED, typeset
 from fairgate.experiments.plan import Plan
-from fairgate.experiments.reproduce import JOBS, reproduce
+from fairgate.experiments.reproduce import LONG, reproduce
 from tests.experiments.numbers import known, printed
 
 SMALL = Plan(rounds=60, seeds=2, many=4, seed=1, tail=30)
@@ -100,7 +100,7 @@ def test_what_was_not_run_is_left_out_and_said(whole: Path, tmp_path: Path) -> N
     summary["numbers"] = {key: value for key, value in summary["numbers"].items() if not key.startswith("rivals.")}
     del summary["tables"]["rivals"], summary["drawings"]["rivals"]
     folder = copied(whole, summary, tmp_path)
-    assert typeset(folder) == [part for part in JOBS if part not in NEEDED]
+    assert typeset(folder) == list(LONG)
     assert "SmoothOptimist" in text_of(whole)
     assert "Settled feasibly" not in text_of(folder)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from fairgate.errors import InputError
-from fairgate.experiments.reproduce import JOBS
+from fairgate.experiments.reproduce import LONG
 from fairgate.store import write_bytes
 
 NEEDED = (*(f"table{number}" for number in range(1, 7)), "claims", "findings")
@@ -16,7 +16,7 @@ NEEDED = (*(f"table{number}" for number in range(1, 7)), "claims", "findings")
 
 
 def typeset(out: Path) -> list[str]:
-    """Write ``paper.pdf`` under `out`; return the parts that it says nothing of because they were not run."""
+    """Write ``paper.pdf`` under `out`; return the long parts that it says nothing of because they were not run."""
     try:
         import typst
     except ModuleNotFoundError:
@@ -32,4 +32,4 @@ def typeset(out: Path) -> list[str]:
     template = resources.files(__name__).joinpath("paper.typ").read_bytes()
     pdf = typst.Compiler(template, root=out, ignore_system_fonts=True).compile(format="pdf")
     write_bytes(out / "paper.pdf", cast(bytes, pdf))
-    return [part for part in JOBS if part not in done]
+    return [part for part in LONG if part not in done]
