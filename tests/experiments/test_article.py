@@ -21,8 +21,8 @@ from fairgate.experiments.reproduce import LONG, reproduce
 from tests.experiments.numbers import known, printed
 
 SMALL = Plan(rounds=60, seeds=2, many=4, seed=1, tail=30)
-STRUCTURE = re.compile(r"(Table|Figure|Section|Algorithm|page)\s\d+|\[\d+(, \d+)*\]|^\d+\.?( |$)", re.MULTILINE)
-"""Numbers of tables, figures, sections, pages, references, and of items of a list."""
+STRUCTURE = re.compile(r"(Table|Figure|Section|Algorithm|page)\s\d+|\[\d+(, \d+)*\]|^\d+\.?( |$)|\d+[↑↓]", re.MULTILINE)
+"""Numbers of tables, figures, sections, pages, references, of items of a list, and of verdicts that move."""
 
 
 @pytest.fixture(scope="module")
