@@ -98,7 +98,7 @@ def test_what_was_not_run_is_left_out_and_said(whole: Path, tmp_path: Path) -> N
     summary = summary_of(whole)
     summary["settings"]["parts"] = list(NEEDED)
     summary["numbers"] = {key: value for key, value in summary["numbers"].items() if not key.startswith("rivals.")}
-    del summary["tables"]["rivals"], summary["drawings"]["rivals"]
+    del summary["tables"]["rivals"], summary["drawings"]["figure-rivals"]
     folder = copied(whole, summary, tmp_path)
     assert typeset(folder) == list(LONG)
     assert "SmoothOptimist" in text_of(whole)

@@ -138,4 +138,4 @@ def test_the_plan_names_every_job_once() -> None:
     found = [job for jobs in JOBS.values() for job in jobs(plan)]
     names = {job.name for job in found}
     assert len(names) == len({(job.name, job.digest()) for job in found})
-    assert len(names) == 15 + 15 + 9 + 2
+    assert len(names) == 15 + 15 + 9 + 2 + 18

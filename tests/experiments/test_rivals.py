@@ -8,9 +8,9 @@ import numpy as np
 
 import fairgate as fg
 from fairgate.experiments.jobs import figures
-from fairgate.experiments.plan import Plan
+from fairgate.experiments.plan import Context, Plan
 from fairgate.experiments.reproduce import reproduce
-from fairgate.experiments.rivals import RIVALS, WORLDS, feasible_end, jobs
+from fairgate.experiments.rivals import RIVALS, WORLDS, feasible_end, figure, jobs
 
 SMALL = Plan(rounds=60, seeds=2, many=4, seed=1, tail=30)
 
@@ -38,4 +38,10 @@ def test_every_rival_meets_every_task_with_twice_the_seeds(tmp_path: Path) -> No
     summary, _ = reproduce(["rivals", "figure-rivals"], SMALL, tmp_path, 1, print)
     assert summary["tables"]["rivals"]["rows"] == [[task, method] for task in WORLDS for method in RIVALS]
     assert summary["numbers"]["rivals.mve-s.ofs.violation"]["ours"]["seeds"] == 2 * SMALL.seeds
-    assert (tmp_path / "figures/rivals.pdf").is_file()
+    assert (tmp_path / "figures/figure-rivals.pdf").is_file()
+    drawing, drawn = figure(Context(SMALL, tmp_path / "runs"))
+    assert "4 seeds" in drawing.caption
+    drawn.draw_without_rendering()
+    box, (width, height) = drawn.get_tightbbox(), drawn.get_size_inches()
+    assert 0 <= box.x0 <= box.x1 <= width <= 7.2
+    assert 0 <= box.y0 <= box.y1 <= height

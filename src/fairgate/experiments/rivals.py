@@ -107,7 +107,7 @@ def figure(context: Context) -> tuple[Drawing, Figure]:
         f"{2 * context.plan.seeds} seeds of each learner settled; the area of a mark is the share of seeds. Thresholds "
         "that meet every constraint are shaded."
     )
-    return Drawing("rivals", "Where three learners settle", caption), figure
+    return Drawing("figure-rivals", "Where three learners settle", caption), figure
 
 
 def panel(context: Context, task: str, curve: Axes, ends: Axes) -> None:
