@@ -1,5 +1,5 @@
-# `make reproduce` sets up and runs the paper's experiments, `make test` sets up and runs every check, `make quick` the
-# checks worth waiting for after every change.
+# `make reproduce` sets up and runs the paper's experiments, `make paper` runs all of them and writes an article,
+# `make test` sets up and runs every check, `make quick` the checks worth waiting for after every change.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorde
 # would need themselves is not installed, and other versions do not have the tables.
 TABLES := ethik==0.0.2 xai==0.3.0
 
-.PHONY: reproduce reproduce-all test quick lint coverage lowest docs benchmark lock dist clean
+.PHONY: reproduce reproduce-all paper test quick lint coverage lowest docs benchmark lock dist clean
 
 reproduce: $(READY)
 	@echo "== Reproducing the paper (results/)"
@@ -18,8 +18,12 @@ reproduce: $(READY)
 
 # The long parts too: several minutes.
 reproduce-all: $(READY)
-	@echo "== Reproducing the paper with every part (results/)"
+	@echo "== Reproducing the paper, all parts (results/)"
 	$(BIN)/fairgate reproduce all --out results
+
+paper: reproduce-all
+	@echo "== The article (results/paper.pdf)"
+	$(BIN)/fairgate paper --out results
 
 test: lint
 	@echo "== 4/4 Tests and doctests"

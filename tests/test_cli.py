@@ -80,6 +80,7 @@ def test_one_seed_has_no_spread_in_table_or_json(tmp_path: Path) -> None:
         (("reproduce", "--out", "occupied"), "--out occupied must be a folder one can write to"),
         (("reproduce", "--rounds", "10"), "--rounds 10 is shorter than the tail of 200 rounds"),
         (("reproduce", "--seeds", "0"), "seeds must be a whole number of at least 1, got 0"),
+        (("paper", "--out", "new"), "new holds no reproduction: run fairgate reproduce all --out new first"),
     ],
 )
 def test_bad_arguments_are_one_sentence_and_exit_code_2(

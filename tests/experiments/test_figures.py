@@ -13,12 +13,15 @@ from matplotlib.lines import Line2D
 from fairgate.experiments import figures
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, TASKS, TITLES, Context, Plan, epsilon
-from fairgate.experiments.reproduce import FIGURES, JOBS
+from fairgate.experiments.reproduce import FIGURES as ALL_FIGURES
+from fairgate.experiments.reproduce import JOBS, LONG
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.run import Run
 from fairgate.store import complete
 from fairgate.tasks import load_task
+
+FIGURES = {name: draw for name, draw in ALL_FIGURES.items() if name not in LONG}
 
 
 @pytest.fixture(scope="module")

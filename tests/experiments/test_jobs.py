@@ -139,7 +139,7 @@ def test_the_plan_names_every_job_once() -> None:
     found = [job for jobs in JOBS.values() for job in jobs(plan)]
     names = {job.name for job in found}
     assert len(names) == len({(job.name, job.digest()) for job in found})
-    assert len(names) == 15 + 9 + 2 + 9 * 9 + 2 * 16 + len(VARIANTS)
+    assert len(names) == 15 + 9 + 2 + 9 * 9 + 2 * 16 + 18 + len(VARIANTS)
 
 
 def test_many_seeds_and_the_first_ones_whole_are_one_simulation(job: Job, folder: Path, performed: list[str]) -> None:

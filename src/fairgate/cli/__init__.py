@@ -12,6 +12,7 @@ from fairgate.cli.advise import advise
 from fairgate.cli.bench import bench
 from fairgate.cli.init import init
 from fairgate.cli.list import list_names
+from fairgate.cli.paper import paper
 from fairgate.cli.reproduce import reproduce
 from fairgate.cli.run import run
 from fairgate.errors import InputError
@@ -44,6 +45,7 @@ def top(
 app.command(epilog="Example: fairgate run compas ofs primal-dual --rounds 3000 --seeds 10")(run)
 app.command(name="list", epilog="Example: fairgate list --json")(list_names)
 app.command(epilog="Example: fairgate reproduce table1 figure3 --seeds 100")(reproduce)
+app.command(epilog="Example: fairgate reproduce all --out results && fairgate paper --out results")(paper)
 app.command(epilog="Example: fairgate bench --learners ofs,random --tasks mve-s,german --learner mine:Mine")(bench)
 app.command(
     epilog="Example: fairgate advise applicants.csv --score risk_score --label repaid --group sex --cost 2 "

@@ -86,15 +86,19 @@ def keep(job: Job, folder: Path) -> None:
 
 
 def settled(run: Run, tail: int) -> Array:
-    """The threshold each replicate settled on: a gradient learner's mean centre in the tail, else the median play."""
+    """The threshold each replicate settled on: a gradient learner's mean centre in the tail, else what it recommends.
+
+    A learner that recommends nothing, as OFS, settled on its median play of the tail.
+    """
     if "centre" in run.traces:
         return np.asarray(run.traces["centre"][:, -tail:].mean(axis=1))
-    return np.asarray(np.median(run.thresholds[:, -tail:, 0], axis=1))
+    return run.settled(tail).single[:, 0]
 
 
 def figures(run: Run, tail: int) -> dict[str, Array]:
     """Return one line per replicate: the summary figures, tail means of every residual, and the settled threshold."""
     found = {**run.per_replicate(tail), "settled": settled(run, tail)}
+    found["lottery"] = np.isnan(run.thresholds[:, -tail:, 0]).mean(axis=1)  # share of rounds without one threshold
     for kind, assessment in (("batch", run.batch), ("population", run.population)):
         for j, residual in enumerate(assessment.residuals):
             found[f"{kind}_residual_{j}"] = residual[:, -tail:].mean(axis=1)

@@ -40,6 +40,9 @@ TITLES = {
     "unconstrained": "Unconstrained",
     "primal-dual": "PrimalDual",
     "ofs": "OFS-Grid",
+    "interior": "Interior",
+    "smooth-optimist": "SmoothOptimist",
+    "safe-forecast": "SafeForecast",
 }
 
 ROOT_SEED = 0

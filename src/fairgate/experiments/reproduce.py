@@ -9,16 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib import metadata, resources
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import unknown_name
-from fairgate.experiments import choices, claims, figures, findings, report, tables, trials
+from fairgate.experiments import choices, claims, figures, findings, report, rivals, tables, trials
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
 from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
 from fairgate.plots import image
+from fairgate.simulation import simulate
 from fairgate.store import code_digest, complete, file_hash, prepare_folder, write_bytes, write_text
+from fairgate.tasks import presets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,8 +37,10 @@ TABLES = {
         tables.table6,
         tables.roots,
     )
+} | {"rivals": rivals.table}
+FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)} | {
+    "figure-rivals": rivals.figure
 }
-FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)}
 JOBS: dict[str, Callable[[Plan], Sequence[Job | trials.Trial]]] = {
     "chosen": lambda plan: [],
     "table1": lambda plan: plan.jobs(TASKS),
@@ -53,12 +58,16 @@ JOBS: dict[str, Callable[[Plan], Sequence[Job | trials.Trial]]] = {
         *(job for task in TASKS for method in METHODS for job in plan.stress_many(task, method)),
         *(job for task in SEMI_SYNTHETIC for job in plan.tuning_many(task)),
     ],
+    "rivals": rivals.jobs,
+    "figure-rivals": rivals.jobs,
     "choices": trials.jobs,
 }
 """The jobs behind every part of the reproduction, by the name one can ask for."""
 
 LONG = {
     "roots": "Tables IV and V over many roots of random numbers, two minutes more",
+    "rivals": "learners that do what the rule's name promises, half a minute more",
+    "figure-rivals": "their figure",
     "choices": "Tables I and VI with each open choice made otherwise, five minutes more",
 }
 """Parts that are run only by name, or with ``all``."""
@@ -227,5 +236,16 @@ def summary(results: Results) -> dict[str, Any]:
         }
         for claim in results.claims
     }
-    size = {name: results.settings[name] for name in ("rounds", "seeds", "many", "seed", "tail")}
-    return {"settings": size, "numbers": numbers, "claims": ledger}
+    size = {name: results.settings[name] for name in ("rounds", "seeds", "many", "seed", "tail", "parts")}
+    size["batch"] = signature(simulate).parameters["batch"].default
+    told = {each.key: {"title": each.title, "shown": each.shown, "follows": each.follows} for each in results.findings}
+    drawings = [*results.drawings, *(finding.drawing for finding in results.findings)]
+    return {
+        "settings": size,
+        "numbers": numbers,
+        "claims": ledger,
+        "findings": told,
+        "tables": {table.key: table.layout() for table in results.all_tables},
+        "drawings": {drawing.key: {"title": drawing.title, "caption": drawing.caption} for drawing in drawings},
+        "presets": presets(("presets.toml",)),
+    }

@@ -149,6 +149,12 @@ class Table:
             for column, cell in row.cells.items()
         }
 
+    def layout(self) -> dict[str, Any]:
+        """Return how :meth:`figures` are laid out, for ``summary.json``: words, row keys, and digits by column."""
+        digits = {column: cell.digits for row in self.rows for column, cell in row.cells.items()}
+        words = {"title": self.title, "note": self.note, "heads": list(self.heads), "columns": dict(self.columns)}
+        return {**words, "digits": digits, "rows": [list(row.keys) for row in self.rows]}
+
 
 @dataclass(frozen=True)
 class Drawing:
