@@ -32,9 +32,7 @@ def reproduce(
     ] = None,
     rounds: Rounds = 3000,
     seeds: Seeds = 10,
-    many: Annotated[
-        int, typer.Option(help="Seeds of the second look: sets of --seeds, each another root.")
-    ] = 200,
+    many: Annotated[int, typer.Option(help="Seeds of the second look: sets of --seeds, each another root.")] = 200,
     seed: Seed = ROOT_SEED,
     tail: Tail = TAIL,
     workers: AllCores = None,
