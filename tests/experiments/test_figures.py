@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from fairgate.experiments.reproduce import JOBS, LONG
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.run import Run
+from fairgate.settings import Array
 from fairgate.store import complete
 from fairgate.tasks import load_task
 
@@ -26,7 +28,7 @@ FIGURES = {name: draw for name, draw in ALL_FIGURES.items() if name not in LONG}
 
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
-    plan = Plan(rounds=80, seeds=3, tail=20)
+    plan = Plan(rounds=80, seeds=3, many=3, tail=20)
     folder = tmp_path_factory.mktemp("runs")
     complete(folder, [job.work(folder) for job in plan.jobs(TASKS)], 1, lambda _: None)
     return Context(plan, folder)
@@ -50,6 +52,10 @@ def test_every_run_drawn_is_among_the_jobs(name: str, context: Context) -> None:
         def load(self, job: Job) -> Run:
             asked.append(job.name)
             return super().load(job)
+
+        def figures(self, job: Job) -> Mapping[str, Array]:
+            asked.append(job.name)
+            return super().figures(job)
 
     FIGURES[name](Watched(context.plan, context.folder))
     assert sorted(set(asked)) == sorted(job.name for job in JOBS[name](context.plan))

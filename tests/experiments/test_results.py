@@ -71,6 +71,7 @@ def test_other_roots_have_a_line_between_ours_and_the_papers(table: Table) -> No
         ["paper", "0.7000 ± 0.2000", "c"],
         ["ours", "0.25", ""],
     ]
+    assert Cell(Estimate(0.5), roots=Estimate(0.45, 0.3, 0.6)).written("roots") == "0.3000–0.6000"
     assert "| compas | ofs | roots | -0.3000 to 0.6000 | – |" in with_roots.markdown()
     assert "compas & ofs & roots & -0.3000 to 0.6000 & --" in with_roots.latex()
     assert "compas,ofs,reward,roots,0.45,,-0.3,0.6,," in with_roots.csv()

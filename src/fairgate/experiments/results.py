@@ -57,7 +57,8 @@ class Cell:
         if isinstance(value, str):
             return value
         if source == "roots":
-            return f"{value.low:.{self.digits}f} to {value.high:.{self.digits}f}"
+            between = "–" if value.low >= 0.0 else " to "
+            return f"{value.low:.{self.digits}f}{between}{value.high:.{self.digits}f}"
         return value.text(self.digits)
 
     @property
