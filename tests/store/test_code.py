@@ -90,9 +90,9 @@ SIMULATED = {RAW, TABLE, POOLS, FORECAST, BENCH, REPORT}
 @pytest.mark.parametrize(
     ("file", "function", "stale"),
     [
-        ("experiments/jobs.py", "figures", {TABLE, POOLS, FORECAST, REPORT}),  # what is written of a run
-        ("experiments/jobs.py", "settled", {TABLE, POOLS, FORECAST, REPORT}),  # what that calls
-        ("experiments/jobs.py", "keep_run", {RAW, REPORT}),
+        ("experiments/jobs.py", "figures", {RAW, TABLE, POOLS, FORECAST, REPORT}),  # what is written of a run
+        ("experiments/jobs.py", "settled", {RAW, TABLE, POOLS, FORECAST, REPORT}),  # what that calls
+        ("experiments/jobs.py", "keep", {RAW, TABLE, POOLS, FORECAST, REPORT}),
         ("experiments/jobs.py", "work", {REPORT}),  # how work is found again, not how it is done
         ("simulation.py", "simulate", SIMULATED),
         ("learners/ofs.py", "learn", {RAW, TABLE, POOLS, BENCH, REPORT}),
