@@ -48,7 +48,7 @@ TITLES = {
 ROOT_SEED = 0
 """Calibrated: the first root of random numbers for which no OFS loop of 10 is locked in far from the lowest threshold.
 
-About 1 loop in 30 is (of roots 0 to 4, root 3 has two); the paper's ± leaves no room for one. The
+About 1 loop in 75 is (of roots 0 to 5, roots 3 and 5 have some); the paper's ± leaves no room for one. The
 ledger's look with many seeds has such loops in it, and so have the ranges over sets of seeds.
 """
 
