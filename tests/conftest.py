@@ -60,6 +60,12 @@ SLOW = {
     "test_an_interrupted_reproduction_goes_on_where_it_stopped",
     "test_a_figure_is_a_page_wide_has_one_legend_and_is_the_same_twice",
     "test_parts_can_be_named",
+    "test_trials_are_the_runs_they_say",
+    "test_long_parts_are_run_by_name_only",
+    "test_the_plan_names_every_job_once",
+    "test_every_rival_meets_every_task_with_twice_the_seeds",
+    "test_over_many_roots_each_set_selects_and_wins_for_itself",
+    "test_no_finding_has_twin_axes_or_anything_beyond_its_edge",
     "test_text_stands_out_from_its_background",
     "test_the_page_asks_for_nothing_but_itself_and_has_no_errors",
     # tests/learners

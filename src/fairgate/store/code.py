@@ -31,10 +31,9 @@ def code_digest(*makers: object) -> str:
     whole package. Code that cannot be read, such as what is typed into a console, is never the same twice.
     """
     names = [(each.__module__, each.__qualname__.partition(".")[0]) for each in makers_of(*makers)]
-    inside = [(module, name) for module, name in names if _top(module) == _top(__name__)]
+    inside = frozenset((module, name) for module, name in names if _top(module) == _top(__name__))
     outside = sorted(f"{name} {_own_code(module)}" for module, name in names if _top(module) != _top(__name__))
-    versions = (metadata.version(library) for library in LIBRARIES)
-    return hashed(["{}.{}".format(*sys.version_info), *versions, _package().digest(inside), *outside])
+    return hashed(["{}.{}".format(*sys.version_info), *_versions(), _package_digest(inside), *outside])
 
 
 def makers_of(*things: object) -> list[type | FunctionType]:
@@ -68,8 +67,18 @@ def makers_of(*things: object) -> list[type | FunctionType]:
 
 
 @cache
+def _versions() -> list[str]:
+    return [metadata.version(library) for library in LIBRARIES]
+
+
+@cache
 def _package() -> Source:
     return Source(Path(__file__).parents[1])
+
+
+@cache
+def _package_digest(names: frozenset[tuple[str, str]]) -> str:
+    return _package().digest(names)
 
 
 @cache
