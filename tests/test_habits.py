@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 import yaml
 
 import fairgate
+from fairgate.settings import Settings
 from tests.conftest import SLOW, SLOW_EXAMPLES
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +41,25 @@ def test_every_file_that_a_recipe_names_is_there() -> None:
     files = {name for name in told if "/" in name and name.split("/")[0] not in MADE}
     assert len(files) > 20
     assert {name for name in files if not (ROOT / name).exists()} == set()
+
+
+def test_no_class_is_more_than_two_levels_below_its_protocol() -> None:
+    deep = set()
+    for module in pkgutil.walk_packages(fairgate.__path__, "fairgate."):
+        if not module.name.endswith("__main__"):
+            deep |= {f"{each.__module__}:{each.__name__}" for each in classes_of(module.name) if levels(each) > 2}
+    assert deep == set()
+
+
+def classes_of(module: str) -> list[type]:
+    found = vars(importlib.import_module(module)).values()
+    return [each for each in found if isinstance(each, type) and each.__module__ == module]
+
+
+def levels(kind: type) -> int:
+    """How far a class is below the first of the package's classes, but for Settings, which all that is settable is."""
+    own = [each for each in kind.__bases__ if each.__module__.startswith("fairgate.") and each is not Settings]
+    return 1 + max(map(levels, own)) if own else 0
 
 
 @forms

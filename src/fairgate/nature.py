@@ -99,6 +99,9 @@ class Repeated(Strided):
         """Draw whole numbers."""
         return self._repeat(super().integers(low, high, self._part(size), *given, **options))
 
+    def __reduce__(self) -> Any:
+        return restored, (self.beginning, self.calls, self.parts)
+
     def _part(self, size: Any) -> tuple[int, ...]:
         rows, *others = np.atleast_1d(size).tolist()
         return (rows // self.parts, *others)
@@ -107,9 +110,10 @@ class Repeated(Strided):
         return np.concatenate([drawn] * self.parts)
 
 
-def restored(beginning: Any, calls: int) -> Strided:
+def restored(beginning: Any, calls: int, parts: int = 1) -> Strided:
     """Return a generator as it was after so many calls."""
-    made = Strided(np.random.SeedSequence(0))
+    seed = np.random.SeedSequence(0)
+    made = Strided(seed) if parts == 1 else Repeated(seed, parts)
     made.beginning, made.calls = beginning, calls
     return made
 

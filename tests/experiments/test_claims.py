@@ -165,9 +165,10 @@ def split(parity: float, service: float) -> Any:
 
 
 def swings(*levels: float) -> Any:
-    """A run whose multiplier moves from level to level in equal stretches, by residuals of one constraint."""
-    price = np.interp(T, np.linspace(0, ROUNDS - 1, len(levels)), levels)
-    return happened((np.diff(price, prepend=0.0) / 0.1,))
+    """A run whose summed multipliers move from level to level in equal stretches."""
+    run, price = happened(), np.interp(T, np.linspace(0, ROUNDS - 1, len(levels)), levels)
+    run.traces["price"] = np.broadcast_to(price, (SEEDS, ROUNDS))
+    return run
 
 
 UP_AND_DOWN = (0, 10, 10, *[10, 1] * 6, 10)
@@ -400,14 +401,13 @@ def test_bootstrap_intervals_lie_above_zero(verdict: str, ofs: dict[str, Any]) -
     assert claims.bootstrap_excludes_zero(view(lines=lines))[0] == verdict
 
 
-def test_multipliers_are_those_of_the_learner(small_task: fg.Task) -> None:
-    learner = fg.PrimalDual(dual_step=0.3)
-    state = learner.start(small_task.setting, 3, np.random.default_rng(0))
-    seen = np.random.default_rng(1).normal(0.0, 0.1, (len(small_task.problem.names), 3, 50))
-    found = claims.multipliers(SimpleNamespace(batch=SimpleNamespace(residuals=seen)), 0.3)  # type: ignore[arg-type]
+def test_the_price_is_the_sum_of_the_multipliers_before_each_round(small_task: fg.Task) -> None:
+    run = fg.simulate(small_task, fg.PrimalDual(dual_step=0.3), rounds=50, seeds=3)
+    multipliers = np.zeros((len(small_task.problem.names), 3))
     for t in range(50):
-        state.multipliers = np.maximum(0.0, state.multipliers + 0.3 * seen[:, :, t])
-        np.testing.assert_allclose(found[:, :, t], state.multipliers, atol=1e-12)
+        np.testing.assert_allclose(run.traces["price"][:, t], multipliers.sum(axis=0), atol=1e-12)
+        multipliers = np.maximum(0.0, multipliers + 0.3 * run.batch.residuals[:, :, t])
+    assert multipliers.any()
 
 
 def test_every_claim_has_words_a_rule_and_a_place() -> None:

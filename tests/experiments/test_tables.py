@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import fairgate as fg
-from fairgate.experiments import tables
+from fairgate.experiments import roots, tables
 from fairgate.experiments.claims import graded
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import DUAL_STEPS, METHODS, STEPS, Context, Plan, stress_settings
@@ -89,13 +89,13 @@ def test_over_many_roots_each_set_selects_and_wins_for_itself() -> None:
 
     context = Sets(plan, Path("nowhere"), roots=True)
     grid = [(step, dual) for step in STEPS for dual in DUAL_STEPS]
-    assert tables.root_selections(context, "german") == [
+    assert roots.selections(context, "german") == [
         (grid.index((0.1, 0.2)), tables.FEASIBLE),
         (grid.index((0.03, 0.1)), tables.INFEASIBLE),
     ]
-    won = tables.root_winners(context, "german", "batch")
+    won = roots.winners(context, "german", "batch")
     assert won[stress_settings().index(("cost", 2.0))].tolist() == [METHODS.index("ofs"), 0]
-    rates, winners, selected = tables.roots(context)
+    rates, winners, selected = roots.tables(context)
     cell = next(row.cells["ofs"] for row in rates.rows if row.keys == ("german", "batch"))
     assert cell.roots is not None
     assert (round(cell.roots.value, 3), round(cell.roots.high, 3)) == (5.556, 10.556)

@@ -210,7 +210,7 @@ def test_queues_are_paid_back_unless_rectified() -> None:
             thresholds = learner.propose(state).single
             world, cells = step(task.environment, world, thresholds, 256, nature)
             learner.observe(state, thresholds, task.problem.reveal(cells))
-            queues.append(state.queues.copy())
+            queues.append(state.multipliers.copy())
         grown.append(bool((np.diff(queues, axis=0) >= 0).all()))
     assert grown == [False, True]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fairgate.constraints.base import Words
-from fairgate.constraints.window import Rates
+from fairgate.constraints.window import Window
 from fairgate.settings import Share
 
 
 @dataclass(frozen=True)
-class Budget(Rates):
+class Budget(Window):
     r"""There are places for a share of the applicants only.
 
     .. math:: g = acc - share \le 0
@@ -41,6 +41,10 @@ class Budget(Rates):
     ends: ClassVar[Sequence[str]] = ("share",)
     names: ClassVar[Sequence[str]] = ("budget",)
     words: ClassVar[Sequence[Words]] = (Words("The budget", "the acceptance rate is {} above the budget"),)
-    must: ClassVar[str] = "At most {0.share:.4g} of everybody can be accepted."
 
     share: Share
+
+    @property
+    def requirement(self) -> str:
+        """What is required, in a sentence."""
+        return f"At most {self.share:.4g} of everybody can be accepted."

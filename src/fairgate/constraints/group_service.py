@@ -11,7 +11,7 @@ from fairgate.constraints.base import Words
 from fairgate.constraints.pieces import each_group
 from fairgate.constraints.window import Window
 from fairgate.counts import Counts
-from fairgate.settings import Array
+from fairgate.settings import Array, Share
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,9 @@ class GroupService(Window):
         Words("The lowest acceptance rate of a group", "the lowest acceptance rate of a group is {} too low"),
         Words("The highest acceptance rate of a group", "the highest acceptance rate of a group is {} too high"),
     )
+
+    low: Share
+    high: Share
 
     def lines(self, groups: int) -> Array:
         """Return every group's rate."""

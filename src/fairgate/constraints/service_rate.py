@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from fairgate.constraints.base import Words
 from fairgate.constraints.window import Window
+from fairgate.settings import Share
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,11 @@ class ServiceRate(Window):
 
     name: ClassVar[str] = "service"
     help: ClassVar[str] = "Window of the acceptance rate, such as 0.3:0.8."
-    whom: ClassVar[str] = "everybody"
     names: ClassVar[Sequence[str]] = ("service-low", "service-high")
     words: ClassVar[Sequence[Words]] = (
         Words("The lowest acceptance rate", "the acceptance rate is {} too low"),
         Words("The highest acceptance rate", "the acceptance rate is {} too high"),
     )
+
+    low: Share
+    high: Share

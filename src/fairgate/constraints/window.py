@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -13,20 +13,28 @@ from fairgate.constraints.base import Constraint, Limit, Needs, rounded
 from fairgate.constraints.pieces import Pieces, everybody
 from fairgate.counts import Counts, across_groups
 from fairgate.errors import InputError
-from fairgate.settings import Array, Number, Share
+from fairgate.settings import Array, Number
 
 
-class Rates(Constraint):
+class Window(Constraint):
     """Some acceptance rates, by default everybody's, lie between ends, settings named in `ends`: only `low` is a floor.
 
-    A subclass has a `figure` of a report and a `rate` in words; of other rates, the `lines` that read them, the `rates`
-    themselves and their `bounds`.
+    A subclass has a `figure` of a report, a `rate` and `whom` it is of in words; of other rates, the `lines` that read
+    them, the `rates` themselves and their `bounds`.
     """
 
     needs: ClassVar[Needs] = "decisions"
-    ends: ClassVar[Sequence[str]]
+    ends: ClassVar[Sequence[str]] = ("low", "high")
+    whom: ClassVar[str] = "everybody"
     figure: ClassVar[str] = "acceptance"
     rate: ClassVar[str] = "acceptance"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, *high = (end for _, end in self._ends())
+        if high and not np.all(low < high[0]):
+            got = ":".join(str(getattr(self, name)) for name in self.ends)
+            raise InputError(f"{type(self).__name__}: the window is empty, low must be below high, got {got}")
 
     def lines(self, groups: int) -> Array:
         """Return the rows that read the rates, as in :mod:`fairgate.constraints.pieces`."""
@@ -73,6 +81,12 @@ class Rates(Constraint):
             Pieces(-lines, -float(end)) if name == "low" else Pieces(lines, float(end)) for name, end in self._ends()
         ]
 
+    @property
+    def requirement(self) -> str:
+        """What is required, in a sentence."""
+        ends = [f"{100 * float(end):.4g}%" for _, end in self._ends()]
+        return f"Between {ends[0]} and {ends[1]} of {self.whom} must be accepted."
+
     def limits(self) -> Sequence[Limit]:
         """Return the ends."""
         ends = {name: float(end) for name, end in self._ends()}
@@ -88,26 +102,3 @@ class Rates(Constraint):
         """Say which end."""
         name = self.ends[place]
         return f"{self.rate} {'from' if name == 'low' else 'up to'} {getattr(self, name):.1%}"
-
-
-@dataclass(frozen=True)
-class Window(Rates):
-    """Rates lie between `low` and `high`, those of `whom` in words."""
-
-    ends: ClassVar[Sequence[str]] = ("low", "high")
-    whom: ClassVar[str]
-
-    low: Share
-    high: Share
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not np.all(np.asarray(self.low) < np.asarray(self.high)):
-            kind, ends = type(self).__name__, f"{self.low}:{self.high}"
-            raise InputError(f"{kind}: the window is empty, low must be below high, got {ends}")
-
-    @property
-    def requirement(self) -> str:
-        """What is required, in a sentence."""
-        low, high = (100 * float(end) for _, end in self._ends())
-        return f"Between {low:.4g}% and {high:.4g}% of {self.whom} must be accepted."

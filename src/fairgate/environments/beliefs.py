@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairgate.counts import Counts
-from fairgate.environments.base import slowest_approach
-from fairgate.environments.normal_scores import NormalScores
+from fairgate.environments.base import Environment, slowest_approach
 from fairgate.settings import Array, PositiveShare, Real
 
 
 @dataclass(frozen=True)
-class Beliefs(NormalScores):
+class Beliefs(Environment):
     """Groups that believe in thresholds, started at `expected`, which follow those published at `rate`."""
 
     rate: PositiveShare

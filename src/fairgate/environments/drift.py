@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairgate.counts import Counts
-from fairgate.environments.gaussian_scores import GaussianScores
+from fairgate.environments.gaussian_scores import GaussianScores, feedback_of
+from fairgate.environments.normal_scores import NormalScores
 from fairgate.errors import InputError
-from fairgate.settings import Array, as_floats, whole_number
+from fairgate.settings import Array, PositiveShare, Real, as_floats, whole_number
 
 
 @dataclass(frozen=True)
-class Drift(GaussianScores):
+class Drift(NormalScores):
     r"""Normal scores that answer to acceptance, in a world that also changes by itself.
 
     As :class:`GaussianScores`, but the scores of round t have mean :math:`\mu_g + shift_g(t)` with
@@ -50,8 +51,10 @@ class Drift(GaussianScores):
     [0.2, 0.7]
     """
 
-    per_group: ClassVar[tuple[str, ...]] = (*GaussianScores.per_group, "swing", "jump")
+    per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "swing", "jump")
 
+    gain: Real
+    rate: PositiveShare
     swing: Sequence[float] | Array
     period: float
     jump: Sequence[float] | Array
@@ -59,15 +62,21 @@ class Drift(GaussianScores):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        feedback_of(self, self.gain)
         if not as_floats("Drift: period", self.period, ndim=0) > 0:
             raise InputError(f"Drift: period must be above 0, got {self.period}")
         whole_number("Drift: jump_round", self.jump_round, 0)
 
     @cached_property
+    def _still(self) -> GaussianScores:
+        """The same without shifts, which says how means answer to acceptance."""
+        return GaussianScores(**{each.name: getattr(self, each.name) for each in fields(GaussianScores)})
+
+    @cached_property
     def reach(self) -> float:
         """How far feedback and shift together can take a mean."""
         shift = np.abs(self._by_group["swing"]) + np.abs(self._by_group["jump"])
-        return super().reach + float(shift.max())
+        return self._still.reach + float(shift.max())
 
     def shift(self, rounds: ArrayLike) -> Array:
         """Return how far the means are shifted in `rounds` (N,), (N, groups)."""
@@ -85,8 +94,12 @@ class Drift(GaussianScores):
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the means after a batch, in the next round."""
-        moved = super().update(state[:, :-1], counts, thresholds, rng)
+        moved = self._still.update(state[:, :-1], counts, thresholds, rng)
         return np.concatenate((moved, state[:, -1:] + 1.0), axis=1)
+
+    def contraction(self) -> float:
+        """Return the largest factor by which one round can keep two means apart."""
+        return self._still.contraction()
 
     def steady_state(self, thresholds: Array) -> Array:
         """Refuse: what changes by itself has no steady state."""
@@ -95,5 +108,4 @@ class Drift(GaussianScores):
     def at(self, round_number: int) -> GaussianScores:
         """Return the :class:`GaussianScores` that the means of this round would stay with."""
         shifted = self._by_group["means"] + self.shift([whole_number("round_number", round_number, 0)])[0]
-        kept = {each.name: getattr(self, each.name) for each in fields(GaussianScores)}
-        return GaussianScores(**kept | {"means": shifted.tolist()})
+        return replace(self._still, means=shifted.tolist())

@@ -52,16 +52,7 @@ class GaussianScores(NormalScores):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        sd = self._by_group["sd"].min()
-        if self._feedback() >= 1.0:
-            raise InputError(
-                f"{type(self).__name__}: gain must be within ±{sd / PEAK:.4g} for scores of sd {sd:g} "
-                f"(gain · max density < 1, else no unique steady state), got {self.gain}"
-            )
-
-    def _feedback(self) -> float:
-        """Largest slope of a mean's target in the mean itself."""
-        return float(np.max(np.abs(self.gain)) * PEAK / self._by_group["sd"].min())
+        feedback_of(self, self.gain)
 
     @cached_property
     def reach(self) -> float:
@@ -70,7 +61,7 @@ class GaussianScores(NormalScores):
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""
-        return slowest_approach(self._by_replicate["rate"], self._feedback())
+        return slowest_approach(self._by_replicate["rate"], feedback_of(self, self.gain))
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the means after a batch."""
@@ -89,3 +80,15 @@ class GaussianScores(NormalScores):
         reach = 0.5 * np.abs(gain) + 1e-6
         known = (np.asarray(thresholds, dtype=np.float64), means, self._by_group["sd"], gain)
         return np.asarray(elementwise.find_root(excess, (means - reach, means + reach), args=known).x)
+
+
+def feedback_of(scores: NormalScores, gain: Real) -> float:
+    """Return the largest slope of a mean's target in the mean itself; refuse one that leaves no unique steady state."""
+    sd = scores._by_group["sd"].min()
+    slope = float(np.max(np.abs(gain)) * PEAK / sd)
+    if slope >= 1.0:
+        raise InputError(
+            f"{type(scores).__name__}: gain must be within ±{sd / PEAK:.4g} for scores of sd {sd:g} "
+            f"(gain · max density < 1, else no unique steady state), got {gain}"
+        )
+    return slope

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairgate.environments.beliefs import Beliefs
+from fairgate.environments.normal_scores import NormalScores
 from fairgate.settings import Array
 
 FARTHEST = 4.0
@@ -17,7 +18,7 @@ FARTHEST = 4.0
 
 
 @dataclass(frozen=True)
-class Performative(Beliefs):
+class Performative(Beliefs, NormalScores):
     r"""A bar that people rise to: each group's mean score follows the threshold it believes in.
 
     Scores and labels are those of :class:`NormalScores` with
@@ -53,7 +54,7 @@ class Performative(Beliefs):
     array([[0. , 0.5]])
     """
 
-    per_group: ClassVar[tuple[str, ...]] = (*Beliefs.per_group, "response")
+    per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "response")
 
     response: Sequence[float] | Array
 

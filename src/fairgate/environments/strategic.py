@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairgate.environments.beliefs import Beliefs
+from fairgate.environments.normal_scores import NormalScores
 from fairgate.errors import InputError
 from fairgate.settings import Array
 
@@ -17,7 +18,7 @@ NEAR = 1e-9
 
 
 @dataclass(frozen=True)
-class Strategic(Beliefs):
+class Strategic(Beliefs, NormalScores):
     r"""Scores that are gamed: whoever can afford it presents just the score believed to be enough.
 
     True scores :math:`s \sim N(means_g, \sigma_g^2)` and labels are those of :class:`NormalScores`. Group g believes in
@@ -56,7 +57,7 @@ class Strategic(Beliefs):
     array([[0.0793, 0.25  ]])
     """
 
-    per_group: ClassVar[tuple[str, ...]] = (*Beliefs.per_group, "budgets")
+    per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "budgets")
 
     budgets: Sequence[float] | Array
 

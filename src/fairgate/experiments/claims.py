@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from fairgate.environments.long_run import measure_contraction
+from fairgate.experiments import roots
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import (
     METHODS,
@@ -20,7 +21,6 @@ from fairgate.experiments.plan import (
     Context,
     Plan,
     epsilon,
-    expect,
     open_choices,
     paper,
     stress_settings,
@@ -33,16 +33,12 @@ from fairgate.experiments.tables import (
     differences,
     interval,
     reward_gaps,
-    root_selections,
-    root_winners,
     select,
     spread,
     win_rate,
 )
-from fairgate.learners import PrimalDual
 from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible, violation
-from fairgate.run import Run
 from fairgate.settings import Array
 
 
@@ -305,9 +301,9 @@ def same_selection(view: View, task: str) -> Shown:
     shown = "; ".join(f"{reading}: {tuning_grid()[index]} by {rule}" for reading, (index, rule) in found.items())
     shown += f" (paper {tuning_grid()[target[0]]} by {target[1]})"
     if view.context.roots:
-        roots = root_selections(view.context, task)
-        rule = sum(each[1] == target[1] for each in roots)
-        shown += f"; of {len(roots)} roots {roots.count(target)} select as printed, {rule} by the printed rule"
+        picked = roots.selections(view.context, task)
+        rule = sum(each[1] == target[1] for each in picked)
+        shown += f"; of {len(picked)} roots {picked.count(target)} select as printed, {rule} by the printed rule"
     index, rule = found[READINGS[0]]
     return (index, rule) == target, rule == target[1], shown
 
@@ -321,7 +317,7 @@ def stress_wins(view: View, task: str) -> Shown:
     shown = ", ".join(f"{TITLES[m]} {rates[m]:.1f}%" for m in METHODS)
     shown += f" (paper: PrimalDual {printed['primal-dual']:.1f}%, OFS-Grid {printed['ofs']:.1f}%)"
     if view.context.roots:
-        won = 100.0 * (root_winners(view.context, task, kind) == METHODS.index("ofs")).mean(axis=0)
+        won = 100.0 * (roots.winners(view.context, task, kind) == METHODS.index("ofs")).mean(axis=0)
         over = spread(won)
         shown += f"; over {len(won)} roots OFS-Grid {over.value:.1f}%, 90% of them {over.low:.1f}% to {over.high:.1f}%"
     near = all(abs(rates[method] - value) <= one for method, value in printed.items())
@@ -352,17 +348,10 @@ def robust_metric(view: View, task: str) -> Shown:
     return max(map(abs, noise)) <= 0.1, np.argsort(batch).tolist() == np.argsort(exact).tolist(), shown
 
 
-def multipliers(run: Run, dual_step: float) -> Array:
-    """PD's multipliers after each round, (J, R, T): they follow from the residuals that it saw."""
-    total = np.cumsum(dual_step * run.batch.residuals, axis=2)
-    return np.asarray(total - np.minimum(0.0, np.minimum.accumulate(total, axis=2)))
-
-
 def oscillating(view: View, task: str) -> Shown:
     """In half of the seeds the summed multipliers cross their mean four times and swing by half of it; or twice."""
-    learner = expect(PrimalDual, view.context.plan.learner("primal-dual", task))
     run = view.context.run(task, "primal-dual")
-    price = multipliers(run, float(np.asarray(learner.dual_step))).sum(axis=0)[:, run.rounds // 2 :]
+    price = run.traces["price"][:, run.rounds // 2 :]
     mean = price.mean(axis=1, keepdims=True)
     low, high = np.quantile(price, (0.05, 0.95), axis=1)
     swing = (high - low) / np.maximum(mean[:, 0], 1e-9)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import unknown_name
-from fairgate.experiments import choices, claims, figures, findings, report, rivals, tables, trials
+from fairgate.experiments import choices, claims, figures, findings, report, rivals, roots, tables, trials
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
 from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
@@ -35,9 +35,8 @@ TABLES = {
         tables.table4,
         tables.table5,
         tables.table6,
-        tables.roots,
     )
-} | {"rivals": rivals.table}
+} | {"roots": roots.tables, "rivals": rivals.table}
 FIGURES = {each.__name__: each for each in (figures.figure1, figures.figure2, figures.figure3)} | {
     "figure-rivals": rivals.figure
 }

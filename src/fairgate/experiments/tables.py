@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.estimates import Estimate
-from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import (
     METHODS,
     SEMI_SYNTHETIC,
@@ -216,14 +215,6 @@ def by_setting(values: Array, settings: int) -> Array:
     return np.asarray(values.reshape(settings, -1).mean(axis=1))
 
 
-def tail_feasible(context: Context, job: Job, settings: int, kind: str = "batch") -> NDArray[np.bool]:
-    """Whether the tail means of every residual, averaged over seeds, are met, by setting."""
-    figures = context.figures(job)
-    count = len(job.task.problem.names)
-    residuals = [by_setting(figures[f"{kind}_residual_{j}"], settings) for j in range(count)]
-    return np.asarray(np.max(residuals, axis=0) <= 0.0)
-
-
 def best_of(reward: Array, feasible: NDArray[np.bool], violation: Array) -> NDArray[np.int64]:
     """The paper's rule over the first axis: the highest reward of those that are feasible, else the least violation.
 
@@ -246,16 +237,17 @@ def selection(figures: Mapping[str, Array], reading: str = READINGS[0]) -> tuple
     """Select from one line per setting and seed (settings outer)."""
     grid = tuning_grid()
     reward, violation = (by_setting(figures[name], len(grid)) for name in ("reward", "violation"))
-    residuals = np.array([values.reshape(len(grid), -1) for name, values in figures.items() if _is_residual(name)])
-    kept = residuals.max(axis=(0, 2)) if "every seed" in reading else residuals.mean(axis=2).max(axis=0)
     allowed = np.array(["without" not in reading or step > STEPS[0] for step, _ in grid])
-    feasible = (kept <= 0.0) & allowed
+    feasible = feasible_tail(figures, every="every seed" in reading) & allowed
     best = best_of(np.where(allowed, reward, -np.inf), feasible, np.where(allowed, violation, np.inf))
     return int(best), FEASIBLE if feasible.any() else INFEASIBLE
 
 
-def _is_residual(name: str) -> bool:
-    return name.startswith("batch_residual_")
+def feasible_tail(figures: Mapping[str, Array], every: bool = False) -> NDArray[np.bool]:
+    """Whether each tuning setting meets every residual in the tail: in the mean over seeds, or in `every` one."""
+    residuals = [values for name, values in figures.items() if name.startswith("batch_residual_")]
+    by_seed = np.array(residuals).reshape(len(residuals), len(tuning_grid()), -1)
+    return np.asarray((by_seed.max(axis=(0, 2)) if every else by_seed.mean(axis=2).max(axis=0)) <= 0.0)
 
 
 def table4(context: Context) -> list[Table]:
@@ -267,7 +259,7 @@ def table4(context: Context) -> list[Table]:
         chosen.append(Row((task,), _selected(task, *select(context, task))))
         readings += [Row((task, each), _selected(task, *select(context, task, each))) for each in READINGS]
         job = context.plan.tuning(task)
-        feasible = tail_feasible(context, job, len(grid))
+        feasible = feasible_tail(context.figures(job))
         figures = {name: values.reshape(len(grid), -1) for name, values in context.figures(job).items()}
         for index, (step, dual) in enumerate(grid):
             cells = {
@@ -384,61 +376,3 @@ def table5(context: Context) -> list[Table]:
         Table("table5", "Table V. Win rates under stress", rule, ("task", "kind"), columns, rates),
         Table("table5-settings", "Table V, setting by setting", note, ("task", "varied", "factor"), kinds, details),
     ]
-
-
-def roots(context: Context) -> list[Table]:
-    """Tables IV and V over many roots: how often each setting is selected, and how often each method wins."""
-    plan = context.plan
-    rates, often = [], []
-    for task in TASKS:
-        for kind in ("batch", "population"):
-            won = root_winners(context, task, kind)
-            printed = paper()["table5"][task] if kind == "batch" else {}
-            cells = {}
-            for index, method in enumerate(METHODS):
-                rate = 100.0 * (won == index).mean(axis=0)
-                theirs = Estimate(printed[method]) if method in printed else None
-                cells[method] = Cell(Estimate(float(rate[0])), theirs, 1, spread(rate))
-                cells[f"{method}_mean"] = Cell(Estimate(float(rate.mean())), digits=1)
-            rates.append(Row((task, kind), cells))
-            for (varied, factor), by_root in zip(stress_settings(), won, strict=True):
-                counts = {method: str(int((by_root == index).sum())) for index, method in enumerate(METHODS)}
-                cells = {method: Cell(count) for method, count in counts.items()}
-                often.append(Row((task, kind, varied, f"× {factor:g}"), cells))
-    selected = []
-    for task in SEMI_SYNTHETIC:
-        found = root_selections(context, task)
-        for index, (step, dual) in enumerate(tuning_grid()):
-            found_by = [rule for best, rule in found if best == index]
-            counts = {rule: str(found_by.count(rule)) for rule in RULES}
-            selected.append(Row((task, f"{step:g}", f"{dual:g}"), {rule: Cell(text) for rule, text in counts.items()}))
-    columns = {"unconstrained": "Unconstrained %", "primal-dual": "PrimalDual %", "ofs": "OFS-Grid %"}
-    means = {f"{method}_mean": f"mean, {TITLES[method]} %" for method in METHODS}
-    note = (
-        f"Win rates in {plan.sets} sets of {plan.seeds} loops, each set what another root of random numbers gives: of "
-        "the first set, between which values 90% of all sets lie, and the mean over sets."
-    )
-    settings = f"In how many of {plan.sets} sets each method wins a setting."
-    tuned = f"In how many of {plan.sets} sets a setting is selected, by the rule that selects it."
-    heads = ("task", "kind", "varied", "factor")
-    names, rules = {method: TITLES[method] for method in METHODS}, dict(zip(RULES, RULES, strict=True))
-    tuning = ("task", "η", "μ")
-    return [
-        Table("roots5", "Table V over many roots", note, ("task", "kind"), columns | means, rates),
-        Table("roots5-settings", "Table V over many roots, setting by setting", settings, heads, names, often),
-        Table("roots4-grid", "Table IV over many roots", tuned, tuning, rules, selected),
-    ]
-
-
-def root_winners(context: Context, task: str, kind: str) -> NDArray[np.int64]:
-    """Which method wins each stress setting in each set of seeds, (settings, sets)."""
-    jobs = zip(*(context.plan.stress_many(task, method) for method in METHODS), strict=True)
-    return np.array([winner([context.sets(job) for job in setting], kind) for setting in jobs])
-
-
-def root_selections(context: Context, task: str) -> list[tuple[int, str]]:
-    """The tuning setting that each set of seeds selects, and by which rule."""
-    plan = context.plan
-    found = [context.figures(job) for job in plan.tuning_many(task)]
-    whole = {name: np.array([each[name] for each in found]).reshape(-1, plan.sets, plan.seeds) for name in found[0]}
-    return [selection({name: values[:, each].ravel() for name, values in whole.items()}) for each in range(plan.sets)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -15,7 +15,7 @@ from fairgate import learners, tasks
 from fairgate.data import Dataset, features, load_dataset, score_model, scores
 from fairgate.data.datasets import TABLES
 from fairgate.errors import unknown_name
-from fairgate.learners import OFS, Learner, PrimalDual
+from fairgate.learners import OFS, BanditGradient, Learner, PrimalDual
 from fairgate.learners.baselines.gradient import GradientState
 from fairgate.learners.ofs import OFSState
 from fairgate.policy import Policy
@@ -102,15 +102,23 @@ class EachOnceFirst(OFS):
 
 
 @dataclass(frozen=True)
-class CappedPrimalDual(PrimalDual):
+class CappedPrimalDual(BanditGradient):
     """PrimalDual with multipliers of at most `most`."""
 
+    dual_step: Positive = 0.1
     most: Positive = 1.0
 
+    traces: ClassVar[tuple[str, ...]] = PrimalDual.traces
+
+    def loss(self, state: GradientState, reward: Array, residuals: Array) -> Array:
+        """Return the Lagrangian at the current multipliers."""
+        return np.asarray(-reward + (state.multipliers * residuals).sum(axis=0))
+
     def learn(self, state: GradientState, played: Policy, feedback: Feedback) -> None:
-        """Move as PrimalDual does, then cap the multipliers."""
+        """Move the centre, then the multipliers, within what is allowed."""
         super().learn(state, played, feedback)
-        state.multipliers = np.minimum(state.multipliers, np.asarray(self.most))
+        moved = state.multipliers + np.asarray(self.dual_step) * feedback.residuals
+        state.multipliers = np.clip(moved, 0.0, np.asarray(self.most))
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class EpochState(State):
     known: Annotated[Array, "R"]  # rounds that count whose reward is known: parts of them where labels are delayed
     people: Annotated[Array, "R G"]  # of the rounds that count
     accepted: Annotated[Array, "R G"]
+    multipliers: Annotated[Array, "J R"]  # price of each residual, for learners that price them
 
 
 E = TypeVar("E", bound=EpochState)
@@ -171,16 +172,12 @@ class ArmsState(EpochState):
         return best_feasible(self.means[0], self.means[1:], self.plays > 0)
 
 
-A = TypeVar("A", bound=ArmsState)
+class Arms:
+    """How a learner with epochs keeps a table of the grid's thresholds; to be put before :class:`Epochs`."""
 
+    version: ClassVar[int] = 4
 
-@dataclass(frozen=True)
-class ArmEpochs(Epochs[A]):
-    """Epochs on thresholds of the grid, of which a table is kept."""
-
-    version: ClassVar[int] = 3
-
-    def digest(self, state: A, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to what is known of the arms they were on."""
         rows, everyone = np.flatnonzero(over), np.arange(state.replicates)
         arm = np.searchsorted(state.grid, state.current)
@@ -196,7 +193,7 @@ class ArmEpochs(Epochs[A]):
         counts = state.arm_people[everyone, arm], state.arm_accepted[everyone, arm]
         state.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
 
-    def late(self, state: A, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
         """Add labels that arrived after the epoch to the threshold that accepted these people."""
         arm, known = arm_of(state.grid, credited.played)
         rows = rows[known[rows]]

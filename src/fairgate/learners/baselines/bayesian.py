@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds, of
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds, of
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.problem import best_feasible, is_feasible
@@ -19,7 +19,7 @@ from fairgate.settings import Array, NonNegative, Positive, Share
 
 
 @dataclass(frozen=True)
-class Bayesian(ArmEpochs[ArmsState]):
+class Bayesian(Arms, Epochs[ArmsState]):
     r"""Model reward and residuals as smooth functions of the threshold, and play where they may be best.
 
     Reward and every residual get a Gaussian process over the grid's interval [0, 1] with mean 0 and covariance

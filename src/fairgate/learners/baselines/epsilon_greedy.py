@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.setting import Setting
@@ -17,7 +17,7 @@ from fairgate.settings import Array, Positive
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(ArmEpochs[ArmsState]):
+class EpsilonGreedy(Arms, Epochs[ArmsState]):
     r"""Play what seems best among what seems feasible, and explore less and less.
 
     In epoch m play any of the K thresholds with probability :math:`\min(1, e K / m)`; else, of those played before,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,10 @@ from fairgate.settings import Array, Positive
 
 @dataclass
 class Exp3State(EpochState):
-    """Estimated losses (R, K), the probability (R,) with which the present threshold was drawn, multipliers (J, R)."""
+    """Estimated losses (R, K), and the probability (R,) with which the present threshold was drawn."""
 
     losses: Annotated[Array, "R K"]
     probability: Annotated[Array, "R"]
-    multipliers: Annotated[Array, "J R"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,8 @@ class Exp3PrimalDual(Epochs[Exp3State]):
     rate: Positive = 2.0  # tuned: scripts/tune.py
     dual_step: Positive = 1.0
     largest: Positive = 0.3  # tuned: scripts/tune.py
+
+    version: ClassVar[int] = 3
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> Exp3State:
         """Start with equal weights and multipliers 0."""

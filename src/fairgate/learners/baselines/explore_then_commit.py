@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.problem import Credit
@@ -18,7 +18,7 @@ from fairgate.settings import Array
 
 
 @dataclass(frozen=True)
-class ExploreThenCommit(ArmEpochs[ArmsState]):
+class ExploreThenCommit(Arms, Epochs[ArmsState]):
     r"""Play every threshold for one epoch, from the lowest to the highest; from then on, play the best of them.
 
     The best is the one of highest mean reward :math:`\hat r_i` among those with every :math:`\hat g_{ij} \le 0`, or,

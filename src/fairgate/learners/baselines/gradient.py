@@ -27,6 +27,11 @@ class GradientState(State):
     proposed: Annotated[Array, "R"]
     multipliers: Annotated[Array, "J R"]
 
+    @property
+    def price(self) -> Array:
+        """Sum of the multipliers, (R,)."""
+        return np.asarray(self.multipliers.sum(axis=0))
+
 
 @dataclass(frozen=True)
 class BanditGradient(Learner[GradientState]):
@@ -143,6 +148,8 @@ class PrimalDual(BanditGradient):
     """
 
     dual_step: Positive = 0.1
+
+    traces: ClassVar[tuple[str, ...]] = ("centre", "price")
 
     def loss(self, state: GradientState, reward: Array, residuals: Array) -> Array:
         """Return the Lagrangian at the current multipliers."""

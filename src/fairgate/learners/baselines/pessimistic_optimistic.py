@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import ArmEpochs, ArmsState, Rounds
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive
 
 
-@dataclass
-class QueueState(ArmsState):
-    """A queue of violations for each residual, (J, R)."""
-
-    queues: Annotated[Array, "J R"]
-
-
 @dataclass(frozen=True)
-class PessimisticOptimistic(ArmEpochs[QueueState]):
+class PessimisticOptimistic(Arms, Epochs[ArmsState]):
     r"""Play the best optimistic reward minus optimistic residuals, each priced by a queue of past violations.
 
     With :math:`n_i` epochs on threshold i and :math:`b_i = w \sqrt{\log(1 + m) / n_i}` in epoch m, play
@@ -73,24 +66,24 @@ class PessimisticOptimistic(ArmEpochs[QueueState]):
     tightness: NonNegative = 0.0
     rectified: bool = True  # tuned: scripts/tune.py
 
-    def remember(self, setting: Setting, common: Mapping[str, Any]) -> QueueState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ArmsState:
         """Start with empty queues."""
-        return fresh(QueueState, setting, common)
+        return fresh(ArmsState, setting, common)
 
-    def pick(self, state: QueueState, fresh: NDArray[np.bool_]) -> Array:
+    def pick(self, state: ArmsState, fresh: NDArray[np.bool_]) -> Array:
         """Pick the first threshold never played, or the best Lagrangian of optimistic estimates."""
         m = state.epochs + 1.0
         radius = (np.asarray(self.width) * np.sqrt(np.log(1.0 + m)))[:, None] / np.sqrt(np.maximum(1.0, state.plays))
         lower = state.means[1:] - radius
         if self.rectified:
             lower = np.maximum(lower, 0.0)
-        price = state.queues / (np.asarray(self.trade_off) * np.sqrt(m))
+        price = state.multipliers / (np.asarray(self.trade_off) * np.sqrt(m))
         score = state.means[0] + radius - (price[:, :, None] * lower).sum(axis=0)
         return np.asarray(state.grid[np.where(state.plays == 0, np.inf, score).argmax(axis=1)])
 
-    def digest(self, state: QueueState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+    def digest(self, state: ArmsState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Add finished epochs to the estimates and the queues."""
         super().digest(state, over, table, share)
         grown = np.maximum(table[1:], 0.0) if self.rectified else table[1:]
         grown = grown + np.asarray(self.tightness) / np.sqrt(state.epochs + 1.0)
-        state.queues = np.where(over, np.maximum(0.0, state.queues + grown), state.queues)
+        state.multipliers = np.where(over, np.maximum(0.0, state.multipliers + grown), state.multipliers)

@@ -23,7 +23,6 @@ class TwoPointState(EpochState):
     centre: Annotated[Array, "R"]  # where in the grid's interval it is, from 0 to 1
     sign: Annotated[Array, "R"]  # side played first in this pair
     first: Annotated[Array, "1+J R"]  # what that showed
-    multipliers: Annotated[Array, "J R"]  # price of each residual
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,7 @@ class TwoPoint(Epochs[TwoPointState]):
     radius: Positive = 0.05
     start_at: Share = 0.5
 
+    version: ClassVar[int] = 3
     traces: ClassVar[tuple[str, ...]] = ("centre",)
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TwoPointState:
