@@ -25,8 +25,11 @@ class Aims:
 
     Parameters
     ----------
-    cost
-        Cost of accepting somebody whose label is 0, a good acceptance being worth 1.
+    cost, benefit
+        Cost of accepting somebody whose label is 0, and what accepting somebody whose label is 1 is worth. Rewards are
+        in units of the benefit.
+    currency
+        What `cost` and `benefit` are counted in, such as "EUR"; totals are then given in it.
     constraints
         From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``.
     feedback
@@ -34,6 +37,10 @@ class Aims:
     current
         Threshold in use when the table was made. People are supposed to be in balance with it; if it is not given,
         with the best threshold of today.
+    sure
+        Probability with which a threshold that is called sure meets every constraint.
+    loops
+        Whether to let learners run in the closed loop on these people.
     seeds, rounds, seed
         Loops, their length, and the root of all random numbers.
 
@@ -45,9 +52,13 @@ class Aims:
     """
 
     cost: float = 1.0
+    benefit: float = 1.0
+    currency: str = ""
     constraints: Sequence[PlainConstraint] = ()
     feedback: tuple[float, ...] = STRENGTHS
     current: float | None = None
+    sure: float = 0.9
+    loops: bool = False
     seeds: int = 20
     rounds: int = 1000
     seed: int = 0
@@ -55,6 +66,15 @@ class Aims:
     def __post_init__(self) -> None:
         keep = object.__setattr__
         keep(self, "cost", _number("cost", self.cost, 0.0))
+        keep(self, "benefit", _number("benefit", self.benefit, 0.0))
+        if self.benefit == 0.0:
+            raise InputError("benefit must be above 0, got 0")
+        keep(self, "sure", _number("sure", self.sure, 0.0))
+        if not 0.5 <= self.sure < 1.0:
+            raise InputError(f"sure must be a probability from 0.5 to below 1, such as 0.9, got {self.sure:g}")
+        for name, kind, right in (("currency", str, "a text such as 'EUR'"), ("loops", bool, "True or False")):
+            if not isinstance(getattr(self, name), kind):
+                raise InputError(f"{name} must be {right}, got {getattr(self, name)!r}")
         if not isinstance(self.constraints, Sequence) or isinstance(self.constraints, str):
             raise InputError(f"constraints must be a list such as [DemographicParity(0.05)], got {self.constraints!r}")
         if self.problem.replicates is not None:
@@ -72,10 +92,15 @@ class Aims:
         for name, least in (("seeds", 1), ("rounds", 5), ("seed", 0)):
             keep(self, name, whole_number(name, getattr(self, name), least))
 
+    @property
+    def unit_cost(self) -> float:
+        """Cost of a bad acceptance in units of the benefit of a good one."""
+        return self.cost / self.benefit
+
     @cached_property
     def problem(self) -> Problem:
         """The utility and the constraints."""
-        return Problem(Utility(self.cost), self.constraints)
+        return Problem(Utility(self.unit_cost), self.constraints)
 
     def describe(self) -> dict[str, Any]:
         """Return the aims as plain data, constraints as they are written in a policy file."""

@@ -23,10 +23,23 @@ TABLES: dict[str, dict[str, tuple[type, ...]]] = {
         "positive": (str, int, float, bool),
         "descending": (bool,),
         "reader": (str,),
+        "decision": (str,),
+        "date": (str,),
+        "period": (str,),
+        "weight": (str,),
+        "min_group": (int,),
+        "max_lost": (int, float),
     },
-    "aims": {"cost": (int, float)},
-    "loop": {"feedback": (list,), "current": (int, float), "seeds": (int,), "rounds": (int,), "seed": (int,)},
-    "output": {"out": (str,)},
+    "aims": {"cost": (int, float), "benefit": (int, float), "currency": (str,), "sure": (int, float)},
+    "loop": {
+        "feedback": (list,),
+        "current": (int, float),
+        "loops": (bool,),
+        "seeds": (int,),
+        "rounds": (int,),
+        "seed": (int,),
+    },
+    "output": {"out": (str,), "pdf": (bool,)},
 }
 """Every setting of a policy file by its table, and what it may be; [constraints] has any constraint by its name."""
 

@@ -66,18 +66,18 @@ def look(applicants: Applicants, aims: Aims) -> Today:
     """
     accepted = applicants.above.sum(axis=2)
     sizes = np.broadcast_to(applicants.sizes[:, None], accepted.shape)
-    reward, error = reward_of(applicants, aims.cost)
+    reward, error = reward_of(applicants, aims.unit_cost)
     reach = quantile_of() * error
     taken = tail(applicants.filled)
     counts = Counts(np.moveaxis(np.stack((taken[:, :1] - taken, taken), axis=-1), 1, 0))
     check_residuals(aims.problem.constraints, counts)
     found = aims.problem.assess(counts)
     acceptance = Figures(counts.overall, *wilson(accepted.sum(axis=0), applicants.people))
-    least = np.maximum(reward - reach, -aims.cost * acceptance.high)
+    least = np.maximum(reward - reach, -aims.unit_cost * acceptance.high)
     most = np.minimum(reward + reach, acceptance.high)  # nobody accepted is worth more than 1
     _, positive, missing = np.moveaxis(applicants.above.sum(axis=0), -1, 0)
     everybody = accepted.sum(axis=0)
-    worst = ((1.0 + aims.cost) * positive - aims.cost * everybody) / applicants.people
+    worst = ((1.0 + aims.unit_cost) * positive - aims.unit_cost * everybody) / applicants.people
     return Today(
         thresholds=np.asarray(applicants.shown(applicants.cuts)),
         acceptance=acceptance,
@@ -85,7 +85,7 @@ def look(applicants: Applicants, aims: Aims) -> Today:
         gap=Figures(counts.gap, *gap_interval(accepted.T, sizes.T)),
         reward=Figures(reward, least, most),
         worst=worst,
-        best=worst + (1.0 + aims.cost) * missing / applicants.people,
+        best=worst + (1.0 + aims.unit_cost) * missing / applicants.people,
         known=applicants.known,
         residuals=found.residuals,
         feasible=is_feasible(found.residuals),

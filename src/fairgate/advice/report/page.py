@@ -16,6 +16,10 @@ STATUS = {
 
 ASKED = {
     "cost": "cost of accepting somebody whose label is 0",
+    "benefit": "benefit of accepting somebody whose label is 1",
+    "currency": "counted in",
+    "sure": "probability with which the advice must hold",
+    "loops": "whether learners run in the loop",
     "constraints": "constraints",
     "feedback": "strengths of feedback; the advice is for the first",
     "current": "threshold in use when the table was made",
@@ -48,7 +52,7 @@ def render(document: Mapping[str, Any]) -> str:
         status=words,
         shown=shown(document),
         required={figure: write_limit(figure, *ends) for figure, ends in limits(document).items()},
-        lines=flat({ASKED[name]: value for name, value in asked.items() if value not in (None, [])}),
+        lines=flat({ASKED[name]: value for name, value in asked.items() if value not in (None, [], "")}),
     )
 
 
