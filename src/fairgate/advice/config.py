@@ -19,7 +19,7 @@ TABLES: dict[str, dict[str, tuple[type, ...]]] = {
         "query": (str,),
         "score": (str,),
         "label": (str,),
-        "group": (str,),
+        "group": (list, str),
         "positive": (str, int, float, bool),
         "descending": (bool,),
         "reader": (str,),
