@@ -10,7 +10,7 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.errors import InputError
 from fairgate.people.applicants import CANDIDATES, Applicants
-from fairgate.people.direction import RISKY, remedy, sounds_bad
+from fairgate.people.direction import RISKY, good_sounds_bad, remedy, sounds_bad
 from fairgate.people.labels import UNKNOWN
 from fairgate.people.values import listed, natural
 
@@ -162,8 +162,8 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
         if size < TINY:
             error = np.sqrt(0.25 / size)
             text = (
-                f"Group {name!r} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate is known "
-                f"to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may be "
+                f"Group {name!r} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate is "
+                f"known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may be "
                 "refused for caution alone."
             )
             yield Finding("tiny-group", "warning", text)
@@ -230,9 +230,7 @@ def refuse_wrong_way(applicants: Applicants) -> None:
         f"the score column {columns.score!r} ranks people the wrong way (AUC {found[0]:.2f}): {applicants.good} was "
         f"taken as good{'' if asked else ', since nothing else was said'}, and people for whom it is so have the "
         f"{better} score in only {found[0]:.0%} of all pairs; "
-        + remedy(
-            columns.score, columns.label, applicants.meanings, descending=applicants.descending, asked=asked
-        )
+        + remedy(columns.score, columns.label, applicants.meanings, descending=applicants.descending, asked=asked)
     )
 
 
@@ -241,9 +239,9 @@ def _direction(applicants: Applicants) -> Iterator[Finding]:
     if found is not None and found[0] - 2.0 * found[1] <= 0.5:
         text = f"The score {columns.score!r} hardly tells labels apart (AUC {found[0]:.2f}): no threshold can earn much"
         yield Finding("weak-score", "warning", f"{text} by it.")
-    if sounds_bad(columns.label) and applicants.positive in ("1", "true", "yes", "Yes"):
-        text = f"{applicants.good} was taken as good, as --positive says, though {columns.label!r} sounds like a bad"
-        yield Finding("good-sounds-bad", "warning", f"{text} outcome. If it is one, name the other label: {applicants.bad}.")
+    if good_sounds_bad(columns.label, applicants.positive):
+        text = f"{applicants.good} was taken as good, as --positive says, though it sounds like a bad outcome. If it is"
+        yield Finding("good-sounds-bad", "warning", f"{text} one, name the other label: {applicants.bad}.")
     if sounds_bad(columns.score, RISKY) and not applicants.descending:
         text = f"The score {columns.score!r} sounds like the probability of a bad outcome, yet people with a high score"
         yield Finding("score-sounds-bad", "warning", f"{text} are accepted. If a high score is bad, use --descending.")

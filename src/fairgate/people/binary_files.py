@@ -76,14 +76,13 @@ def _excel(file: Path) -> Source:
         ) from None
 
     failure = f"file {str(file)!r} cannot be read as Excel"
-    with told(failure):
-        with CalamineWorkbook.from_path(str(file)) as book:
-            sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
-            filled = [sheet for sheet in sheets if sheet.height]
-            if not filled:
-                raise InputError(f"file {str(file)!r} is empty: it must have a row of column names and one row per person")
-            sheet, others = filled[0].name, len(filled) - 1
-            header, *rows = filled[0].to_python()
+    with told(failure), CalamineWorkbook.from_path(str(file)) as book:
+        sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
+        filled = [sheet for sheet in sheets if sheet.height]
+        if not filled:
+            raise InputError(f"file {str(file)!r} is empty: it must have a row of column names and one row per person")
+        sheet, others = filled[0].name, len(filled) - 1
+        header, *rows = filled[0].to_python()
     notes = (f"The workbook has {others + 1} sheets: the first, {sheet!r}, was read.",) if others else ()
     names = [str(name).strip() for name in header]
 

@@ -48,7 +48,12 @@ class Dates:
         kind = column.type
         if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
             return np.asarray(column.cast(pa.date32(), safe=False).cast(pa.int32()).fill_null(NEVER))
-        if pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_boolean(kind) or pa.types.is_nested(kind):
+        if (
+            pa.types.is_time(kind)
+            or pa.types.is_duration(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_nested(kind)
+        ):
             raise InputError(f"the date column {self.name!r} must be dates, but is of type {kind}")
         coded = column.dictionary_encode()
         values = coded.dictionary.to_pylist()

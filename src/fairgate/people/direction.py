@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from fairgate.errors import InputError
-from fairgate.people.values import in_words, natural
+from fairgate.people.values import in_words, is_true, natural
 
-BAD = frozenset(
-    """
-    bad default defaults defaulted defaulter defaulting chargeoff chargedoff writeoff writtenoff delinquent delinquency
-    dlq dlqin arrears overdue late npl nonperforming loss losses lost bankrupt bankruptcy insolvent insolvency foreclosed
-    foreclosure repossessed fraud fraudulent scam recid recidivism recidivist recidivated reoffend reoffended reoffense
-    rearrest rearrested arrest arrested convicted conviction crime violent churn churned attrition fired dropout
-    dropped fail fails failed failure death dead died dies deceased mortality denied denial deny rejected complaint
-    """.split()
-)
+_WORDS = """
+    bad default defaults defaulted defaulter defaulting chargeoff chargedoff writeoff writtenoff delinquent
+    delinquency dlq dlqin arrears overdue late npl nonperforming loss losses lost bankrupt bankruptcy
+    insolvent insolvency foreclosed foreclosure repossessed fraud fraudulent scam recid recidivism recidivist
+    recidivated reoffend reoffended reoffense rearrest rearrested arrest arrested convicted conviction crime
+    violent churn churned attrition fired dropout dropped fail fails failed failure death dead died dies
+    deceased mortality denied denial deny rejected complaint
+"""
+
+BAD = frozenset(_WORDS.split())
 """Words that name an outcome nobody accepts people for. They count as whole parts of a name: ``loan_default``,
 ``SeriousDlqin2yrs`` and ``default.payment.next.month`` have one, ``late_fee`` too, ``latest`` has none."""
 
@@ -54,7 +56,7 @@ def sounds_bad(name: str, words: frozenset[str] = BAD) -> bool:
     found = parts(name)
     if NOT.intersection(found):
         return False
-    return bool(words.intersection(found)) or any(" ".join(pair) in PAIRS for pair in zip(found, found[1:], strict=False))
+    return bool(words.intersection(found)) or any(" ".join(pair) in PAIRS for pair in pairwise(found))
 
 
 def ask_positive(score: str, label: str, meanings: Mapping[str, int], *, descending: bool) -> None:
@@ -72,6 +74,17 @@ def ask_positive(score: str, label: str, meanings: Mapping[str, int], *, descend
             f"would count as good: if {good} is bad, say --positive {zero} --descending; if it is good, say "
             f"--positive {one}, with --descending if a high score is bad"
         )
+
+
+def good_sounds_bad(label: str, positive: str | None) -> bool:
+    """Whether the label that was said to be good speaks of a bad outcome, as "positive" does in other trades.
+
+    >>> [good_sounds_bad(*each) for each in (("default", "1"), ("default", "0"), ("status", "Charged Off"))]
+    [True, False, True]
+    """
+    if positive is None:
+        return False
+    return sounds_bad(positive) or (sounds_bad(label) and is_true(positive))
 
 
 def _value(meanings: Mapping[str, int], wanted: int) -> str:

@@ -23,8 +23,8 @@ class History:
     periods
         Names of the periods, such as "2024-01", in order and without gaps.
     counts
-        People by period, group, candidate bin, label (0, 1, missing) and decision (rejected, accepted), (T, G, K, 3, 2).
-        The bins are those of :meth:`~fairgate.people.Applicants.coarsened`.
+        People by period, group, candidate bin, label (0, 1, missing) and decision (rejected, accepted),
+        (T, G, K, 3, 2). The bins are those of :meth:`~fairgate.people.Applicants.coarsened`.
     period
         How long a period is.
     decided

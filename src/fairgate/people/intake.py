@@ -76,9 +76,7 @@ def from_frame(
     >>> from_frame(table, score="score", label="paid", group="sex")
     Applicants(3 people, 2 groups, 3 thresholds, 1 labels missing)
     """
-    wanted = Wanted(
-        score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost
-    )
+    wanted = Wanted(score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost)
     return take_in(frame_source(frame), wanted)
 
 
@@ -105,9 +103,7 @@ def from_file(
     file of another format is read by a `reader` that takes its path and returns a data frame; see also
     :func:`fairgate.people.register`.
     """
-    wanted = Wanted(
-        score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost
-    )
+    wanted = Wanted(score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost)
     source = open_source(file, query, reader)
     try:
         return take_in(source, wanted)

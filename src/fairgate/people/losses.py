@@ -31,7 +31,9 @@ def leave_out_strays(rows: Rows, wanted: Wanted) -> dict[str, int]:
         )
     if small.any():
         rows.keep(lambda part: {"group too small": small[part.group]})
-    return {names[code]: int(sizes[code]) for code in sorted(np.flatnonzero(small), key=lambda code: natural(names[code]))}
+    return {
+        names[code]: int(sizes[code]) for code in sorted(np.flatnonzero(small), key=lambda code: natural(names[code]))
+    }
 
 
 def refuse_losses(source: str, rows: Rows, wanted: Wanted) -> None:

@@ -127,8 +127,10 @@ class Written:
         """Say how numbers that are not plain were read, by an example; nothing if all are."""
         import pyarrow.compute as pc
 
-        strange = rf"{BLANK}|,|%" if sign == "point" else rf"{BLANK}|[.,%]"
-        where = [pc.and_(found, pc.match_substring_regex(text, strange)) for found, text in zip(fits, texts, strict=True)]
+        strange = rf"^[^eE]*({BLANK}|,|%)" if sign == "point" else rf"^[^eE]*({BLANK}|[.,%])"
+        where = [
+            pc.and_(found, pc.match_substring_regex(text, strange)) for found, text in zip(fits, texts, strict=True)
+        ]
         if not any(map(_count, where)):
             return ""
         shown = _first(texts, where)
@@ -136,7 +138,9 @@ class Written:
         used = {
             "percent signs": "%" in shown,
             "a decimal comma": sign == "comma" and "," in shown,
-            "thousands separators": any(each in shown for each in " \u00a0\u2009\u202f'’" + (".", ",")[sign == "point"]),
+            "thousands separators": any(
+                each in shown for each in " \u00a0\u2009\u202f'’" + (".", ",")[sign == "point"]
+            ),
         }
         names = " and ".join(name for name, there in used.items() if there)
         return f"The {self.role} column {self.name!r} is written with {names}: {shown!r} was read as {value:g}."

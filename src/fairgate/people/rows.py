@@ -71,7 +71,8 @@ class Rows:
     def sizes(self) -> NDArray[np.int64]:
         """Return the rows of each group, in the order they were met."""
         count = len(self.groups.found)
-        return np.sum([np.bincount(part.group, minlength=count) for part in self.parts], axis=0, dtype=np.int64)
+        each = [np.bincount(part.group, minlength=count) for part in self.parts]
+        return np.asarray(np.sum(each, axis=0, dtype=np.int64))
 
     def __len__(self) -> int:
         return sum(len(part.score) for part in self.parts)
@@ -98,7 +99,9 @@ def read_rows(source: Source, wanted: Wanted) -> Rows:
         turned = 0.0 - score if wanted.descending else score + 0.0  # no negative zero
         rows.parts[place] = replace(rows.parts[place], score=turned, weight=weight)
     if any((part.weight < 0).any() for part in rows.parts if part.weight is not None):
-        least = min(float(np.nanmin(part.weight)) for part in rows.parts if part.weight is not None and len(part.weight))
+        least = min(
+            float(np.nanmin(part.weight)) for part in rows.parts if part.weight is not None and len(part.weight)
+        )
         raise InputError(f"the weight column {wanted.weight!r} must be at least 0 everywhere, got {least:g}")
     rows.keep(_unusable)
     malformed = source.malformed[0]

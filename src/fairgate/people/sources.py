@@ -60,7 +60,9 @@ def register(ending: str, reader: Reader) -> None:
 QUERIES: list[Callable[[Path | None, str | None], Source]] = []
 """What a query is put to, if it is installed."""
 
-ADDRESS = re.compile(r"(?:^|[\\/])((?:https?|s3a?|gs|gcs|abfss?|az|wasbs?|ftp|sftp|hdfs|dbfs|file):[\\/].*)", re.IGNORECASE)
+ADDRESS = re.compile(
+    r"(?:^|[\\/])((?:https?|s3a?|gs|gcs|abfss?|az|wasbs?|ftp|sftp|hdfs|dbfs|file):[\\/].*)", re.IGNORECASE
+)
 """An address of something that is not a file here, also where a path has made one slash of two."""
 
 
@@ -89,7 +91,8 @@ def open_source(file: str | Path | None, query: str | None = None, reader: Reade
     if reader is not None:
         return read_by(reader, path)
     if not ending:
-        kinds, got = ", ".join(each for each in READERS if each != "-"), repr(path.suffix or "no ending")
+        kinds = ", ".join(sorted(set(READERS) - {"-"}, key=lambda each: (each != ".csv", each)))
+        got = repr(path.suffix or "no ending")
         raise InputError(f"file {str(file)!r} must end in one of {kinds}, got {got}")
     return read_by(READERS[ending], path)
 
@@ -106,7 +109,9 @@ def _check_file(path: Path, name: str) -> None:
     except OSError as error:
         address = ADDRESS.search(name)
         if address:
-            local = "leave out file://" if address[1].lower().startswith("file:") else "download it first and name the file"
+            local = (
+                "leave out file://" if address[1].lower().startswith("file:") else "download it first and name the file"
+            )
             raise InputError(
                 f"file {name!r} is an address, and tables are read from this machine only: {local}, or pipe it in "
                 "(… | fairgate advise -)"

@@ -67,7 +67,7 @@ def _csv(file: Path) -> Source:
 
 
 def _json_lines(file: Path) -> Source:
-    """Arrow reads lines of one shape quickly; if a column changes its type or a line is no object, Python reads them."""
+    """Arrow reads lines of one shape quickly; Python reads those with mixed types or bad lines."""
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
@@ -113,7 +113,7 @@ def _read_objects(file: Path, malformed: list[int]) -> Any:
             malformed[0] += 1
     names = list(dict.fromkeys(name for each in objects for name in each))
     if not names:
-        raise InputError(f"file {str(file)!r} has no line that is a JSON object such as {{\"score\": 0.5}}")
+        raise InputError(f'file {str(file)!r} has no line that is a JSON object such as {{"score": 0.5}}')
     return pa.table({name: pa.array([each.get(name) for each in objects], pa.string()) for name in names})
 
 

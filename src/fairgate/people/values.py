@@ -138,7 +138,8 @@ def label_meanings(name: str, found: Iterable[str], positive: object = None) -> 
         meant = _reading(wanted, TRUTH)
         plain = wanted in ("true", "false") or meant == number(wanted) or {"true", "false"} & set(values)
         meanings = {
-            value: int(value == wanted or bool(plain and each == meant)) for value, each in zip(values, read, strict=True)
+            value: int(value == wanted or bool(plain and each == meant))
+            for value, each in zip(values, read, strict=True)
         }
         if not any(meanings.values()):
             raise InputError(
@@ -183,6 +184,11 @@ def _reading(value: str, words: Mapping[str, int]) -> float:
     return float(words[value.lower()]) if value.lower() in words else number(value)
 
 
+def is_true(value: str) -> bool:
+    """Whether a word means true, yes or 1."""
+    return _reading(value, TRUTH) == 1.0
+
+
 def in_words(name: str, meanings: Mapping[str, int], wanted: int) -> str:
     """Say which labels of a column count as 0 or as 1.
 
@@ -208,4 +214,3 @@ def natural(name: str) -> tuple[int, float, str]:
     if value == value:
         return (0, value, name)
     return (1, 0.0, re.sub(r"\d+", lambda found: found[0].zfill(20), name))
-

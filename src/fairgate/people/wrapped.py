@@ -40,7 +40,9 @@ def _standard_input(_: Path) -> Source:
     """Whatever comes through a pipe: Parquet, Arrow, Excel or gzip by its first bytes, else JSON lines or CSV."""
     stream = sys.stdin.buffer
     if sys.stdin.isatty():
-        raise InputError("file '-' is standard input, and nothing is piped into it: cat applicants.csv | fairgate advise -")
+        raise InputError(
+            "file '-' is standard input, and nothing is piped into it: cat applicants.csv | fairgate advise -"
+        )
     folder = tempfile.TemporaryDirectory(prefix="fairgate-")
     inside = Path(folder.name) / "table"
     try:
