@@ -12,7 +12,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -24,6 +23,8 @@ import fairgate as fg
 from fairgate.people import Applicants, from_file, from_frame
 from tests.command import fairgate_here
 from tests.people.excel import write_excel
+
+pd: Any = pytest.importorskip("pandas")
 
 COLUMNS: dict[str, Any] = {
     "score": "score",
@@ -39,7 +40,7 @@ COLUMNS: dict[str, Any] = {
 def table() -> pa.Table:
     rng = np.random.default_rng(0)
     score = rng.normal(size=300).round(3)
-    days = datetime.date(2023, 1, 1) + np.arange(300) * datetime.timedelta(days=1)
+    days = [datetime.date(2023, 1, 1) + datetime.timedelta(days=day) for day in range(300)]
     return pa.table(
         {
             "score": score,
@@ -48,7 +49,7 @@ def table() -> pa.Table:
             ),
             "member": rng.random(300) < 0.4,
             "approved": score > rng.normal(size=300),
-            "day": pa.array(days.tolist(), pa.date32()),
+            "day": pa.array(days, pa.date32()),
         }
     )
 
@@ -132,7 +133,7 @@ def test_every_kind_of_frame_gives_the_same_counts(table: pa.Table, tmp_path: Pa
         frame.assign(day=frame["day"].astype(str) + "T23:59:59"),
         pl.from_arrow(table),
         pl.DataFrame(pl.from_arrow(table)).lazy(),
-        duckdb.sql(f"select * from '{tmp_path / 'people.parquet'}'").to_arrow_table(),
+        duckdb.execute(f"select * from '{tmp_path / 'people.parquet'}'").to_arrow_table(),
     ]
     for each in frames:
         same(from_frame(each, **COLUMNS), expected)
@@ -148,9 +149,7 @@ def test_what_comes_through_a_pipe_is_told_by_its_first_bytes(
     same(from_file("-", **COLUMNS), from_frame(table, **COLUMNS))
 
 
-def test_a_pipe_on_the_command_line(
-    table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_on_the_command_line(table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = io.BytesIO()
     pa.csv.write_csv(table, text)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.getvalue())))

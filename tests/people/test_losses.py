@@ -69,7 +69,9 @@ def test_how_small_a_group_may_be(people: int, size: int, min_group: int | None,
 
 def test_groups_that_are_all_too_small_or_too_many() -> None:
     names = [f"person {n % 300}" for n in range(2000)]
-    with pytest.raises(fg.InputError, match=r"no group of at least 10 people \(--min-group\), the largest being 'person"):
+    with pytest.raises(
+        fg.InputError, match=r"no group of at least 10 people \(--min-group\), the largest being 'person"
+    ):
         from_frame(table(group=names), **COLUMNS)
     with pytest.raises(fg.InputError, match="'group' has more than 50 different values"):
         from_frame(table(group=names), **COLUMNS, min_group=1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.errors import InputError
 from fairgate.people.applicants import CANDIDATES, Applicants, Columns, Weights
 from fairgate.people.dates import periods
 from fairgate.people.direction import ask_positive
@@ -200,9 +201,13 @@ def _scaled(rows: Rows, wanted: Wanted) -> tuple[float, Weights | None]:
     if wanted.weight is None:
         return 1.0, None
     each = [part.weight for part in rows.parts if part.weight is not None]
-    total, squares = (sum(float((weight**power).sum()) for weight in each) for power in (1, 2))
-    effective = total**2 / squares
-    return max(round(effective), 1) / total, Weights(wanted.weight, total, effective)
+    shares, squares = (sum(float((weight**power).sum()) for weight in each) for power in (1, 2))
+    effective, total = shares**2 / squares, shares * rows.heaviest
+    if not np.isfinite(total):
+        raise InputError(
+            f"the weight column {wanted.weight!r} adds up to more than a number can hold: use another unit"
+        )
+    return max(round(effective), 1) / shares, Weights(wanted.weight, total, effective)
 
 
 def _history(rows: Rows, wanted: Wanted, coder: _Coder, applicants: Applicants, scale: float) -> History:

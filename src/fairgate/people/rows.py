@@ -25,6 +25,9 @@ from fairgate.settings import Array
 VALUES = 1000
 """Most different values of a label or a group that are told apart while reading."""
 
+NOBODY = 1e-9
+"""Share of the largest weight below which a row stands for nobody."""
+
 Codes = NDArray[np.int16]
 
 
@@ -57,6 +60,7 @@ class Rows:
     score: Written
     weight: Written
     total: int = 0
+    heaviest: float = 1.0  # weights are kept as shares of the largest
     dropped: Counter[str] = field(default_factory=Counter)
 
     def keep(self, chosen: Callable[[Part], dict[str, NDArray[np.bool_]]]) -> None:
@@ -104,6 +108,8 @@ def read_rows(source: Source, wanted: Wanted) -> Rows:
         )
         raise InputError(f"the weight column {wanted.weight!r} must be at least 0 everywhere, got {least:g}")
     rows.keep(_unusable)
+    if wanted.weight is not None and len(rows):
+        _weigh(rows)
     malformed = source.malformed[0]
     rows.dropped["line malformed"] += malformed
     rows.total += malformed
@@ -132,8 +138,17 @@ def _unusable(part: Part) -> dict[str, NDArray[np.bool_]]:
         "group missing": part.group < 0,
     }
     if part.weight is not None:
-        reasons |= {"weight not a number": ~np.isfinite(part.weight), "weight zero": part.weight == 0.0}
+        reasons["weight not a number"] = ~np.isfinite(part.weight)
     return reasons
+
+
+def _weigh(rows: Rows) -> None:
+    """Make weights shares of the largest, whose squares are numbers whatever their unit, and leave out those of 0."""
+    rows.heaviest = max(float(part.weight.max(initial=0.0)) for part in rows.parts if part.weight is not None)
+    for part in rows.parts:
+        if part.weight is not None and rows.heaviest > 0.0:
+            part.weight = part.weight / rows.heaviest
+    rows.keep(lambda part: {} if part.weight is None else {"weight zero": part.weight < NOBODY})
 
 
 def dated(part: Part) -> NDArray[np.bool_]:
