@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fairgate as fg
@@ -13,6 +15,7 @@ from fairgate.advice import Aims, advise
 from fairgate.advice.findings import inspect
 from fairgate.people import from_frame
 from fairgate.people.direction import sounds_bad
+from tests.command import fairgate_here
 
 QUICK = Aims(feedback=(0.0,), seeds=1, rounds=5)
 
@@ -98,6 +101,16 @@ def test_without_positive_and_ascending_both_remedies_are_explained() -> None:
         advise(from_frame(table, score="x", label="z", group="sex"), QUICK)
     assert "if a high x is bad, say --descending (accept people with a low x, z = 1 stays good)" in str(caught.value)
     assert "if z = 1 is bad, say --positive 0 (accept people with a high x" in str(caught.value)
+
+
+def test_the_command_refuses_and_writes_nothing(tmp_path: Path) -> None:
+    pq.write_table(loans("x", "y"), tmp_path / "loans.parquet")
+    names = ("--score", "x", "--label", "y", "--group", "sex", "--descending")
+    result = fairgate_here("advise", "loans.parquet", *names, "--json", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "if y = 1 is bad, say --positive 0" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list((tmp_path / "advice").iterdir()) == []
 
 
 def test_a_weak_score_is_a_warning_only() -> None:

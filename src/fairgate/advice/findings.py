@@ -163,8 +163,8 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
             error = np.sqrt(0.25 / size)
             text = (
                 f"Group {name!r} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate is "
-                f"known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may be "
-                "refused for caution alone."
+                f"known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may "
+                "be refused for caution alone."
             )
             yield Finding("tiny-group", "warning", text)
 
