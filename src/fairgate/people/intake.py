@@ -207,8 +207,7 @@ def _scaled(rows: Rows, wanted: Wanted) -> tuple[float, Weights | None]:
         raise InputError(
             f"the weight column {wanted.weight!r} adds up to more than a number can hold: use another unit"
         )
-    scale = max(round(effective), 1) / shares * (1.0 - 1e-12)  # so that shares of people never add up to more than 1
-    return scale, Weights(wanted.weight, total, effective)
+    return max(round(effective), 1) / shares, Weights(wanted.weight, total, effective)
 
 
 def _history(rows: Rows, wanted: Wanted, coder: _Coder, applicants: Applicants, scale: float) -> History:
