@@ -77,6 +77,11 @@ def test_groups_that_are_all_too_small_or_too_many() -> None:
         from_frame(table(group=names), **COLUMNS, min_group=1)
     with pytest.raises(fg.InputError, match="'group' has more than 1000 different values"):
         from_frame(table(group=[f"person {n}" for n in range(2000)]), **COLUMNS)
+    mostly = ["f" if n < 1000 else f"person {n % 500}" for n in range(2000)]
+    with pytest.raises(
+        fg.InputError, match=r"1000 belong to groups \('group'\) of fewer than 10 people \(--min-group\)"
+    ):
+        from_frame(table(group=mostly), **COLUMNS)
     many = [f"g{n % 40}" if n < 1900 else f"typo {n}" for n in range(2000)]
     assert len(from_frame(table(group=many), **COLUMNS).groups) == 40
 

@@ -20,7 +20,7 @@ def leave_out_strays(rows: Rows, wanted: Wanted) -> dict[str, int]:
     if not len(rows):
         return {}
     sizes, names = rows.sizes(), rows.groups.names()
-    least = wanted.least(len(rows))
+    least = rows.least = wanted.least(len(rows))
     small = (sizes > 0) & (sizes < least)
     if (sizes >= least).sum() > GROUPS:
         raise too_many("group", wanted.grouping, GROUPS, names)
@@ -61,7 +61,7 @@ def _told(reason: str, rows: Rows, wanted: Wanted) -> str:
         "score not a number": f"have no number as score ({wanted.score!r})",
         "score infinite": f"have an infinite score ({wanted.score!r})",
         "group missing": f"have no group ({wanted.grouping!r})",
-        "group too small": f"belong to groups ({wanted.grouping!r}) of fewer than {wanted.least(len(rows))} people",
+        "group too small": f"belong to groups ({wanted.grouping!r}) of fewer than {rows.least} people (--min-group)",
         "weight not a number": f"have no number as weight ({wanted.weight!r})",
         "line malformed": f"have more or fewer fields than there are column names, such as {wanted.score!r}",
     }

@@ -60,6 +60,7 @@ class Rows:
     score: Written
     weight: Written
     total: int = 0
+    least: int = 1  # rows of the smallest group that is kept
     heaviest: float = 1.0  # weights are kept as shares of the largest
     dropped: Counter[str] = field(default_factory=Counter)
 
