@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import io
 import json
 import zipfile
@@ -138,13 +139,24 @@ def test_every_kind_of_frame_gives_the_same_counts(table: pa.Table, tmp_path: Pa
     same(from_file(query=f"select * from '{tmp_path / 'people.parquet'}'", **COLUMNS), expected)
 
 
-@pytest.mark.parametrize("name", ["people.csv", "people.jsonl", "people.parquet", "people.xlsx", "people.zip"])
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        ("people.csv", False),
+        ("people.csv", True),
+        ("people.jsonl", False),
+        ("people.jsonl", True),
+        ("people.parquet", False),
+        ("people.xlsx", False),
+        ("people.zip", False),
+    ],
+)
 def test_what_comes_through_a_pipe_is_told_by_its_first_bytes(
-    name: str, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, packed: bool, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     FILES[name.rpartition(".")[2]][1](table, tmp_path / name)
-    piped = io.TextIOWrapper(io.BytesIO((tmp_path / name).read_bytes()))
-    monkeypatch.setattr("sys.stdin", piped)
+    content = (tmp_path / name).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(content) if packed else content)))
     same(from_file("-", **COLUMNS), from_frame(table, **COLUMNS))
 
 

@@ -206,8 +206,16 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
         yield Finding("labels-unknown", "warning", text)
 
 
-def auc_of(applicants: Applicants) -> tuple[float, float] | None:
-    """Return the AUC of the score and its standard error (Hanley and McNeil 1982); None if all labels are the same."""
+class Auc(NamedTuple):
+    """How often the better score is that of the person with the good label, of two who differ."""
+
+    value: float
+    error: float  # standard error, Hanley and McNeil 1982
+    by_chance: float  # standard error if the score told nothing, Mann and Whitney 1947: never 0, as the other may be
+
+
+def auc_of(applicants: Applicants) -> Auc | None:
+    """Return the AUC of the score; None if all labels are the same."""
     negatives, positives = (applicants.counts[..., label].sum(axis=0).astype(np.float64) for label in (0, 1))
     good, bad = positives.sum(), negatives.sum()
     if not good or not bad:
@@ -216,29 +224,33 @@ def auc_of(applicants: Applicants) -> tuple[float, float] | None:
     auc = float((positives * (below + 0.5 * negatives)).sum() / (good * bad))
     one, two = auc / (2.0 - auc), 2.0 * auc**2 / (1.0 + auc)
     spread = auc * (1.0 - auc) + (good - 1.0) * (one - auc**2) + (bad - 1.0) * (two - auc**2)
-    return auc, float(np.sqrt(max(spread, 0.0) / (good * bad)))
+    by_chance = np.sqrt((good + bad + 1.0) / (12.0 * good * bad))
+    return Auc(auc, float(np.sqrt(max(spread, 0.0) / (good * bad))), float(by_chance))
 
 
 def refuse_wrong_way(applicants: Applicants) -> None:
     """Refuse a score that ranks people the wrong way: whom it accepts first are those whose label is rarely good."""
     found, columns = auc_of(applicants), applicants.columns
-    if found is None or found[0] + 2.0 * found[1] >= 0.5:
+    if found is None or found.value + 2.0 * max(found.error, found.by_chance) >= 0.5:
         return
     asked = applicants.positive is not None
     better = "lower" if applicants.descending else "higher"
     raise InputError(
-        f"the score column {columns.score!r} ranks people the wrong way (AUC {found[0]:.2f}): {applicants.good} was "
+        f"the score column {columns.score!r} ranks people the wrong way (AUC {found.value:.2f}): {applicants.good} was "
         f"taken as good{'' if asked else ', since nothing else was said'}, and people for whom it is so have the "
-        f"{better} score in only {found[0]:.0%} of all pairs; "
+        f"{better} score in only {found.value:.0%} of all pairs; "
         + remedy(columns.score, columns.label, applicants.meanings, descending=applicants.descending, asked=asked)
     )
 
 
 def _direction(applicants: Applicants) -> Iterator[Finding]:
     columns, found = applicants.columns, auc_of(applicants)
-    if found is not None and found[0] - 2.0 * found[1] <= 0.5:
-        text = f"The score {columns.score!r} hardly tells labels apart (AUC {found[0]:.2f}): no threshold can earn much"
-        yield Finding("weak-score", "warning", f"{text} by it.")
+    if found is not None and found.value - 2.0 * found.error <= 0.5:
+        way = ", if at all the wrong way round" if found.value < 0.5 else ""
+        text = (
+            f"The score {columns.score!r} hardly tells labels apart (AUC {found.value:.2f}{way}): no threshold can earn"
+        )
+        yield Finding("weak-score", "warning", f"{text} much by it.")
     if good_sounds_bad(columns.label, applicants.positive):
         text = f"{applicants.good} was taken as good, as --positive says, though it sounds like a bad outcome. If it is"
         yield Finding("good-sounds-bad", "warning", f"{text} one, name the other label: {applicants.bad}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from fairgate.errors import InputError
 from fairgate.people.sources import READERS, Source, ending_of, read_by, told
 from fairgate.people.values import listed
 
-BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz"}
+BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 """First bytes of files that are no plain text, and their endings."""
 
 
@@ -60,13 +61,18 @@ def sniffed(file: Path) -> str:
     """Return the ending a file would have by what is in it."""
     with file.open("rb") as stream:
         head = stream.read(1 << 16)
+    packed_text = head.startswith(b"\x1f\x8b")
+    if packed_text:
+        with gzip.open(file) as stream, told("file '-' cannot be unpacked by gzip"):
+            head = stream.read(1 << 16)
     for beginning, ending in BEGINNINGS.items():
         if head.startswith(beginning):
             return ending
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as packed:
             return ".xlsx" if "xl/workbook.xml" in packed.namelist() else ".zip"
-    return ".jsonl" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else ".csv"
+    lines = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return (".jsonl" if lines else ".csv") + (".gz" if packed_text else "")
 
 
 def _renamed(source: Source, inside: Path, name: str, folder: tempfile.TemporaryDirectory[str]) -> Source:
