@@ -101,8 +101,8 @@ def read_rows(source: Source, wanted: Wanted) -> Rows:
     scores = rows.score.read()
     weights = rows.weight.read() if wanted.weight is not None else [None] * len(scores)
     for place, (score, weight) in enumerate(zip(scores, weights, strict=True)):
-        turned = 0.0 - score if wanted.descending else score + 0.0  # no negative zero
-        rows.parts[place] = replace(rows.parts[place], score=turned, weight=weight)
+        np.add(-score if wanted.descending else score, 0.0, out=score)  # no negative zero
+        rows.parts[place] = replace(rows.parts[place], score=score, weight=weight)
     if any((part.weight < 0).any() for part in rows.parts if part.weight is not None):
         least = min(
             float(np.nanmin(part.weight)) for part in rows.parts if part.weight is not None and len(part.weight)
@@ -148,7 +148,7 @@ def _weigh(rows: Rows) -> None:
     rows.heaviest = max(float(part.weight.max(initial=0.0)) for part in rows.parts if part.weight is not None)
     for part in rows.parts:
         if part.weight is not None and rows.heaviest > 0.0:
-            part.weight = part.weight / rows.heaviest
+            part.weight /= rows.heaviest
     rows.keep(lambda part: {} if part.weight is None else {"weight zero": part.weight < NOBODY})
 
 
