@@ -113,6 +113,24 @@ def test_the_command_refuses_and_writes_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "advice").iterdir()) == []
 
 
+def test_where_the_label_is_clear_only_the_score_is_spoken_of_and_where_it_is_odd_the_label_comes_first() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        (
+            {"positive": 0},
+            "; if a high x is bad, say --descending (accept people with a low x, default = 0 stays good)",
+        ),
+        (
+            {"positive": 1, "descending": True},
+            "; if default = 1 is bad, say --positive 0; if a high x is good, leave out",
+        ),
+    ]
+    for options, remedies in cases:
+        with pytest.raises(fg.InputError) as caught:
+            inspect(from_frame(loans("x"), score="x", label="default", group="sex", **options), QUICK)
+        assert remedies in str(caught.value)
+        assert ("--positive" in str(caught.value)) is (options["positive"] == 1)
+
+
 def test_a_weak_score_is_a_warning_only() -> None:
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.random(500), "y": rng.integers(2, size=500), "sex": rng.integers(2, size=500)})

@@ -252,10 +252,15 @@ def test_several_group_columns_are_crossed(frame: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(from_file(**config.table).counts, found.counts)
 
 
-def test_crossed_groups_that_are_numbers_are_called_by_their_columns() -> None:
+def test_crossed_groups_are_called_by_their_columns() -> None:
     table = pa.table({"score": range(40), "label": [0, 1] * 20, "male": [0, 0, 1, 1] * 10, "race": ["a", "b"] * 20})
     found = from_frame(table, score="score", label="label", group=["male", "race"])
-    assert [found.called(name) for name in found.groups] == ["male 0 · a", "male 0 · b", "male 1 · a", "male 1 · b"]
+    assert [found.called(name) for name in found.groups] == [
+        "male = 0 · race = a",
+        "male = 0 · race = b",
+        "male = 1 · race = a",
+        "male = 1 · race = b",
+    ]
 
 
 def test_somebody_without_one_of_the_values_has_no_group(frame: Any) -> None:

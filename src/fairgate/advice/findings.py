@@ -239,7 +239,13 @@ def refuse_wrong_way(applicants: Applicants) -> None:
         f"the score column {columns.score!r} ranks people the wrong way (AUC {found.value:.2f}): {applicants.good} was "
         f"taken as good{'' if asked else ', since nothing else was said'}, and people for whom it is so have the "
         f"{better} score in only {found.value:.0%} of all pairs; "
-        + remedy(columns.score, columns.label, applicants.meanings, descending=applicants.descending, asked=asked)
+        + remedy(
+            columns.score,
+            columns.label,
+            applicants.meanings,
+            descending=applicants.descending,
+            positive=applicants.positive,
+        )
     )
 
 

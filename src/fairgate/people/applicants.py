@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairgate.people.history import History
 from fairgate.people.labels import UNKNOWN, LabelModel, tail
-from fairgate.people.values import in_words, natural
+from fairgate.people.values import in_words
 from fairgate.settings import Array
 
 CANDIDATES = 512
@@ -180,12 +180,11 @@ class Applicants:
         return 0.0 - scores if self.descending else scores  # no negative zero
 
     def called(self, group: str) -> str:
-        """Name a group in words; one that is a number by its column, too."""
+        """Name a group in words, by its columns, such as "sex = f", or "sex = f · race = black"."""
         columns, values = self.columns.group.split(" × "), group.split(" · ")
         if len(columns) != len(values):
             columns, values = [self.columns.group], [group]
-        named = zip(columns, values, strict=True)
-        return " · ".join(f"{column} {value}" if natural(value)[0] == 0 else value for column, value in named)
+        return " · ".join(f"{column} = {value}" for column, value in zip(columns, values, strict=True))
 
     def words(self, place: int) -> str:
         """Write a threshold as it reads in the table, short, but so that it accepts the very same people.

@@ -97,4 +97,4 @@ def count_history(rows: Rows, wanted: Wanted, coder: Coder, starts: NDArray[np.i
         weight = None if part.weight is None else part.weight[told]
         counts += _bincount([each[told] for each in (time, group, joined, label, decision)], weight, shape)
         left_out -= int(told.sum())
-    return History(names, counts * scale if wanted.weight else counts, period, wanted.decision is not None, left_out)
+    return History(names, counts * scale if wanted.weight else counts, period, left_out)

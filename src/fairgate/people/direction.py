@@ -94,9 +94,9 @@ def _value(meanings: Mapping[str, int], wanted: int) -> str:
     return f"'{text}'" if " " in text else text
 
 
-def remedy(score: str, label: str, meanings: Mapping[str, int], *, descending: bool, asked: bool) -> str:
+def remedy(score: str, label: str, meanings: Mapping[str, int], *, descending: bool, positive: str | None) -> str:
     """Say what would put right a score that ranks people the wrong way, and what each remedy means."""
-    good = in_words(label, meanings, 1)
+    good, asked = in_words(label, meanings, 1), positive is not None
     others = [value for value, meaning in meanings.items() if meaning == 0]
     other = f"--positive {_value(meanings, 0)}" if len(others) == 1 or not asked else "another --positive"
     label_wrong = f"if {good} is bad, say {other}"
@@ -105,9 +105,10 @@ def remedy(score: str, label: str, meanings: Mapping[str, int], *, descending: b
             f"{label_wrong}; leaving out --descending instead would accept people with a high {score}, which is right "
             f"only if {good} is good"
         )
-    if descending:
-        return f"if a high {score} is good, leave out --descending; {label_wrong}"
-    return (
-        f"if a high {score} is bad, say --descending (accept people with a low {score}, {good} stays good); "
-        f"{label_wrong} (accept people with a high {score}, for whom {good} is rarer)"
-    )
+    score_wrong = f"if a high {score} is {'good, leave out' if descending else 'bad, say'} --descending"
+    if not descending:
+        score_wrong += f" (accept people with a low {score}, {good} stays good)"
+        label_wrong += f" (accept people with a high {score}, for whom {good} is rarer)"
+    if good_sounds_bad(label, positive):
+        return f"{label_wrong}; {score_wrong}"
+    return score_wrong if asked and sounds_bad(label) else f"{score_wrong}; {label_wrong}"

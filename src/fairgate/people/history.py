@@ -24,11 +24,10 @@ class History:
         Names of the periods, such as "2024-01", in order and without gaps.
     counts
         People by period, group, candidate bin, label (0, 1, missing) and decision (rejected, accepted),
-        (T, G, K, 3, 2). The bins are those of :meth:`~fairgate.people.Applicants.coarsened`.
+        (T, G, K, 3, 2). The bins are those of :meth:`~fairgate.people.Applicants.coarsened`. Without a column of
+        decisions everybody is counted as rejected.
     period
         How long a period is.
-    decided
-        Whether there is a column of decisions; without one everybody is counted as rejected.
     left_out
         Rows whose date or decision is not known.
     """
@@ -36,17 +35,21 @@ class History:
     periods: tuple[str, ...]
     counts: NDArray[Any]
     period: str = "month"
-    decided: bool = True
     left_out: int = 0
 
     def __repr__(self) -> str:
         first, last = self.periods[0], self.periods[-1]
         return f"History({len(self.periods)} periods from {first} to {last}, {self.counts.sum():.0f} people)"
 
+    @property
+    def decided(self) -> bool:
+        """Whether decisions are known."""
+        return bool(self.counts[..., 1].any())
+
     def joined(self, starts: NDArray[np.int64]) -> History:
         """Return the same with runs of neighbouring bins joined, which begin at `starts`."""
         counts = np.add.reduceat(self.counts, starts, axis=2)
-        return History(self.periods, counts, self.period, self.decided, self.left_out)
+        return History(self.periods, counts, self.period, self.left_out)
 
 
 def history_shape(periods: int, groups: int, bins: int) -> tuple[int, int, int, int, int]:
