@@ -6,6 +6,7 @@ from typing import Any
 
 from fairgate import environments, learners, people, plots
 from fairgate.advice import Advice, Aims, advise
+from fairgate.audit import Audit, audit
 from fairgate.constraints import (
     Budget,
     DemographicParity,
@@ -49,6 +50,7 @@ __all__ = [
     "Aims",
     "Arrival",
     "Assessment",
+    "Audit",
     "BanditGradient",
     "Budget",
     "Counts",
@@ -77,6 +79,7 @@ __all__ = [
     "Task",
     "Utility",
     "advise",
+    "audit",
     "environments",
     "from_file",
     "from_frame",

@@ -240,6 +240,34 @@ def mean_bounds(sums: Sums, low: ArrayLike, high: ArrayLike, alpha: ArrayLike) -
     return np.clip(mean - width, bottom, top), np.clip(mean + width, bottom, top)
 
 
+def running_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tuple[Array, Array]:
+    """Bound the average rate so far after every batch (batches, …), whatever the rate does from batch to batch.
+
+    :func:`rate_bounds` speaks of one rate that never changes. Here the rate may drift or jump: what is bounded after
+    each batch is the average, over all trials so far, of the probability that each had of being a success. These are
+    :func:`mean_bounds` of zeros and ones, and with ten thousand trials they are no wider.
+
+    `alpha`, of the shape (…,), is the probability that any of the bounds ever misses.
+
+    >>> low, high = running_bounds(successes=[3, 30, 300], trials=[10, 100, 1000], alpha=0.05)
+    >>> low.round(2), high.round(2)
+    (array([0.  , 0.11, 0.25]), array([0.91, 0.49, 0.35]))
+    """
+    hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    if hits.shape != tries.shape or hits.ndim < 1 or not ((hits >= 0) & (hits <= tries)).all():
+        raise InputError(
+            f"successes and trials must have the same shape (batches, …), successes from 0 to trials, got {hits.shape} "
+            f"and {tries.shape}"
+        )
+    sums = Sums(np.zeros(hits.shape[1:]), np.zeros(hits.shape[1:]), np.zeros(hits.shape[1:]))
+    ends = []
+    for hit, tried in zip(hits, tries, strict=True):
+        sums = add_batch(sums, total=hit, squares=hit, people=tried, guess=0.5)
+        ends.append(mean_bounds(sums, low=0.0, high=1.0, alpha=alpha))
+    low, high = (np.array([end[side] for end in ends]).reshape(hits.shape) for side in (0, 1))
+    return low, high
+
+
 def _level(alpha: ArrayLike) -> Array:
     level = np.asarray(alpha, dtype=np.float64)
     if not ((level > 0) & (level < 1)).all():

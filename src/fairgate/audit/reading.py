@@ -1,0 +1,283 @@
+"""Reading: a table of decisions in the order they were made, counted by look, segment, group, label and decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.errors import InputError
+from fairgate.people.dates import period_of, usual_period
+from fairgate.people.rows import DAY, MAX_LOST, NUMBER, Rows, read_rows
+from fairgate.people.sources import Source
+from fairgate.people.values import Words, label_meanings, listed, natural
+from fairgate.settings import Array
+
+GROUPS = 50
+"""Most groups; a column with more is rather a number or a name than a group."""
+
+POLICIES = 1000
+"""Most different policies that are told apart."""
+
+SEGMENTS = 50
+"""Most runs of one policy that are segments each; with more, policies took turns, and each is one segment."""
+
+LOOKS = 100
+"""Looks at rows that have no dates, each after as many rows."""
+
+PERIOD_LOOKS = 2000
+"""Most periods that are looked at."""
+
+ROLES = ("decision", "group", "date", "order", "label", "score", "policy", "propensity")
+"""What a column can be."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of decisions under one policy."""
+
+    name: str  # of the policy
+    number: int  # from 1, by when it began
+    first: int  # look in which it began
+    last: int
+    people: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """What the value of other thresholds is worked out from, row by row: (N,) each."""
+
+    scores: Array  # higher is better
+    groups: NDArray[np.int16]
+    accepted: NDArray[np.bool_]
+    labels: NDArray[np.int8]  # 0, 1, or 2 if missing
+    propensities: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Decisions in the order they were made.
+
+    Attributes
+    ----------
+    columns
+        Names of the columns by role.
+    groups
+        Names of the groups.
+    looks
+        When the decisions so far were looked at: the names of periods, or numbers of rows.
+    segments
+        Runs of one policy; one if no policy is told.
+    counts
+        People by look, segment, group, label (0, 1, missing) and decision (rejected, accepted): (T, S, G, 3, 2).
+    by
+        What a look follows: "month", … , or "rows".
+    turns
+        Whether policies took turns, so that each is one segment.
+    total, dropped
+        Rows of the table, and those left out by reason.
+    good
+        What a positive label is, such as "repaid = 1".
+    cases
+        Row by row, where scores, labels and propensities are known.
+    """
+
+    columns: dict[str, str]
+    groups: tuple[str, ...]
+    looks: tuple[str, ...]
+    segments: tuple[Segment, ...]
+    counts: NDArray[np.int64]
+    by: str
+    turns: bool
+    total: int
+    dropped: dict[str, int]
+    good: str = ""
+    descending: bool = False
+    cases: Cases | None = None
+
+    @property
+    def people(self) -> int:
+        """Number of decisions, those left out not included."""
+        return int(self.counts.sum())
+
+
+def read_decisions(
+    source: Source,
+    columns: Mapping[str, str],
+    *,
+    positive: object = None,
+    accepted: object = None,
+    descending: bool = False,
+    period: str | None = None,
+    min_group: int = 1,
+    max_lost: float = MAX_LOST,
+) -> Decisions:
+    """Read the columns, by role, and count the decisions; `accepted` is the decision that counts as acceptance."""
+    if "date" in columns and "order" in columns:
+        raise InputError("date and order both say in which order decisions were made: give one of them")
+    if period is not None and "date" not in columns:
+        raise InputError(f"period={period!r} needs a column of dates (--date)")
+    words = {"decision": (1000, ("na",)), "group": (GROUPS, ()), "label": (1000, ("na",)), "policy": (POLICIES, ())}
+    kinds: dict[str, str | Words] = {"date": DAY, "order": NUMBER, "score": NUMBER, "propensity": NUMBER}
+    kinds |= {role: Words(role, columns.get(role, ""), *limits) for role, limits in words.items()}
+    rows = _large_groups(read_rows(source, columns, kinds, optional=("label",), max_lost=max_lost), min_group)
+    took = label_meanings_of("decision", columns["decision"], rows.words["decision"], accepted)
+    chosen = np.array([took[value] for value in rows.words["decision"]], dtype=np.int8)[rows.columns["decision"]]
+    label = np.full(len(rows), 2, dtype=np.int8)
+    good = ""
+    if "label" in columns:
+        meanings = label_meanings(columns["label"], rows.words["label"], positive)
+        meaning = np.array([*(meanings[value] for value in rows.words["label"]), 2], dtype=np.int8)
+        label = meaning[rows.columns["label"]]
+        good = f"{columns['label']} = {' or '.join(value for value in meanings if meanings[value])}"
+    order = sorted(set(np.array(rows.words["group"], dtype=object)[np.unique(rows.columns["group"])]), key=natural)
+    rank = np.array([order.index(name) if name in order else -1 for name in rows.words["group"]], dtype=np.int16)
+    group = rank[rows.columns["group"]]
+    look, looks, by, sequence = _looks(rows, period)
+    segment, segments, turns = _segments(rows, look, sequence)
+    shape = (len(looks), len(segments), len(order), 3, 2)
+    flat = look.astype(np.int64)
+    for size, part in zip(shape[1:], (segment, group, label, chosen), strict=True):
+        flat *= size
+        flat += part
+    counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
+    cases = None
+    if {"score", "label", "propensity"} <= set(columns):
+        cases = _cases(rows, group, chosen, label, descending, columns["propensity"])
+    return Decisions(
+        columns=dict(columns),
+        groups=tuple(order),
+        looks=tuple(looks),
+        segments=segments,
+        counts=counts,
+        by=by,
+        turns=turns,
+        total=rows.total,
+        dropped=rows.dropped,
+        good=good,
+        descending=descending,
+        cases=cases,
+    )
+
+
+def label_meanings_of(role: str, name: str, found: list[str], positive: object) -> dict[str, int]:
+    """Say for each decision whether it counts as 0 or 1, in the words of its role."""
+    try:
+        return label_meanings(name, found, positive)
+    except InputError:
+        wanted = "0 or 1" if positive is None else f"{positive!r} for some rows"
+        raise InputError(
+            f"the {role} column {name!r} must be {wanted}, got {listed(sorted(found))}: say which of them is an "
+            "acceptance (--accepted on the command line)"
+        ) from None
+
+
+def _large_groups(rows: Rows, least: int) -> Rows:
+    """Leave out groups of fewer people than asked for."""
+    sizes = np.bincount(rows.columns["group"], minlength=len(rows.words["group"]))
+    small = (sizes > 0) & (sizes < least)
+    if not small.any():
+        return rows
+    if (small | (sizes == 0)).all():
+        raise InputError(f"min_group={least} leaves out every group: the largest has {sizes.max()} people")
+    kept = ~small[rows.columns["group"]]
+    dropped = {**rows.dropped, f"group of fewer than {least}": int((~kept).sum())}
+    return replace(rows, columns={role: values[kept] for role, values in rows.columns.items()}, dropped=dropped)
+
+
+def _looks(rows: Rows, period: str | None) -> tuple[NDArray[np.int64], list[str], str, NDArray[np.int64] | None]:
+    """Return the look at which each row is first seen, the names of looks, what they follow, and the order of rows."""
+    if "date" in rows.columns:
+        days = rows.columns["date"]
+        by = period or usual_period(days)
+        look, names = period_of(days, by)
+        if len(names) > PERIOD_LOOKS:
+            raise InputError(
+                f"the date column spans {len(names)} periods of a {by}, from {names[0]} to {names[-1]}; at most "
+                f"{PERIOD_LOOKS} can be looked at: choose a longer --period, or repair the dates"
+            )
+        return look, names, by, _sorted(days)
+    key = rows.columns.get("order")
+    sequence = None if key is None else _sorted(key)
+    count = len(rows)
+    looks = min(LOOKS, count)
+    place = np.arange(count, dtype=np.int64) * looks // count
+    if sequence is not None:
+        look = np.empty_like(place)
+        look[sequence] = place
+        place = look
+    ends = [str(int(math.ceil((k + 1) * count / looks))) for k in range(looks)]
+    return place, ends, "rows", sequence
+
+
+def _sorted(key: Array) -> NDArray[np.int64] | None:
+    """Return the order of the rows by a key, those of the same key as they come; None if they are in order."""
+    return None if bool((key[1:] >= key[:-1]).all()) else np.argsort(key, kind="stable")
+
+
+def _segments(
+    rows: Rows, look: NDArray[np.int64], sequence: NDArray[np.int64] | None
+) -> tuple[NDArray[Any], tuple[Segment, ...], bool]:
+    """Return the segment of each row, all segments, and whether policies took turns."""
+    policy = rows.columns.get("policy")
+    if policy is None:
+        whole = Segment("all", 1, 0, int(look.max()), len(look))
+        return np.zeros(len(look), dtype=np.int16), (whole,), False
+    ordered = policy if sequence is None else policy[sequence]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    turns = int(new.sum()) > SEGMENTS
+    if turns:
+        used, first = np.unique(ordered, return_index=True)
+        kept = used[np.argsort(first)]
+        if len(kept) > SEGMENTS:
+            raise InputError(f"the policy column has {len(kept)} different policies, and at most {SEGMENTS} can be told")
+        lookup = np.zeros(len(rows.words["policy"]), dtype=np.int16)
+        lookup[kept] = np.arange(len(kept))
+        segment = lookup[policy]
+    else:
+        kept = ordered[new]
+        run = (np.cumsum(new) - 1).astype(np.int16)
+        segment = run
+        if sequence is not None:
+            segment = np.empty_like(run)
+            segment[sequence] = run
+    segments = []
+    for number, code in enumerate(kept):
+        seen = look[segment == number]
+        name = rows.words["policy"][int(code)]
+        segments.append(Segment(name, number + 1, int(seen.min()), int(seen.max()), len(seen)))
+    return segment, tuple(segments), turns
+
+
+def _cases(
+    rows: Rows,
+    group: NDArray[np.int16],
+    chosen: NDArray[np.int8],
+    label: NDArray[np.int8],
+    descending: bool,
+    name: str,
+) -> Cases:
+    """Check the propensities and put together what the value of other thresholds needs."""
+    chance = rows.columns["propensity"]
+    outside = (chance < 0.0) | (chance > 1.0)
+    if outside.any():
+        raise InputError(
+            f"the propensity column {name!r} must be probabilities of acceptance from 0 to 1, got "
+            f"{chance[outside][0]:g} in {int(outside.sum())} rows"
+        )
+    accepted = chosen == 1
+    for impossible, said in (
+        (accepted & (chance == 0.0), "accepted with propensity 0"),
+        (~accepted & (chance == 1.0), "rejected with propensity 1"),
+    ):
+        if impossible.any():
+            raise InputError(
+                f"the propensity column {name!r} must be the probability of acceptance, but "
+                f"{int(impossible.sum())} people were {said}"
+            )
+    scores = rows.columns["score"]
+    return Cases(0.0 - scores if descending else scores, group, accepted, label, chance)
