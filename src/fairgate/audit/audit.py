@@ -16,7 +16,7 @@ from fairgate.audit.value import Value, value_of
 from fairgate.constraints import Constraint, PlainConstraint, as_constraint
 from fairgate.constraints.base import check_names
 from fairgate.errors import InputError
-from fairgate.people.rows import MAX_LOST
+from fairgate.people.chosen import MAX_LOST
 from fairgate.people.sources import Reader, frame_source, open_source
 from fairgate.settings import whole_number
 
@@ -164,9 +164,8 @@ def audit(
     least = whole_number("min_group", min_group, 1)
     required = tuple(as_constraint(each) for each in constraints)
     check_names(required)
-    given = dict(
-        decision=decision, group=group, date=date, order=order, label=label, score=score, policy=policy
-    ) | {"propensity": propensity}
+    given = {"decision": decision, "group": group, "date": date, "order": order, "label": label, "score": score}
+    given |= {"policy": policy, "propensity": propensity}
     columns = {role: name for role, name in given.items() if name is not None}
     if propensity is not None and not {"score", "label"} <= set(columns):
         lacking = "score" if score is None else "label"
@@ -201,9 +200,7 @@ def audit(
     if made.cases is not None:
         options = {"cost": float(cost), "benefit": float(benefit), "level": 1.0 - alpha, "descending": descending}
         value = value_of(made.cases, len(made.groups), thresholds=thresholds, **options)
-    return Audit(
-        source.name, made, required, float(alpha), overall, segments, alarms, value, cost, benefit, currency
-    )
+    return Audit(source.name, made, required, float(alpha), overall, segments, alarms, value, cost, benefit, currency)
 
 
 def levels(alpha: float, segment: int, policies: bool) -> float:

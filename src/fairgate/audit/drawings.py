@@ -84,7 +84,7 @@ def draw_value(audit: Audit, value: Value) -> Figure:
         [each.high for each in dark],
         color="0.6",
         linewidth=3,
-        label="not identified: bounds" if dark else None,
+        label="not identified: bounds" if dark else "",
     )
     axes.axhline(value.made.value, color="#000000", linewidth=1.0, linestyle=":", label="decisions made")
     axes.set_xlabel(f"threshold on {audit.decisions.columns['score']}", fontsize=FONT + 1)
@@ -104,12 +104,7 @@ def _shade(axes: Axes, low: float | None, high: float | None, label: str) -> Non
 
 
 def _limits(audit: Audit, figure: str) -> list[tuple[float | None, float | None]]:
-    return [
-        (limit.low, limit.high)
-        for each in audit.constraints
-        for limit in each.limits()
-        if limit.figure == figure
-    ]
+    return [(limit.low, limit.high) for each in audit.constraints for limit in each.limits() if limit.figure == figure]
 
 
 def _borders(axes: Axes, audit: Audit) -> None:

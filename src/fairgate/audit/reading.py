@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.audit.times import as_days, period_of, usual_period
 from fairgate.errors import InputError
-from fairgate.people.dates import period_of, usual_period
-from fairgate.people.rows import DAY, MAX_LOST, NUMBER, Rows, read_rows
+from fairgate.people.chosen import MAX_LOST, Chosen, Numbers, read_chosen
 from fairgate.people.sources import Source
 from fairgate.people.values import Words, label_meanings, listed, natural
 from fairgate.settings import Array
@@ -79,7 +79,7 @@ class Decisions:
     turns
         Whether policies took turns, so that each is one segment.
     total, dropped
-        Rows of the table, and those left out by reason.
+        Chosen of the table, and those left out by reason.
     good
         What a positive label is, such as "repaid = 1".
     cases
@@ -122,9 +122,10 @@ def read_decisions(
     if period is not None and "date" not in columns:
         raise InputError(f"period={period!r} needs a column of dates (--date)")
     words = {"decision": (1000, ("na",)), "group": (GROUPS, ()), "label": (1000, ("na",)), "policy": (POLICIES, ())}
-    kinds: dict[str, str | Words] = {"date": DAY, "order": NUMBER, "score": NUMBER, "propensity": NUMBER}
+    kinds: dict[str, Words | Numbers] = {role: Numbers() for role in ("order", "score", "propensity")}
+    kinds["date"] = Numbers("a date", as_days)
     kinds |= {role: Words(role, columns.get(role, ""), *limits) for role, limits in words.items()}
-    rows = _large_groups(read_rows(source, columns, kinds, optional=("label",), max_lost=max_lost), min_group)
+    rows = _large_groups(read_chosen(source, columns, kinds, optional=("label",), max_lost=max_lost), min_group)
     took = label_meanings_of("decision", columns["decision"], rows.words["decision"], accepted)
     chosen = np.array([took[value] for value in rows.words["decision"]], dtype=np.int8)[rows.columns["decision"]]
     label = np.full(len(rows), 2, dtype=np.int8)
@@ -176,7 +177,7 @@ def label_meanings_of(role: str, name: str, found: list[str], positive: object) 
         ) from None
 
 
-def _large_groups(rows: Rows, least: int) -> Rows:
+def _large_groups(rows: Chosen, least: int) -> Chosen:
     """Leave out groups of fewer people than asked for."""
     sizes = np.bincount(rows.columns["group"], minlength=len(rows.words["group"]))
     small = (sizes > 0) & (sizes < least)
@@ -189,7 +190,7 @@ def _large_groups(rows: Rows, least: int) -> Rows:
     return replace(rows, columns={role: values[kept] for role, values in rows.columns.items()}, dropped=dropped)
 
 
-def _looks(rows: Rows, period: str | None) -> tuple[NDArray[np.int64], list[str], str, NDArray[np.int64] | None]:
+def _looks(rows: Chosen, period: str | None) -> tuple[NDArray[np.int64], list[str], str, NDArray[np.int64] | None]:
     """Return the look at which each row is first seen, the names of looks, what they follow, and the order of rows."""
     if "date" in rows.columns:
         days = rows.columns["date"]
@@ -210,7 +211,7 @@ def _looks(rows: Rows, period: str | None) -> tuple[NDArray[np.int64], list[str]
         look = np.empty_like(place)
         look[sequence] = place
         place = look
-    ends = [str(int(math.ceil((k + 1) * count / looks))) for k in range(looks)]
+    ends = [str(math.ceil((k + 1) * count / looks)) for k in range(looks)]
     return place, ends, "rows", sequence
 
 
@@ -220,7 +221,7 @@ def _sorted(key: Array) -> NDArray[np.int64] | None:
 
 
 def _segments(
-    rows: Rows, look: NDArray[np.int64], sequence: NDArray[np.int64] | None
+    rows: Chosen, look: NDArray[np.int64], sequence: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], tuple[Segment, ...], bool]:
     """Return the segment of each row, all segments, and whether policies took turns."""
     policy = rows.columns.get("policy")
@@ -234,7 +235,9 @@ def _segments(
         used, first = np.unique(ordered, return_index=True)
         kept = used[np.argsort(first)]
         if len(kept) > SEGMENTS:
-            raise InputError(f"the policy column has {len(kept)} different policies, and at most {SEGMENTS} can be told")
+            raise InputError(
+                f"the policy column has {len(kept)} different policies, and at most {SEGMENTS} can be told"
+            )
         lookup = np.zeros(len(rows.words["policy"]), dtype=np.int16)
         lookup[kept] = np.arange(len(kept))
         segment = lookup[policy]
@@ -254,7 +257,7 @@ def _segments(
 
 
 def _cases(
-    rows: Rows,
+    rows: Chosen,
     group: NDArray[np.int16],
     chosen: NDArray[np.int8],
     label: NDArray[np.int8],

@@ -179,12 +179,18 @@ def alarm_text(audit: Audit, alarm: Alarm) -> str:
     lowest = 0.0 if alarm.lowest is None else alarm.lowest
     highest = 0.0 if alarm.highest is None else alarm.highest
     if alarm.status == BROKEN:
-        text = f"{_capital(alarm.broken.format(f'at least {_amount(lowest)}'))}; the alarm rang {_at(audit, alarm.rang)}."
+        text = (
+            f"{_capital(alarm.broken.format(f'at least {_amount(lowest)}'))}; the alarm rang {_at(audit, alarm.rang)}."
+        )
     elif alarm.status == MET:
-        since = "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        since = (
+            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        )
         text = f"Met, by at least {_amount(-highest)}{since}; first sure {_at(audit, alarm.met)}."
     elif alarm.status == UNDECIDED:
-        before = "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        before = (
+            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        )
         room = f"by up to {_amount(-lowest)} met, or by up to {_amount(highest)} broken"
         text = f"Not yet decided: {room}{before}."
     else:

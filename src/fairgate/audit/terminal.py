@@ -63,7 +63,9 @@ def _alarms(audit: Audit) -> Table:
 def _value(audit: Audit) -> Table:
     name = audit.decisions.columns["score"]
     unit = f" in {audit.currency}" if audit.currency else ""
-    table = _table(f"Value of accepting {name} {'≤' if audit.decisions.descending else '≥'} a threshold, per person{unit}")
+    table = _table(
+        f"Value of accepting {name} {'≤' if audit.decisions.descending else '≥'} a threshold, per person{unit}"
+    )
     for heading in ("threshold", "accepted", "IPS", "doubly robust", "gain"):
         table.add_column(heading, justify="right", overflow="fold")
     for each in audit.value.thresholds if audit.value is not None else ():
@@ -75,7 +77,7 @@ def _value(audit: Audit) -> Table:
 
 
 def _table(title: str) -> Table:
-    return Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+    return Table(title=title, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
 
 
 def _last(track: Track) -> str:

@@ -7,8 +7,8 @@ everybody with s ≥ t is the mean of
           1\{s \ge t\} \Big(m + \frac{d}{e} (r - m)\Big) \quad \text{(doubly robust [2]_)},
 
 both unbiased if e is right. The model is the reward by score band and group, fitted on four fifths of the rows for the
-last fifth in turn (cross-fitting). Intervals are normal ones, for one look at all rows. Where e is 0 nobody's outcome is
-ever seen, and the value of a threshold that accepts people there is not identified: it is then only bounded, by
+last fifth in turn (cross-fitting). Intervals are normal ones, for one look at all rows. Where e is 0 nobody's outcome
+is ever seen, and the value of a threshold that accepts people there is not identified: it is then only bounded, by
 supposing that all of them would turn out bad, or good.
 
 References
@@ -31,6 +31,7 @@ from scipy.special import ndtri
 
 from fairgate.audit.reading import Cases
 from fairgate.estimates import Estimate
+from fairgate.people.labels import tail
 from fairgate.settings import Array
 
 FOLDS = 5
@@ -109,75 +110,93 @@ def value_of(
     sign = -1.0 if descending else 1.0
     edges = np.unique(np.quantile(cases.scores, np.arange(1, BANDS) / BANDS, method="higher"))
     cuts = np.unique(sign * np.asarray(thresholds, dtype=np.float64)) if len(thresholds) else edges
-    count, size = len(cases.scores), (len(edges) + 1) * groups
     parts = _Parts(cases, edges, cuts, groups, cost, benefit)
-    shares, people, accepted = parts.shares_seen(size)
-    model = parts.model(size, shares)
-    reachable = shares > 0.0
-    sums = {name: np.zeros(len(cuts) + 1) for name in ("ips", "ips2", "dr", "dr2", "cross", "dark")}
-    by_group = np.zeros((len(cuts) + 1, groups))
-    dark_low, dark_high = np.full(len(cuts) + 1, np.inf), np.full(len(cuts) + 1, -np.inf)
-    made = made2 = 0.0
-    for part in parts:
-        chance = cases.propensities[part.rows]
-        weight = np.where(part.seen, 1.0 / np.maximum(chance * shares[part.cell], 1e-300), 0.0)
-        own = np.where(part.seen, part.reward / np.where(part.seen, shares[part.cell], 1.0), 0.0)
-        hidden = (chance == 0.0) | ~reachable[part.cell]
-        ips = weight * part.reward
-        expected = np.where(hidden, 0.0, model[part.fold, part.cell])
-        robust = expected + weight * (part.reward - expected)
-        for name, values in (
-            ("ips", ips),
-            ("ips2", ips**2),
-            ("dr", robust),
-            ("dr2", robust**2),
-            ("cross", robust * own),
-            ("dark", hidden),
-        ):
-            sums[name] += np.bincount(part.step, values, minlength=len(cuts) + 1)
-        made, made2 = made + float(own.sum()), made2 + float((own**2).sum())
-        flat = part.step * groups + cases.groups[part.rows]
-        by_group += np.bincount(flat, minlength=by_group.size).reshape(by_group.shape)
-        np.minimum.at(dark_low, part.step[hidden], cases.scores[part.rows][hidden])
-        np.maximum.at(dark_high, part.step[hidden], cases.scores[part.rows][hidden])
-    above = {name: np.cumsum(values[::-1])[::-1][1:] for name, values in sums.items()}
-    taken = np.cumsum(by_group[::-1], axis=0)[::-1][1:]
-    lowest = np.minimum.accumulate(dark_low[::-1])[::-1][1:]
-    highest = np.maximum.accumulate(dark_high[::-1])[::-1][1:]
-    reach = float(ndtri(0.5 + level / 2.0))
+    sums = _add_up(parts)
+    count, reach = len(cases.scores), float(ndtri(0.5 + level / 2.0))
 
     def estimate(total: float, squares: float) -> Estimate:
         mean = float(total) / count
         half = reach * math.sqrt(max(float(squares) / count - mean**2, 0.0) / max(count - 1, 1))
         return Estimate(mean, mean - half, mean + half)
 
-    found = []
-    for k, cut in enumerate(cuts):
-        hidden = int(above["dark"][k])
-        ips, robust = (estimate(above[name][k], above[f"{name}2"][k]) for name in ("ips", "dr"))
-        gain = estimate(above["dr"][k] - made, above["dr2"][k] - 2.0 * above["cross"][k] + made2)
-        ends = sorted((sign * float(lowest[k]), sign * float(highest[k]))) if hidden else [0.0, 0.0]
-        found.append(
-            Worth(
-                threshold=sign * float(cut) + 0.0,
-                acceptance=float(taken[k].sum() / count),
-                rates=(taken[k] / np.maximum(by_group.sum(axis=0), 1)).tolist(),
-                ips=None if hidden else ips,
-                doubly_robust=None if hidden else robust,
-                gain=None if hidden else gain,
-                low=robust.low - cost * hidden / count,
-                high=robust.high + benefit * hidden / count,
-                dark=Dark(hidden, *ends) if hidden else None,
-            )
+    def worth(k: int) -> Worth:
+        ips, robust = estimate(sums.ips[k], sums.ips2[k]), estimate(sums.robust[k], sums.robust2[k])
+        gain = estimate(sums.robust[k] - sums.made, sums.robust2[k] - 2.0 * sums.cross[k] + sums.made2)
+        hidden = int(sums.dark[k])
+        ends = sorted((sign * float(sums.lowest[k]), sign * float(sums.highest[k])))
+        return Worth(
+            threshold=sign * float(cuts[k]) + 0.0,
+            acceptance=float(sums.taken[k].sum() / count),
+            rates=(sums.taken[k] / np.maximum(sums.people, 1)).tolist(),
+            ips=None if hidden else ips,
+            doubly_robust=None if hidden else robust,
+            gain=None if hidden else gain,
+            low=robust.low - cost * hidden / count,
+            high=robust.high + benefit * hidden / count,
+            dark=Dark(hidden, *ends) if hidden else None,
         )
+
     some = cases.propensities[cases.propensities > 0.0]
     return Value(
-        made=estimate(made, made2),
-        thresholds=sorted(found, key=lambda each: each.threshold),
+        made=estimate(sums.made, sums.made2),
+        thresholds=sorted(map(worth, range(len(cuts))), key=lambda each: each.threshold),
         smallest=float(some.min()) if len(some) else 0.0,
         lottery=int((some < 1.0).sum()),
-        unlabelled=int((accepted - people).sum()),
+        unlabelled=int((cases.accepted & (cases.labels == 2)).sum()),
         misfit=_misfit(cases, edges),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over the rows that each threshold accepts, (K,), and over all."""
+
+    ips: Array
+    ips2: Array
+    robust: Array
+    robust2: Array
+    cross: Array  # doubly robust times what was earned
+    dark: Array
+    lowest: Array  # scores of people in the dark
+    highest: Array
+    taken: Array  # people by group, (K, G)
+    people: Array  # (G,)
+    made: float
+    made2: float
+
+
+def _add_up(parts: _Parts) -> _Sums:
+    """Go through the rows once, after the model has been fitted."""
+    cases, groups, steps = parts.cases, parts.groups, len(parts.cuts) + 1
+    shares = parts.shares_seen()
+    model = parts.model(shares)
+    sums = {name: np.zeros(steps) for name in ("ips", "ips2", "robust", "robust2", "cross", "dark")}
+    taken = np.zeros((steps, groups))
+    lowest, highest = np.full(steps, np.inf), np.full(steps, -np.inf)
+    made = made2 = 0.0
+    for part in parts:
+        chance, share = cases.propensities[part.rows], shares[part.cell]
+        hidden = (chance == 0.0) | (share == 0.0)
+        weight = np.divide(1.0, chance * share, out=np.zeros(len(chance)), where=part.seen)
+        earned = np.divide(part.reward, share, out=np.zeros(len(chance)), where=part.seen)
+        expected = np.where(hidden, 0.0, model[part.fold, part.cell])
+        ips, robust = weight * part.reward, expected + weight * (part.reward - expected)
+        added = (ips, ips**2, robust, robust**2, robust * earned, hidden)
+        for name, values in zip(sums, added, strict=True):
+            sums[name] += np.bincount(part.step, values, minlength=steps)
+        made, made2 = made + float(earned.sum()), made2 + float((earned**2).sum())
+        flat = part.step * groups + cases.groups[part.rows]
+        taken += np.bincount(flat, minlength=taken.size).reshape(taken.shape)
+        np.minimum.at(lowest, part.step[hidden], cases.scores[part.rows][hidden])
+        np.maximum.at(highest, part.step[hidden], cases.scores[part.rows][hidden])
+    return _Sums(
+        **{name: tail(values, axis=0)[1:] for name, values in sums.items()},
+        lowest=np.minimum.accumulate(lowest[::-1])[::-1][1:],
+        highest=np.maximum.accumulate(highest[::-1])[::-1][1:],
+        taken=tail(taken, axis=0)[1:],
+        people=taken.sum(axis=0),
+        made=made,
+        made2=made2,
     )
 
 
@@ -187,6 +206,7 @@ class _Parts:
     def __init__(self, cases: Cases, edges: Array, cuts: Array, groups: int, cost: float, benefit: float) -> None:
         self.cases, self.edges, self.cuts, self.groups = cases, edges, cuts, groups
         self.rewards = np.array([-cost, benefit, 0.0])
+        self.size = (len(edges) + 1) * groups  # cells of the model
 
     def __iter__(self) -> Iterator[_Part]:
         cases = self.cases
@@ -202,20 +222,20 @@ class _Parts:
                 reward=self.rewards[labels],
             )
 
-    def shares_seen(self, size: int) -> tuple[Array, Array, Array]:
-        """Return the share of accepted people whose label is known in each cell, and both numbers; 1 if nobody is."""
-        seen, accepted = np.zeros(size), np.zeros(size)
+    def shares_seen(self) -> Array:
+        """Return the share of accepted people whose label is known in each cell; 1 if nobody was accepted."""
+        seen, accepted = np.zeros((2, self.size))
         for part in self:
-            taken = self.cases.accepted[part.rows]
-            seen += np.bincount(part.cell[part.seen], minlength=size)
-            accepted += np.bincount(part.cell[taken], minlength=size)
-        return np.divide(seen, accepted, out=np.ones(size), where=accepted > 0), seen, accepted
+            seen += np.bincount(part.cell[part.seen], minlength=self.size)
+            accepted += np.bincount(part.cell[self.cases.accepted[part.rows]], minlength=self.size)
+        return np.divide(seen, accepted, out=np.ones(self.size), where=accepted > 0)
 
-    def model(self, size: int, shares: Array) -> Array:
+    def model(self, shares: Array) -> Array:
         """Return the mean reward of each cell, fitted without each fold, (folds, cells).
 
         A cell without any outcome takes its group's mean, else everybody's.
         """
+        size = self.size
         weights, totals = np.zeros((2, FOLDS, size))
         for part in self:
             seen = part.seen

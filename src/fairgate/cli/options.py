@@ -55,7 +55,7 @@ def once(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
 
 
 def declare(command: Callable[..., None], options: Mapping[str, Any]) -> None:
-    """Tell typer, which reads signatures, the options of a command that takes them all as keywords; None if not given."""
+    """Tell typer, which reads signatures, the options of a command that takes them all by keyword; None if absent."""
     kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter(name, kind, default=None, annotation=each) for name, each in options.items()]
     vars(command)["__signature__"] = inspect.Signature(parameters)

@@ -26,7 +26,7 @@ class RateBounds(NamedTuple):
     @property
     def groups(self) -> int:
         """Number of groups."""
-        return (self.low.shape[-1] - 1) // 3
+        return int(self.low.shape[-1] - 1) // 3
 
     @property
     def box(self) -> Box:

@@ -1,12 +1,12 @@
-"""Rows: chosen columns of a table read row by row into small arrays, where counts by score are not enough.
+"""Chosen: some columns of a table read row by row into small arrays, where counts by score are not enough.
 
-A word takes two bytes, a number or a day four to eight, so that ten million rows fit into some 300 MB.
+A word takes two bytes, a number or a day eight, so that ten million rows fit into some 300 MB.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,19 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError, nearest
-from fairgate.people.dates import as_days
 from fairgate.people.sources import Source
 from fairgate.people.values import LISTED, Words, as_numbers, listed
+from fairgate.settings import Array
 
-NUMBER, DAY = "a number", "a date"
-"""What a column may be read as; else as :class:`fairgate.people.values.Words`."""
+Convert = Callable[[str, Any], tuple[Array, list[str]]]
+"""Takes the name of a column and its values; returns numbers, NaN where there is none, and some text that is none."""
 
 MAX_LOST = 0.1
 """Largest share of rows that may be left out, unless another is asked for."""
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """A column that is read as numbers, and what one of them is called."""
+
+    what: str = "a number"
+    convert: Convert = as_numbers
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Chosen:
     """The rows that have everything they must have.
 
     Attributes
@@ -51,20 +59,20 @@ class Rows:
         return len(next(iter(self.columns.values())))
 
 
-def read_rows(
+def read_chosen(
     source: Source,
     names: Mapping[str, str],
-    kinds: Mapping[str, str | Words],
+    kinds: Mapping[str, Words | Numbers],
     optional: Collection[str] = (),
     max_lost: float = MAX_LOST,
-) -> Rows:
+) -> Chosen:
     """Read the columns `names`, by role, as `kinds` says; rows that lack what is not `optional` are left out.
 
     >>> import pyarrow as pa
     >>> from fairgate.people.sources import frame_source
     >>> table = pa.table({"s": ["0.5", "?", "0.7", "0.9"], "sex": ["f", "m", "m", "f"]})
-    >>> rows = read_rows(frame_source(table), {"score": "s", "group": "sex"},
-    ...                  {"score": NUMBER, "group": Words("group", "sex", 50)}, max_lost=0.5)
+    >>> rows = read_chosen(frame_source(table), {"score": "s", "group": "sex"},
+    ...                  {"score": Numbers(), "group": Words("group", "sex", 50)}, max_lost=0.5)
     >>> rows.columns["score"], rows.columns["group"], rows.words["group"], rows.dropped
     (array([0.5, 0.7, 0.9]), array([0, 1, 0], dtype=int16), ['f', 'm'], {'score not a number': 1})
     """
@@ -83,9 +91,9 @@ def read_rows(
                 values[role] = kind.codes(column)
                 lacking, reason = values[role] < 0, f"{role} missing"
             else:
-                values[role], text = (as_numbers if kind == NUMBER else as_days)(name, column)
+                values[role], text = kind.convert(name, column)
                 unread[role] += text[: LISTED - len(unread[role])]
-                lacking, reason = ~np.isfinite(values[role]), f"{role} not {kind}"
+                lacking, reason = ~np.isfinite(values[role]), f"{role} not {kind.what}"
             if role not in optional:
                 dropped[reason] += int((kept & lacking).sum())
                 kept &= ~lacking
@@ -102,7 +110,7 @@ def read_rows(
     columns: dict[str, NDArray[Any]] = {}
     for role in names:
         columns[role] = np.concatenate(parts.pop(role))  # one by one, so that no column is held twice for long
-    return Rows(columns, words, total, dict(+dropped))
+    return Chosen(columns, words, total, dict(+dropped))
 
 
 def check_roles(source: Source, names: Mapping[str, str]) -> None:

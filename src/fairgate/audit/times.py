@@ -1,9 +1,9 @@
-"""Dates: columns of dates as days, and the periods that days lie in."""
+"""Times: columns of dates as days, and the periods that days lie in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,8 @@ def _name(number: int, period: str) -> str:
         return str(np.datetime64(7 * number - 3, "D"))
     if period == "quarter":
         return f"{1970 + number // 4}-Q{number % 4 + 1}"
-    return str(np.datetime64(number, {"day": "D", "month": "M", "year": "Y"}[period]))
+    kind = {"day": "datetime64[D]", "month": "datetime64[M]", "year": "datetime64[Y]"}[period]
+    return str(np.array(number).astype(kind))
 
 
 def usual_period(days: Array) -> str:
@@ -119,12 +120,3 @@ def usual_period(days: Array) -> str:
     span = float(days.max() - days.min())
     lengths: Sequence[tuple[str, float]] = (("month", 30.4), ("week", 7.0))
     return next((name for name, length in lengths if span >= 12 * length), "day")
-
-
-def written_day(day: float) -> str:
-    """Write a day.
-
-    >>> written_day(0.7)
-    '1970-01-01'
-    """
-    return str(date.fromordinal(date(1970, 1, 1).toordinal() + int(np.floor(day))))
