@@ -6,6 +6,7 @@ from typing import Any
 
 from fairgate import environments, learners, people, plots
 from fairgate.advice import Advice, Aims, advise
+from fairgate.advice.monitor import Monitored, monitor
 from fairgate.audit import Audit, audit
 from fairgate.constraints import (
     Budget,
@@ -63,6 +64,7 @@ __all__ = [
     "Fixed",
     "GroupService",
     "InputError",
+    "Monitored",
     "Observation",
     "Oracle",
     "Point",
@@ -86,6 +88,7 @@ __all__ = [
     "learners",
     "load_learner",
     "load_task",
+    "monitor",
     "oracle",
     "people",
     "plots",

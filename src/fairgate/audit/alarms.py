@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 
 from fairgate.audit.sequences import Sequences
 from fairgate.constraints import Constraint
-from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, residual_bounds, verdict
+from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, label_gaps, residual_bounds, verdict
 
 UNIDENTIFIED, UNJUDGED = "not identified", "not judged"
-
-UNEVEN = 0.05
-"""Largest difference between the shares of accepted and of rejected people with a label, that labels are relied on."""
 
 
 @dataclass(frozen=True)
@@ -78,21 +75,7 @@ def _first(true: NDArray[np.bool_], looks: NDArray[np.int64]) -> int | None:
 
 def _labels(totals: NDArray[np.int64], labelled: bool) -> tuple[str, str]:
     """Say why a constraint on labels cannot be judged, or else what must be kept in mind."""
-    if not labelled:
-        return "It needs labels (--label), also of the rejected.", ""
-    everybody = totals.sum(axis=1)  # (G, 2)
-    known = np.divide(totals[:, :2].sum(axis=1), everybody, out=np.ones(everybody.shape), where=everybody > 0)
-    shares = f"labels are known of {_range(known[:, 1])} of the accepted and {_range(known[:, 0])} of the rejected"
-    if (np.abs(known[:, 1] - known[:, 0]) > UNEVEN).any():
-        return f"By group, {shares}: what rejected people would have done is not known well enough.", ""
-    if (known < 1.0).any():
-        return "", f"Among people with a label only: by group, {shares}."
-    return "", ""
-
-
-def _range(shares: NDArray[np.float64]) -> str:
-    low, high = f"{shares.min():.0%}", f"{shares.max():.0%}"
-    return low if low == high else f"{low} to {high}"
+    return label_gaps(totals) if labelled else ("It needs labels (--label), also of the rejected.", "")
 
 
 __all__ = ["BROKEN", "MET", "UNDECIDED", "UNIDENTIFIED", "UNJUDGED", "Alarm", "raise_alarms"]

@@ -190,7 +190,9 @@ def _large_groups(rows: Chosen, least: int) -> Chosen:
     return replace(rows, columns={role: values[kept] for role, values in rows.columns.items()}, dropped=dropped)
 
 
-def _looks(rows: Chosen, period: str | None) -> tuple[NDArray[np.int64], list[str], str, NDArray[np.int64] | None]:
+def _looks(
+    rows: Chosen, period: str | None
+) -> tuple[NDArray[np.integer[Any]], list[str], str, NDArray[np.int64] | None]:
     """Return the look at which each row is first seen, the names of looks, what they follow, and the order of rows."""
     if "date" in rows.columns:
         days = rows.columns["date"]
@@ -206,11 +208,11 @@ def _looks(rows: Chosen, period: str | None) -> tuple[NDArray[np.int64], list[st
     sequence = None if key is None else _sorted(key)
     count = len(rows)
     looks = min(LOOKS, count)
-    place = np.arange(count, dtype=np.int64) * looks // count
+    place: NDArray[np.integer[Any]] = np.arange(count, dtype=np.int64) * looks // count
     if sequence is not None:
-        look = np.empty_like(place)
-        look[sequence] = place
-        place = look
+        placed = np.empty_like(place)
+        placed[sequence] = place
+        place = placed
     ends = [str(math.ceil((k + 1) * count / looks)) for k in range(looks)]
     return place, ends, "rows", sequence
 
@@ -221,7 +223,7 @@ def _sorted(key: Array) -> NDArray[np.int64] | None:
 
 
 def _segments(
-    rows: Chosen, look: NDArray[np.int64], sequence: NDArray[np.int64] | None
+    rows: Chosen, look: NDArray[np.integer[Any]], sequence: NDArray[np.int64] | None
 ) -> tuple[NDArray[Any], tuple[Segment, ...], bool]:
     """Return the segment of each row, all segments, and whether policies took turns."""
     policy = rows.columns.get("policy")

@@ -167,9 +167,9 @@ def summary(audit: Audit) -> list[str]:
             else ""
         )
         lines.append(
-            f"With probability at least {1.0 - audit.alpha:.1%} none rings without cause: over all constraints, groups "
-            f"{'and segments, ' if audit.segments else ''}and however often one looks.{split} What is judged is the "
-            "average of all decisions so far."
+            f"With probability at least {1.0 - audit.alpha:.1%} none rings without cause, over all constraints"
+            f"{', groups and segments' if audit.segments else ' and groups'}, however often one looks.{split} What is "
+            "judged is the average of all decisions so far."
         )
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -80,26 +81,25 @@ def _since(moment: datetime) -> float:
     return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / 86400.0
 
 
-def period_of(days: Array, period: str) -> tuple[NDArray[np.int64], list[str]]:
+def period_of(days: Array, period: str) -> tuple[NDArray[np.int32], list[str]]:
     """Return the number of the period that each day lies in, and the names of all periods from first to last.
 
     >>> place, names = period_of(np.array([0.0, 40.5, 59.0]), "month")
     >>> place, names
-    (array([0, 1, 2]), ['1970-01', '1970-02', '1970-03'])
+    (array([0, 1, 2], dtype=int32), ['1970-01', '1970-02', '1970-03'])
     """
     if period not in PERIODS:
         raise unknown_name("period", period, PERIODS)
-    whole = np.floor(days).astype("int64").astype("datetime64[D]")
+    first = math.floor(days.min())
+    every = np.arange(first, math.floor(days.max()) + 1)  # each day once, and not each row
     if period == "week":
-        number = (np.floor(days).astype(np.int64) + 3) // 7  # weeks begin on Monday, and 1970 on a Thursday
-    elif period == "quarter":
-        number = whole.astype("datetime64[M]").astype(np.int64) // 3
+        numbers = (every + 3) // 7  # weeks begin on Monday, and 1970 on a Thursday
     else:
-        unit = {"day": "D", "month": "M", "year": "Y"}[period]
-        number = whole.astype(f"datetime64[{unit}]").astype(np.int64)
-    first, last = int(number.min()), int(number.max())
-    names = [_name(each, period) for each in range(first, last + 1)]
-    return number - first, names
+        unit = {"day": "D", "month": "M", "quarter": "M", "year": "Y"}[period]
+        numbers = every.astype("datetime64[D]").astype(f"datetime64[{unit}]").astype(np.int64)
+        numbers = numbers // 3 if period == "quarter" else numbers
+    names = [_name(each, period) for each in range(int(numbers[0]), int(numbers[-1]) + 1)]
+    return (numbers - numbers[0]).astype(np.int32)[np.floor(days - first).astype(np.int32)], names
 
 
 def _name(number: int, period: str) -> str:

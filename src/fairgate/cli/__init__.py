@@ -13,6 +13,7 @@ from fairgate.cli.audit import audit
 from fairgate.cli.bench import bench
 from fairgate.cli.init import init
 from fairgate.cli.list import list_names
+from fairgate.cli.monitor import monitor
 from fairgate.cli.paper import paper
 from fairgate.cli.reproduce import reproduce
 from fairgate.cli.run import run
@@ -56,6 +57,7 @@ app.command(
     epilog="Example: fairgate audit decisions.parquet --decision accepted --group sex --date day --parity 0.05 "
     "--service 0.3:0.8 --fail"
 )(audit)
+app.command(epilog="Example: fairgate monitor march.csv --against advice")(monitor)
 app.command(epilog="Example: fairgate init credit && fairgate advise --config credit/policy.toml")(init)
 
 

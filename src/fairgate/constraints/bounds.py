@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.confidence import Box
 from fairgate.constraints.base import Constraint
@@ -12,6 +13,9 @@ from fairgate.errors import InputError
 from fairgate.settings import Array
 
 BROKEN, MET, UNDECIDED = "broken", "met", "undecided"
+
+UNEVEN = 0.05
+"""Largest difference between the shares of accepted and of rejected people with a label, that labels are relied on."""
 
 
 class RateBounds(NamedTuple):
@@ -72,3 +76,25 @@ def verdict(lowest: float, highest: float) -> str:
     ('broken', 'met', 'undecided')
     """
     return BROKEN if lowest > 0.0 else MET if highest <= 0.0 else UNDECIDED
+
+
+def label_gaps(people: NDArray[Any]) -> tuple[str, str]:
+    """Say why acceptance among people of a label cannot be told, or else what must be kept in mind; nothing if nothing.
+
+    `people` are by group, label (0, 1, missing) and decision, (G, 3, 2).
+
+    >>> label_gaps(np.array([[[0, 5], [0, 5], [10, 0]]]))[0]
+    'By group, labels are known of 100% of the accepted and 0% of the rejected: too few of the rejected to tell.'
+    """
+    everybody = people.sum(axis=1)  # (G, 2)
+    known = np.divide(people[:, :2].sum(axis=1), everybody, out=np.ones(everybody.shape), where=everybody > 0)
+    shares = f"labels are known of {_range(known[:, 1])} of the accepted and {_range(known[:, 0])} of the rejected"
+    if (np.abs(known[:, 1] - known[:, 0]) > UNEVEN).any():
+        whom = "rejected" if known[:, 0].min() < known[:, 1].min() else "accepted"
+        return f"By group, {shares}: too few of the {whom} to tell.", ""
+    return "", f"Among people with a label only: by group, {shares}." if (known < 1.0).any() else ""
+
+
+def _range(shares: Array) -> str:
+    low, high = f"{shares.min():.0%}", f"{shares.max():.0%}"
+    return low if low == high else f"{low} to {high}"
