@@ -251,7 +251,7 @@ def running_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) ->
 
     >>> low, high = running_bounds(successes=[3, 30, 300], trials=[10, 100, 1000], alpha=0.05)
     >>> low.round(2), high.round(2)
-    (array([0.  , 0.11, 0.25]), array([0.91, 0.49, 0.35]))
+    (array([0.  , 0.09, 0.25]), array([1.  , 0.51, 0.35]))
     """
     hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     if hits.shape != tries.shape or hits.ndim < 1 or not ((hits >= 0) & (hits <= tries)).all():
@@ -259,13 +259,10 @@ def running_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) ->
             f"successes and trials must have the same shape (batches, …), successes from 0 to trials, got {hits.shape} "
             f"and {tries.shape}"
         )
-    sums = Sums(np.zeros(hits.shape[1:]), np.zeros(hits.shape[1:]), np.zeros(hits.shape[1:]))
-    ends = []
-    for hit, tried in zip(hits, tries, strict=True):
-        sums = add_batch(sums, total=hit, squares=hit, people=tried, guess=0.5)
-        ends.append(mean_bounds(sums, low=0.0, high=1.0, alpha=alpha))
-    low, high = (np.array([end[side] for end in ends]).reshape(hits.shape) for side in (0, 1))
-    return low, high
+    total, people = hits.cumsum(axis=0), tries.cumsum(axis=0)
+    predicted = (total - hits + 0.5) / (people - tries + 1.0)  # before each batch, as in add_batch with the guess 0.5
+    spread = (hits * (1.0 - 2.0 * predicted) + tries * predicted**2).cumsum(axis=0)
+    return mean_bounds(Sums(total, spread, people), low=0.0, high=1.0, alpha=alpha)
 
 
 def _level(alpha: ArrayLike) -> Array:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
-from scipy.stats import fisher_exact
 
 from fairgate.advice.intervals import quantile_of, wilson
 from fairgate.settings import Array
@@ -163,4 +162,6 @@ def exact(hits: float, people: float, new_hits: float, new: float) -> float:
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
     if expected.min() > 1000:
         return homogeneous(table)
+    from scipy.stats import fisher_exact  # takes half a second to import
+
     return float(fisher_exact(table.astype(np.int64)).pvalue)

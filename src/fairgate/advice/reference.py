@@ -41,7 +41,8 @@ def reference(applicants: Applicants, aims: Aims, recommendation: Recommendation
     for name, own in zip(applicants.groups, applicants.counts, strict=True):
         each = own.sum(axis=1)
         share = (each.cumsum() - each) * (BINS - 1) / max(each.sum(), 1)
-        starts = np.union1d(np.flatnonzero(np.diff(share.astype(np.int64), prepend=-1)), at)
+        number = np.minimum(share.astype(np.int64), BINS - 2)  # one more may begin at the threshold
+        starts = np.union1d(np.flatnonzero(np.diff(number, prepend=-1)), at)
         groups.append(
             {
                 "name": name,

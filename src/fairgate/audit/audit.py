@@ -150,9 +150,9 @@ def audit(
     >>> found = fg.audit(example_decisions(), decision="accepted", group="sex", date="day", policy="policy",
     ...                  constraints=[fg.DemographicParity(0.05), fg.ServiceRate(0.3, 0.8)])
     >>> found
-    Audit(6000 decisions, 2 groups, 2 segments, 2 of 9 alarms rang)
+    Audit(12000 decisions, 2 groups, 2 segments, 2 of 9 alarms rang)
     >>> [(alarm.scope, alarm.name, found.decisions.looks[alarm.rang]) for alarm in found.rang]
-    [('all decisions', 'parity', '2024-03'), ('scorecard', 'parity', '2024-05')]
+    [('all decisions', 'parity', '2024-07'), ('scorecard', 'parity', '2024-06')]
     """
     if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real) or not 0.0 < alpha <= 0.5:
         raise InputError(f"alpha must be a probability above 0 and at most 0.5, such as 0.05, got {alpha!r}")

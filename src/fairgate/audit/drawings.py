@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 FOUR_FIFTHS = 0.8
 """Ratio below which the rule of thumb of employment law sees adverse impact; drawn for comparison."""
 
-TICKS = 6
-"""Looks named on an axis."""
+TICKS = 4
+"""Looks named on an axis; narrow ones have room for no more."""
 
 
 def draw_rates(audit: Audit) -> Figure:

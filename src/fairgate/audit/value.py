@@ -35,8 +35,11 @@ from fairgate.people.labels import tail
 from fairgate.settings import Array
 
 FOLDS = 5
-BANDS = 20
-"""Score bands of the outcome model, and steps of the thresholds that are looked at."""
+STEPS = 20
+"""Steps of the thresholds that are looked at, and most score bands of the outcome model."""
+
+OUTCOMES = 50
+"""Outcomes per cell that the model has bands for: with fewer it would add more noise than it takes away."""
 
 CHUNK = 1 << 20
 """Rows worked on at a time."""
@@ -108,8 +111,10 @@ def value_of(
     Scores of `cases` are the higher the better; `thresholds` read as in the table, lower ones stricter if `descending`.
     """
     sign = -1.0 if descending else 1.0
-    edges = np.unique(np.quantile(cases.scores, np.arange(1, BANDS) / BANDS, method="higher"))
-    cuts = np.unique(sign * np.asarray(thresholds, dtype=np.float64)) if len(thresholds) else edges
+    seen = int((cases.accepted & (cases.labels < 2) & (cases.propensities < 1.0)).sum())  # where the model matters
+    edges = _even(cases.scores, int(np.clip(seen // (OUTCOMES * groups), 1, STEPS)))
+    cuts = sign * np.asarray(thresholds, dtype=np.float64) if len(thresholds) else _even(cases.scores, STEPS)
+    cuts = np.unique(cuts)
     parts = _Parts(cases, edges, cuts, groups, cost, benefit)
     sums = _add_up(parts)
     count, reach = len(cases.scores), float(ndtri(0.5 + level / 2.0))
@@ -143,7 +148,7 @@ def value_of(
         smallest=float(some.min()) if len(some) else 0.0,
         lottery=int((some < 1.0).sum()),
         unlabelled=int((cases.accepted & (cases.labels == 2)).sum()),
-        misfit=_misfit(cases, edges),
+        misfit=_misfit(cases, _even(cases.scores, STEPS)),
     )
 
 
@@ -248,6 +253,11 @@ class _Parts:
         everybody = _ratio(total.sum(axis=1), weight.sum(axis=1), np.zeros(FOLDS))
         group = _ratio(by_group[1], by_group[0], np.repeat(everybody[:, None], self.groups, axis=1))
         return _ratio(total, weight, np.tile(group, (1, size // self.groups)))
+
+
+def _even(scores: Array, parts: int) -> Array:
+    """Return the scores that part people into so many even parts."""
+    return np.unique(np.quantile(scores, np.arange(1, parts) / parts, method="higher"))
 
 
 def _ratio(total: Array, weight: Array, otherwise: Array) -> Array:

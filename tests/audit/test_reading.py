@@ -1,0 +1,92 @@
+"""Tables of decisions: order, periods, segments, and what is left out."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fairgate as fg
+from fairgate.audit.example import example_decisions
+from fairgate.audit.times import as_days, period_of
+
+
+def table(policy: list[str]) -> pa.Table:
+    size = len(policy)
+    return pa.table({"accepted": [0, 1] * (size // 2), "group": ["a", "b"] * (size // 2), "policy": policy})
+
+
+def test_rows_in_any_order_come_to_the_same() -> None:
+    ordered = example_decisions(3000)
+    mixed = ordered.take(np.random.default_rng(0).permutation(3000))
+    first, second = (
+        fg.audit(each, decision="accepted", group="sex", date="day", policy="policy", constraints=[fg.Budget(0.4)])
+        for each in (ordered, mixed)
+    )
+    assert first.document() == second.document()
+    np.testing.assert_array_equal(first.decisions.counts, second.decisions.counts)
+
+
+def test_a_number_may_give_the_order_and_the_order_of_the_table_is_taken_otherwise() -> None:
+    early, late = [1] * 50, [0] * 50
+    rows = pa.table({"accepted": late + early, "group": ["a", "b"] * 50, "when": [*range(50, 100), *range(50)]})
+    found = fg.audit(rows, decision="accepted", group="group", order="when")
+    assert found.overall.overall.value[0] == 1.0
+    assert found.overall.overall.value[49] == 1.0
+    assert found.overall.overall.value[-1] == 0.5
+    assert fg.audit(rows, decision="accepted", group="group").overall.overall.value[0] == 0.0
+
+
+def test_every_run_of_a_policy_is_a_segment_and_one_that_comes_back_is_another() -> None:
+    policy = ["old"] * 20 + ["new"] * 30 + ["old"] * 10
+    found = fg.audit(table(policy=policy), decision="accepted", group="group", policy="policy")
+    assert [(each.name, each.people) for each in found.decisions.segments] == [("old", 20), ("new", 30), ("old", 10)]
+    assert [each.name for each in found.segments] == ["old (segment 1)", "new", "old (segment 3)"]
+    assert sum(each.level for each in found.segments) + found.overall.level < 0.05
+
+
+def test_policies_that_take_turns_are_one_segment_each() -> None:
+    found = fg.audit(table(policy=["x", "y", "y", "x"] * 40), decision="accepted", group="group", policy="policy")
+    assert found.decisions.turns
+    assert [(each.name, each.people) for each in found.decisions.segments] == [("x", 80), ("y", 80)]
+
+
+def test_days_are_read_from_dates_times_and_text() -> None:
+    days = [0.0, 31.5, 59.0]
+    written = ["1970-01-01", "1970-02-01 12:00:00", "1970-03-01"]
+    stamps = pa.array(written).cast(pa.timestamp("us"))
+    for column in (pa.array(written), stamps, pa.array(["01.01.1970", "1970-02-01T12:00:00", "1970-03"])):
+        np.testing.assert_allclose(as_days("when", column)[0], days)
+    np.testing.assert_allclose(as_days("when", pa.array([date(1970, 1, 1)]))[0], [0.0])
+    np.testing.assert_allclose(as_days("when", pa.array([19700201]))[0], [31.0])
+
+
+@pytest.mark.parametrize(
+    ("period", "names"),
+    [
+        ("day", ["1970-01-01", "1970-01-02", "1970-01-03", "1970-01-04", "1970-01-05"]),
+        ("week", ["1969-12-29", "1970-01-05"]),
+        ("month", ["1970-01"]),
+        ("quarter", ["1970-Q1"]),
+        ("year", ["1970"]),
+    ],
+)
+def test_periods_have_no_gaps_and_weeks_begin_on_monday(period: str, names: list[str]) -> None:
+    place, found = period_of(np.array([0.2, 4.0]), period)
+    assert found == names
+    assert place.tolist() == [0, len(names) - 1]
+
+
+def test_groups_that_are_too_small_are_left_out_and_told_of() -> None:
+    rows = pa.table({"accepted": [0, 1] * 20, "group": ["a", "b"] * 19 + ["x", "b"]})
+    found = fg.audit(rows, decision="accepted", group="group", min_group=5)
+    assert found.decisions.groups == ("a", "b")
+    assert found.decisions.dropped == {"group of fewer than 5": 1}
+
+
+def test_decisions_in_words_need_to_be_told() -> None:
+    rows = pa.table({"accepted": ["loan", "refused"] * 10, "group": ["a", "a", "b", "b"] * 5})
+    found = fg.audit(rows, decision="accepted", group="group", accepted="loan")
+    assert found.overall.overall.value[-1] == 0.5
