@@ -118,7 +118,7 @@ def test_a_new_advice_begins_a_new_log(advice: Path) -> None:
 @pytest.mark.slow
 def test_over_twelve_months_without_change_alarms_are_as_rare_as_is_said(advice: Path) -> None:
     """Rates at the very limit of parity, and people like those of the advice; both families at 1 − sure = 10%."""
-    runs, rng, reference = 60, np.random.default_rng(40), read_reference(advice, FORMAT)
+    runs, rng, reference = 40, np.random.default_rng(40), read_reference(advice, FORMAT)
     drifted = broken = 0
     limit: list[Constraint] = [fg.DemographicParity(0.1)]
     for _ in range(runs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, norm, t
 
 import fairgate as fg
 from fairgate.audit.audit import Audit
@@ -72,7 +72,8 @@ def test_ips_of_a_threshold_is_what_a_plain_reading_of_the_formula_gives() -> No
     worth = valued(table, (0.0,)).thresholds[0]
     assert worth.ips is not None
     assert worth.ips.value == pytest.approx(terms.mean())
-    assert worth.ips.high - worth.ips.value == pytest.approx(1.959964 * terms.std(ddof=1) / np.sqrt(2000), rel=1e-3)
+    reach = t.isf(0.025, (terms**2).sum() ** 2 / (terms**4).sum())
+    assert worth.ips.high - worth.ips.value == pytest.approx(reach * terms.std() / np.sqrt(1999))
 
 
 def test_where_nobody_could_be_accepted_the_value_is_bounded_and_the_people_are_named() -> None:

@@ -1,8 +1,9 @@
 r"""Drift: whether later people differ from those of an advice, in scores, acceptance, calibration and missing labels.
 
 Each group is compared by four tests of no change, all on counts: χ² of homogeneity of the scores over up to ten bins,
-Fisher's exact test of acceptance at the advised threshold and of missing labels, and for calibration the sum over
-score bands of squared differences between the two shares of good labels, in standard errors, again χ².
+Fisher's exact test (χ² with Yates's correction for many people) of acceptance at the advised threshold and of missing
+labels, and for calibration the sum over score bands of squared differences between good labels and those expected at
+the same scores, in standard errors, again χ².
 
 The population stability index, PSI = Σ (new share − old share) · log(new share / old share), says how much scores have
 moved. By chance alone it is about (bins − 1) (1/n + 1/m) for n old and m new people, which is said beside it.
@@ -28,6 +29,9 @@ BANDS = 5
 
 FEWEST = 10
 """Fewest old and new people of a bin or band that are compared."""
+
+MANY = 50
+"""People expected in every cell of a table from which χ² is as good as the exact test."""
 
 LARGE, MODERATE = 0.25, 0.1
 """PSI from which scores have moved much, or somewhat: a rule of thumb of credit scoring."""
@@ -148,20 +152,21 @@ def joined(old: Array, new: Array, most: int) -> NDArray[np.int64]:
     return np.array(kept)
 
 
-def homogeneous(table: NDArray[Any]) -> float:
-    """Return the p-value of the χ² test that both rows have the same shares."""
+def homogeneous(table: NDArray[Any], correction: float = 0.0) -> float:
+    """Return the p-value of the χ² test that both rows have the same shares; Yates's correction is 0.5."""
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
+    off = np.maximum(np.abs(table - expected) - correction, 0.0)
+    return float(chdtrc(table.shape[1] - 1, (off**2 / expected).sum()))
 
 
 def exact(hits: float, people: float, new_hits: float, new: float) -> float:
-    """Return the p-value of Fisher's exact test, or of χ² where that would take long."""
+    """Return the p-value of Fisher's exact test, or of χ² with Yates's correction where all numbers are large."""
     table = np.array([[hits, people - hits], [new_hits, new - new_hits]]).round()
     if not table.sum(axis=0).all():
         return 1.0
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    if expected.min() > 1000:
-        return homogeneous(table)
+    if expected.min() > MANY:
+        return homogeneous(table, correction=0.5)
     from scipy.stats import fisher_exact  # takes half a second to import
 
     return float(fisher_exact(table.astype(np.int64)).pvalue)

@@ -7,9 +7,10 @@ everybody with s ≥ t is the mean of
           1\{s \ge t\} \Big(m + \frac{d}{e} (r - m)\Big) \quad \text{(doubly robust [2]_)},
 
 both unbiased if e is right. The model is the reward by score band and group, fitted on four fifths of the rows for the
-last fifth in turn (cross-fitting). Intervals are normal ones, for one look at all rows. Where e is 0 nobody's outcome
-is ever seen, and the value of a threshold that accepts people there is not identified: it is then only bounded, by
-supposing that all of them would turn out bad, or good.
+last fifth in turn (cross-fitting). Intervals are for one look at all rows: Student's, with (Σ φ²)² / Σ φ⁴ degrees of
+freedom for terms φ, few where a few outcomes of small e weigh most. Where e is 0 nobody's outcome is ever seen, and
+the value of a threshold that accepts people there is not identified: it is then only bounded, by supposing that all of
+them would turn out bad, or good.
 
 References
 ----------
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from fairgate.audit.reading import Cases
 from fairgate.estimates import Estimate
@@ -117,16 +118,18 @@ def value_of(
     cuts = np.unique(cuts)
     parts = _Parts(cases, edges, cuts, groups, cost, benefit)
     sums = _add_up(parts)
-    count, reach = len(cases.scores), float(ndtri(0.5 + level / 2.0))
+    count = len(cases.scores)
 
-    def estimate(total: float, squares: float) -> Estimate:
-        mean = float(total) / count
+    def estimate(total: float, squares: float, freedom: float) -> Estimate:
+        mean, reach = float(total) / count, float(stdtrit(max(freedom, 1.0), 0.5 + level / 2.0))
         half = reach * math.sqrt(max(float(squares) / count - mean**2, 0.0) / max(count - 1, 1))
         return Estimate(mean, mean - half, mean + half)
 
     def worth(k: int) -> Worth:
-        ips, robust = estimate(sums.ips[k], sums.ips2[k]), estimate(sums.robust[k], sums.robust2[k])
-        gain = estimate(sums.robust[k] - sums.made, sums.robust2[k] - 2.0 * sums.cross[k] + sums.made2)
+        ips = estimate(sums.ips[k], sums.ips2[k], _freedom(sums.ips2[k], sums.ips4[k]))
+        freedom = _freedom(sums.robust2[k], sums.robust4[k])
+        robust = estimate(sums.robust[k], sums.robust2[k], freedom)
+        gain = estimate(sums.robust[k] - sums.made, sums.robust2[k] - 2.0 * sums.cross[k] + sums.made2, freedom)
         hidden = int(sums.dark[k])
         ends = sorted((sign * float(sums.lowest[k]), sign * float(sums.highest[k])))
         return Worth(
@@ -143,7 +146,7 @@ def value_of(
 
     some = cases.propensities[cases.propensities > 0.0]
     return Value(
-        made=estimate(sums.made, sums.made2),
+        made=estimate(sums.made, sums.made2, count),
         thresholds=sorted(map(worth, range(len(cuts))), key=lambda each: each.threshold),
         smallest=float(some.min()) if len(some) else 0.0,
         lottery=int((some < 1.0).sum()),
@@ -158,8 +161,10 @@ class _Sums:
 
     ips: Array
     ips2: Array
+    ips4: Array
     robust: Array
     robust2: Array
+    robust4: Array
     cross: Array  # doubly robust times what was earned
     dark: Array
     lowest: Array  # scores of people in the dark
@@ -175,7 +180,7 @@ def _add_up(parts: _Parts) -> _Sums:
     cases, groups, steps = parts.cases, parts.groups, len(parts.cuts) + 1
     shares = parts.shares_seen()
     model = parts.model(shares)
-    sums = {name: np.zeros(steps) for name in ("ips", "ips2", "robust", "robust2", "cross", "dark")}
+    sums = {name: np.zeros(steps) for name in ("ips", "ips2", "ips4", "robust", "robust2", "robust4", "cross", "dark")}
     taken = np.zeros((steps, groups))
     lowest, highest = np.full(steps, np.inf), np.full(steps, -np.inf)
     made = made2 = 0.0
@@ -186,7 +191,7 @@ def _add_up(parts: _Parts) -> _Sums:
         earned = np.divide(part.reward, share, out=np.zeros(len(chance)), where=part.seen)
         expected = np.where(hidden, 0.0, model[part.fold, part.cell])
         ips, robust = weight * part.reward, expected + weight * (part.reward - expected)
-        added = (ips, ips**2, robust, robust**2, robust * earned, hidden)
+        added = (ips, ips**2, ips**4, robust, robust**2, robust**4, robust * earned, hidden)
         for name, values in zip(sums, added, strict=True):
             sums[name] += np.bincount(part.step, values, minlength=steps)
         made, made2 = made + float(earned.sum()), made2 + float((earned**2).sum())
@@ -253,6 +258,10 @@ class _Parts:
         everybody = _ratio(total.sum(axis=1), weight.sum(axis=1), np.zeros(FOLDS))
         group = _ratio(by_group[1], by_group[0], np.repeat(everybody[:, None], self.groups, axis=1))
         return _ratio(total, weight, np.tile(group, (1, size // self.groups)))
+
+
+def _freedom(squares: float, fourths: float) -> float:
+    return squares**2 / fourths if fourths > 0.0 else 1.0
 
 
 def _even(scores: Array, parts: int) -> Array:
