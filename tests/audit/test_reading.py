@@ -90,3 +90,11 @@ def test_decisions_in_words_need_to_be_told() -> None:
     rows = pa.table({"accepted": ["loan", "refused"] * 10, "group": ["a", "a", "b", "b"] * 5})
     found = fg.audit(rows, decision="accepted", group="group", accepted="loan")
     assert found.overall.overall.value[-1] == 0.5
+
+
+def test_several_columns_of_groups_are_crossed() -> None:
+    rows = pa.table({"accepted": [0, 1, 1, 1] * 10, "sex": ["f", "m"] * 20, "old": ["no", "no", "yes", "yes"] * 10})
+    found = fg.audit(rows, decision="accepted", group=["sex", "old"])
+    assert found.decisions.groups == ("f · no", "f · yes", "m · no", "m · yes")
+    assert found.decisions.columns["group"] == "sex × old"
+    assert found.overall.rates.value[-1].tolist() == [0.0, 1.0, 1.0, 1.0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairgate.advice.reference import Reference
 from fairgate.errors import InputError
-from fairgate.people.chosen import MAX_LOST, Numbers, read_chosen
+from fairgate.people.chosen import MAX_LOST, Numbers, cross, group_roles, read_chosen
 from fairgate.people.sources import Source
 from fairgate.people.values import Words
 from fairgate.settings import Array
@@ -70,23 +70,26 @@ def read_newcomers(source: Source, reference: Reference, max_lost: float = MAX_L
     """Read a table with the columns and meanings of the advice; its column of labels may be lacking."""
     labelled = reference.label in source.columns
     names = {"score": reference.score}
-    names |= {f"group{place or ''}": name for place, name in enumerate(reference.group)}
+    roles = group_roles(reference.group)
+    names |= roles
     kinds: dict[str, Words | Numbers] = {"score": Numbers()}
-    kinds |= {role: Words("group", name, VALUES) for role, name in names.items() if role != "score"}
+    kinds |= {role: Words("group", name, VALUES) for role, name in roles.items()}
     if labelled:
         names["label"], kinds["label"] = reference.label, Words("label", reference.label, VALUES, ("na",))
     rows = read_chosen(source, names, kinds, optional=("label",), max_lost=max_lost)
     scores = rows.columns["score"]
     scores = 0.0 - scores if reference.descending else scores
-    roles = [role for role in names if role.startswith("group")]
-    group, strangers = _known_groups([(rows.columns[role], rows.words[role]) for role in roles], reference.groups)
+    code, found = cross(rows, roles)
+    group = np.array([reference.groups.index(name) if name in reference.groups else -1 for name in found])[code]
+    sizes = dict(zip(found, np.bincount(code, minlength=len(found)).tolist(), strict=True))
+    strangers = {name: size for name, size in sizes.items() if name not in reference.groups}
     meaning = np.full(len(scores), 2, dtype=np.int64)
     unread: dict[str, int] = {}
     if labelled:
-        found = rows.words["label"]
-        meaning = np.array([*(reference.meanings.get(each, 2) for each in found), 2])[rows.columns["label"]]
-        sizes = np.bincount(rows.columns["label"][rows.columns["label"] >= 0], minlength=len(found))
-        unread = {each: int(size) for each, size in zip(found, sizes, strict=True) if each not in reference.meanings}
+        labels = rows.words["label"]
+        meaning = np.array([*(reference.meanings.get(each, 2) for each in labels), 2])[rows.columns["label"]]
+        times = np.bincount(rows.columns["label"] + 1, minlength=len(labels) + 1)[1:].tolist()
+        unread = {each: count for each, count in zip(labels, times, strict=True) if each not in reference.meanings}
     counts, accepted = [], []
     for place, cuts in enumerate(reference.cuts):
         own = group == place
@@ -97,21 +100,3 @@ def read_newcomers(source: Source, reference: Reference, max_lost: float = MAX_L
     if not sum(each.sum() for each in counts):
         raise InputError(f"{source.name} has nobody of the groups of the advice: {', '.join(reference.groups)}")
     return Newcomers(counts, np.array(accepted, dtype=np.float64), strangers, unread, labelled, rows.dropped)
-
-
-def _known_groups(
-    columns: list[tuple[NDArray[np.int16], list[str]]], groups: tuple[str, ...]
-) -> tuple[NDArray[np.int64], dict[str, int]]:
-    """Return the number of each row's group, −1 if the advice does not know it, and how many there are of those."""
-    flat = np.zeros(len(columns[0][0]), dtype=np.int64)
-    for codes, words in columns:
-        flat = flat * len(words) + codes
-    seen, inverse, sizes = np.unique(flat, return_inverse=True, return_counts=True)
-    shape = [len(words) for _, words in columns]
-    names = [
-        " · ".join(words[code] for (_, words), code in zip(columns, np.unravel_index(each, shape), strict=True))
-        for each in seen
-    ]
-    places = np.array([groups.index(name) if name in groups else -1 for name in names])
-    strangers = {name: int(size) for name, size in zip(names, sizes, strict=True) if name not in groups}
-    return places[inverse], strangers

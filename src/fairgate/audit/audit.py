@@ -91,7 +91,7 @@ def audit(
     table: Any = None,
     *,
     decision: str,
-    group: str,
+    group: str | Sequence[str],
     date: str | None = None,
     order: str | None = None,
     period: str | None = None,
@@ -120,7 +120,7 @@ def audit(
     table
         A file such as ``"decisions.parquet"``, or a table of pandas, polars or pyarrow; nothing with a `query`.
     decision, group
-        Columns: whether the person was accepted, 0 or 1, and the person's group.
+        Columns: whether the person was accepted, 0 or 1, and the person's group; several columns of groups are crossed.
     date, order, period
         Column with the date of the decision, or with a number that orders them; and the length of the periods after
         which decisions are looked at: "day", "week", "month", "quarter" or "year". Without either column, rows are
@@ -164,7 +164,7 @@ def audit(
     least = whole_number("min_group", min_group, 1)
     required = tuple(as_constraint(each) for each in constraints)
     check_names(required)
-    given = {"decision": decision, "group": group, "date": date, "order": order, "label": label, "score": score}
+    given = {"decision": decision, "date": date, "order": order, "label": label, "score": score}
     given |= {"policy": policy, "propensity": propensity}
     columns = {role: name for role, name in given.items() if name is not None}
     if propensity is not None and not {"score", "label"} <= set(columns):
@@ -175,6 +175,7 @@ def audit(
     made = read_decisions(
         source,
         columns,
+        group,
         positive=positive,
         accepted=accepted,
         descending=descending,
@@ -185,7 +186,8 @@ def audit(
     lonely = next((each for each in required if each.compares_groups), None)
     if len(made.groups) < 2 and lonely is not None:
         raise InputError(
-            f"{lonely.text} compares groups, but the column {group!r} has only the group {made.groups[0]!r}"
+            f"{lonely.text} compares groups, but the column {made.columns['group']!r} has only the group "
+            f"{made.groups[0]!r}"
         )
     labels = label is not None and any(each.needs != "decisions" for each in required)
     overall = follow(OVERALL, made.counts.sum(axis=1), levels(alpha, 0, policy is not None), labels=labels)

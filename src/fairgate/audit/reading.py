@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairgate.audit.times import as_days, period_of, usual_period
 from fairgate.errors import InputError
-from fairgate.people.chosen import MAX_LOST, Chosen, Numbers, read_chosen
+from fairgate.people.chosen import JOINED, MAX_LOST, Chosen, Numbers, cross, group_roles, read_chosen
 from fairgate.people.sources import Source
 from fairgate.people.values import Words, label_meanings, listed, natural
 from fairgate.settings import Array
@@ -23,6 +23,12 @@ GROUPS = 50
 POLICIES = 1000
 """Most different policies that are told apart."""
 
+VALUES = 1000
+"""Most different decisions or labels."""
+
+CROSSED = " × "
+"""Between the names of several columns of groups."""
+
 SEGMENTS = 50
 """Most runs of one policy that are segments each; with more, policies took turns, and each is one segment."""
 
@@ -31,9 +37,6 @@ LOOKS = 100
 
 PERIOD_LOOKS = 2000
 """Most periods that are looked at."""
-
-ROLES = ("decision", "group", "date", "order", "label", "score", "policy", "propensity")
-"""What a column can be."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Decisions:
 def read_decisions(
     source: Source,
     columns: Mapping[str, str],
+    group: str | Sequence[str],
     *,
     positive: object = None,
     accepted: object = None,
@@ -116,16 +120,22 @@ def read_decisions(
     min_group: int = 1,
     max_lost: float = MAX_LOST,
 ) -> Decisions:
-    """Read the columns, by role, and count the decisions; `accepted` is the decision that counts as acceptance."""
+    """Read the columns, by role, and count the decisions; `accepted` is the decision that counts as acceptance.
+
+    Groups may be the crossing of several columns.
+    """
     if "date" in columns and "order" in columns:
         raise InputError("date and order both say in which order decisions were made: give one of them")
     if period is not None and "date" not in columns:
         raise InputError(f"period={period!r} needs a column of dates (--date)")
-    words = {"decision": (1000, ("na",)), "group": (GROUPS, ()), "label": (1000, ("na",)), "policy": (POLICIES, ())}
+    roles = group_roles(group)
+    words = {"decision": (VALUES, ("na",)), "label": (VALUES, ("na",)), "policy": (POLICIES, ())}
     kinds: dict[str, Words | Numbers] = {role: Numbers() for role in ("order", "score", "propensity")}
     kinds["date"] = Numbers("a date", as_days)
     kinds |= {role: Words(role, columns.get(role, ""), *limits) for role, limits in words.items()}
-    rows = _large_groups(read_chosen(source, columns, kinds, optional=("label",), max_lost=max_lost), min_group)
+    kinds |= {role: Words("group", name, GROUPS) for role, name in roles.items()}
+    rows = read_chosen(source, {**columns, **roles}, kinds, optional=("label",), max_lost=max_lost)
+    rows, code, found = _large_groups(rows, *cross(rows, roles), min_group)
     took = label_meanings_of("decision", columns["decision"], rows.words["decision"], accepted)
     chosen = np.array([took[value] for value in rows.words["decision"]], dtype=np.int8)[rows.columns["decision"]]
     label = np.full(len(rows), 2, dtype=np.int8)
@@ -135,22 +145,21 @@ def read_decisions(
         meaning = np.array([*(meanings[value] for value in rows.words["label"]), 2], dtype=np.int8)
         label = meaning[rows.columns["label"]]
         good = f"{columns['label']} = {' or '.join(value for value in meanings if meanings[value])}"
-    order = sorted(set(np.array(rows.words["group"], dtype=object)[np.unique(rows.columns["group"])]), key=natural)
-    rank = np.array([order.index(name) if name in order else -1 for name in rows.words["group"]], dtype=np.int16)
-    group = rank[rows.columns["group"]]
+    order = sorted(found, key=lambda name: [natural(part) for part in name.split(JOINED)])
+    member = np.array([order.index(name) for name in found], dtype=np.int16)[code]
     look, looks, by, sequence = _looks(rows, period)
     segment, segments, turns = _segments(rows, look, sequence)
     shape = (len(looks), len(segments), len(order), 3, 2)
     flat = look.astype(np.int64)
-    for size, part in zip(shape[1:], (segment, group, label, chosen), strict=True):
+    for size, part in zip(shape[1:], (segment, member, label, chosen), strict=True):
         flat *= size
         flat += part
     counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
     cases = None
     if {"score", "label", "propensity"} <= set(columns):
-        cases = _cases(rows, group, chosen, label, descending, columns["propensity"])
+        cases = _cases(rows, member, chosen, label, descending, columns["propensity"])
     return Decisions(
-        columns=dict(columns),
+        columns={**columns, "group": CROSSED.join(roles.values())},
         groups=tuple(order),
         looks=tuple(looks),
         segments=segments,
@@ -177,17 +186,25 @@ def label_meanings_of(role: str, name: str, found: list[str], positive: object) 
         ) from None
 
 
-def _large_groups(rows: Chosen, least: int) -> Chosen:
-    """Leave out groups of fewer people than asked for."""
-    sizes = np.bincount(rows.columns["group"], minlength=len(rows.words["group"]))
-    small = (sizes > 0) & (sizes < least)
-    if not small.any():
-        return rows
-    if (small | (sizes == 0)).all():
+def _large_groups(
+    rows: Chosen, code: NDArray[np.int64], names: list[str], least: int
+) -> tuple[Chosen, NDArray[np.int64], list[str]]:
+    """Leave out groups of fewer people than asked for, and refuse too many."""
+    sizes = np.bincount(code, minlength=len(names))
+    large = sizes >= least
+    if not large.any():
         raise InputError(f"min_group={least} leaves out every group: the largest has {sizes.max()} people")
-    kept = ~small[rows.columns["group"]]
+    if int(large.sum()) > GROUPS:
+        raise InputError(
+            f"there are {int(large.sum())} groups, such as {listed(names[:3])}, and at most {GROUPS} can be told"
+        )
+    if large.all():
+        return rows, code, names
+    kept = large[code]
     dropped = {**rows.dropped, f"group of fewer than {least}": int((~kept).sum())}
-    return replace(rows, columns={role: values[kept] for role, values in rows.columns.items()}, dropped=dropped)
+    rows = replace(rows, columns={role: values[kept] for role, values in rows.columns.items()}, dropped=dropped)
+    renumbered = (np.cumsum(large) - 1)[code[kept]]
+    return rows, renumbered, [name for name, enough in zip(names, large, strict=True) if enough]
 
 
 def _looks(

@@ -27,7 +27,7 @@ OPTIONS: dict[str, Any] = {
     "query": _option(str, "SQL for DuckDB, over files or a .duckdb file."),
     "decision": _option(str, "Column with the decision, 0 or 1."),
     "accepted": _option(str, "Decision that is an acceptance, if they are not 0 and 1."),
-    "group": _option(str, "Column with the person's group."),
+    "group": _option(list[str], "Column with the person's group; several are crossed."),
     "date": _option(str, "Column with the date of the decision."),
     "order": _option(str, "Column with a number that orders the decisions, instead of a date."),
     "period": _option(str, "Look after every day, week, month, quarter or year."),
@@ -62,7 +62,7 @@ def audit(**given: Any) -> None:
     written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
     required = [make_constraint(name, text) for name, text in once([*named, *written]).items()]
     for name in ("decision", "group"):
-        if given[name] is None:
+        if not given[name]:
             raise InputError(f"{name} must be the name of a column: say --{name} NAME")
     out, fail, as_json = Path(given.pop("out") or "audit"), given.pop("fail"), given.pop("as_json")
     file, thresholds = given.pop("file"), given.pop("threshold") or ()

@@ -5,8 +5,9 @@ A word takes two bytes, a number or a day eight, so that ten million rows fit in
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -21,6 +22,9 @@ from fairgate.settings import Array
 
 Convert = Callable[[str, Any], tuple[Array, list[str]]]
 """Takes the name of a column and its values; returns numbers, NaN where there is none, and some text that is none."""
+
+JOINED = " · "
+"""Between the values of several columns of groups."""
 
 MAX_LOST = 0.1
 """Largest share of rows that may be left out, unless another is asked for."""
@@ -111,6 +115,40 @@ def read_chosen(
     for role in names:
         columns[role] = np.concatenate(parts.pop(role))  # one by one, so that no column is held twice for long
     return Chosen(columns, words, total, dict(+dropped))
+
+
+def group_roles(group: str | Sequence[str]) -> dict[str, str]:
+    """Return a role for each column of groups.
+
+    >>> group_roles("sex"), group_roles(["sex", "race"])
+    ({'group': 'sex'}, {'group': 'sex', 'group 2': 'race'})
+    """
+    names = [group] if isinstance(group, str) else list(group)
+    if not names:
+        raise InputError(f"group must be the name of a column, or a list of them, got {group!r}")
+    return {f"group {place + 1}" if place else "group": name for place, name in enumerate(names)}
+
+
+def cross(rows: Chosen, roles: Collection[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the number of each row's group, and the names of those that occur: the values of all columns, joined.
+
+    >>> codes = {"group": np.array([0, 1, 0], dtype=np.int16), "group 2": np.array([1, 0, 1], dtype=np.int16)}
+    >>> cross(Chosen(codes, {"group": ["f", "m"], "group 2": ["a", "b"]}, 3, {}), list(codes))
+    (array([0, 1, 0]), ['f · b', 'm · a'])
+    """
+    shape = [len(rows.words[role]) for role in roles]
+    flat = np.zeros(len(rows), dtype=np.int64)
+    for role, size in zip(roles, shape, strict=True):
+        flat *= size
+        flat += rows.columns[role]
+    found = np.flatnonzero(np.bincount(flat, minlength=math.prod(shape)))
+    names = [
+        JOINED.join(rows.words[role][code] for role, code in zip(roles, np.unravel_index(each, shape), strict=True))
+        for each in found
+    ]
+    lookup = np.zeros(math.prod(shape), dtype=np.int64)
+    lookup[found] = np.arange(len(found))
+    return lookup[flat], names
 
 
 def check_roles(source: Source, names: Mapping[str, str]) -> None:
