@@ -17,6 +17,9 @@ from fairgate.people.sources import Source
 from fairgate.people.values import Words, label_meanings, listed, natural
 from fairgate.settings import Array
 
+CHUNK = 1 << 20
+"""Rows counted at a time."""
+
 GROUPS = 50
 """Most groups; a column with more is rather a number or a name than a group."""
 
@@ -149,12 +152,14 @@ def read_decisions(
     member = np.array([order.index(name) for name in found], dtype=np.int16)[code]
     look, looks, by, sequence = _looks(rows, period)
     segment, segments, turns = _segments(rows, look, sequence)
+    for role in ("date", "order", "policy", *roles):
+        rows.columns.pop(role, None)  # memory, where there are many rows
     shape = (len(looks), len(segments), len(order), 3, 2)
-    flat = look.astype(np.int64)
-    for size, part in zip(shape[1:], (segment, member, label, chosen), strict=True):
-        flat *= size
-        flat += part
-    counts = np.bincount(flat, minlength=math.prod(shape)).reshape(shape)
+    counts = np.zeros(shape, dtype=np.int64)
+    for begin in range(0, len(member), CHUNK):
+        some = slice(begin, begin + CHUNK)
+        cell = np.ravel_multi_index((look[some], segment[some], member[some], label[some], chosen[some]), shape)
+        counts += np.bincount(cell, minlength=counts.size).reshape(shape)
     cases = None
     if {"score", "label", "propensity"} <= set(columns):
         cases = _cases(rows, member, chosen, label, descending, columns["propensity"])
@@ -187,8 +192,8 @@ def label_meanings_of(role: str, name: str, found: list[str], positive: object) 
 
 
 def _large_groups(
-    rows: Chosen, code: NDArray[np.int64], names: list[str], least: int
-) -> tuple[Chosen, NDArray[np.int64], list[str]]:
+    rows: Chosen, code: NDArray[np.int16], names: list[str], least: int
+) -> tuple[Chosen, NDArray[np.int16], list[str]]:
     """Leave out groups of fewer people than asked for, and refuse too many."""
     sizes = np.bincount(code, minlength=len(names))
     large = sizes >= least
@@ -203,7 +208,7 @@ def _large_groups(
     kept = large[code]
     dropped = {**rows.dropped, f"group of fewer than {least}": int((~kept).sum())}
     rows = replace(rows, columns={role: values[kept] for role, values in rows.columns.items()}, dropped=dropped)
-    renumbered = (np.cumsum(large) - 1)[code[kept]]
+    renumbered = (np.cumsum(large) - 1).astype(np.int16)[code[kept]]
     return rows, renumbered, [name for name, enough in zip(names, large, strict=True) if enough]
 
 
@@ -220,7 +225,7 @@ def _looks(
                 f"the date column spans {len(names)} periods of a {by}, from {names[0]} to {names[-1]}; at most "
                 f"{PERIOD_LOOKS} can be looked at: choose a longer --period, or repair the dates"
             )
-        return look, names, by, _sorted(days)
+        return look, names, by, _sorted(days) if "policy" in rows.columns else None
     key = rows.columns.get("order")
     sequence = None if key is None else _sorted(key)
     count = len(rows)

@@ -5,7 +5,6 @@ A word takes two bytes, a number or a day eight, so that ten million rows fit in
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,9 @@ from fairgate.settings import Array
 
 Convert = Callable[[str, Any], tuple[Array, list[str]]]
 """Takes the name of a column and its values; returns numbers, NaN where there is none, and some text that is none."""
+
+MANY = 30_000
+"""Most combinations of the values of several columns."""
 
 JOINED = " · "
 """Between the values of several columns of groups."""
@@ -129,26 +131,27 @@ def group_roles(group: str | Sequence[str]) -> dict[str, str]:
     return {f"group {place + 1}" if place else "group": name for place, name in enumerate(names)}
 
 
-def cross(rows: Chosen, roles: Collection[str]) -> tuple[NDArray[np.int64], list[str]]:
+def cross(rows: Chosen, roles: Collection[str]) -> tuple[NDArray[np.int16], list[str]]:
     """Return the number of each row's group, and the names of those that occur: the values of all columns, joined.
 
     >>> codes = {"group": np.array([0, 1, 0], dtype=np.int16), "group 2": np.array([1, 0, 1], dtype=np.int16)}
     >>> cross(Chosen(codes, {"group": ["f", "m"], "group 2": ["a", "b"]}, 3, {}), list(codes))
-    (array([0, 1, 0]), ['f · b', 'm · a'])
+    (array([0, 1, 0], dtype=int16), ['f · b', 'm · a'])
     """
-    shape = [len(rows.words[role]) for role in roles]
-    flat = np.zeros(len(rows), dtype=np.int64)
-    for role, size in zip(roles, shape, strict=True):
-        flat *= size
-        flat += rows.columns[role]
-    found = np.flatnonzero(np.bincount(flat, minlength=math.prod(shape)))
-    names = [
-        JOINED.join(rows.words[role][code] for role, code in zip(roles, np.unravel_index(each, shape), strict=True))
-        for each in found
-    ]
-    lookup = np.zeros(math.prod(shape), dtype=np.int64)
-    lookup[found] = np.arange(len(found))
-    return lookup[flat], names
+    names, code = [""], np.zeros(len(rows), dtype=np.int16)
+    for role in roles:
+        words = rows.words[role]
+        if len(names) * len(words) > MANY:
+            raise InputError(
+                f"the columns of groups have more than {MANY} combinations: choose columns with few values"
+            )
+        pairs = code.astype(np.int32) * len(words) + rows.columns[role]
+        found = np.flatnonzero(np.bincount(pairs, minlength=len(names) * len(words)))
+        lookup = np.zeros(len(names) * len(words), dtype=np.int16)
+        lookup[found] = np.arange(len(found))
+        names = [JOINED.join(filter(None, (names[each // len(words)], words[each % len(words)]))) for each in found]
+        code = lookup[pairs]
+    return code, names
 
 
 def check_roles(source: Source, names: Mapping[str, str]) -> None:
