@@ -264,7 +264,9 @@ def test_a_run_alone_is_drawn_under_its_learners_name(runs: dict[str, fg.Run]) -
 @pytest.mark.parametrize("figure", ["reward", "gap", "acceptance"])
 def test_thresholds_of_a_table_are_drawn_with_intervals(figure: str, descending: bool) -> None:
     table = example_table()
-    people = fg.from_frame(table, score="risk_score", label="repaid", group="sex", descending=descending)
+    people = fg.from_frame(
+        table, score="risk_score", label="repaid", group="sex", descending=descending, positive=int(not descending)
+    )
     advice = fg.advise(
         people, fg.Aims(cost=2.0, constraints=[fg.DemographicParity(0.1)], seeds=1, rounds=5, feedback=(0.0,))
     )

@@ -20,21 +20,21 @@ NAMES: dict[str, Any] = {"score": "risk_score", "label": "repaid", "group": "sex
 
 @pytest.fixture
 def lines(tmp_path: Path) -> Path:
-    file = tmp_path / "people.ndjson"
+    file = tmp_path / "people.lines"
     file.write_text("".join(json.dumps(row) + "\n" for row in example_table().to_pylist()), encoding="utf-8")
     (tmp_path / "harm.py").write_text(Path(__file__).with_name("harm.py").read_text(encoding="utf-8"), encoding="utf-8")
     return file
 
 
 def test_a_registered_ending_is_read(lines: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(fg.InputError, match=r"people.ndjson' must end in one of .csv, .*, got '.ndjson'"):
+    with pytest.raises(fg.InputError, match=r"people.lines' must end in one of .csv, .*, got '.lines'"):
         fg.from_file(lines, **NAMES)
     monkeypatch.setattr("fairgate.people.sources.READERS", dict(READERS))
-    fg.people.register(".ndjson", read_lines)
+    fg.people.register(".lines", read_lines)
     people = fg.from_file(lines, **NAMES)
     assert (people.counts == fg.from_frame(example_table(), **NAMES).counts).all()
     lines.write_text("no json\n", encoding="utf-8")
-    with pytest.raises(fg.InputError, match=r"people\.ndjson' cannot be read: Expecting value"):
+    with pytest.raises(fg.InputError, match=r"people\.lines' cannot be read: Expecting value"):
         fg.from_file(lines, **NAMES)
 
 

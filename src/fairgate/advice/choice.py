@@ -106,7 +106,7 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
 
 def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw as many people, with replacement, several times, (times, G, B, 3); at least one of every group."""
-    sizes = rng.multinomial(applicants.people, applicants.sizes / applicants.people, size=times)
+    sizes = rng.multinomial(applicants.people, applicants.sizes / applicants.sizes.sum(), size=times)
     shares = applicants.counts.reshape(len(applicants.sizes), -1) / applicants.sizes[:, None]
     return rng.multinomial(np.maximum(sizes, 1), shares).reshape(times, *applicants.counts.shape)
 

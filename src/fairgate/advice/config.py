@@ -19,7 +19,7 @@ TABLES: dict[str, dict[str, tuple[type, ...]]] = {
         "query": (str,),
         "score": (str,),
         "label": (str,),
-        "group": (str,),
+        "group": (list, str),
         "positive": (str, int, float, bool),
         "descending": (bool,),
         "reader": (str,),
@@ -108,7 +108,7 @@ def read_policy(path: Path) -> tuple[dict[str, Any], dict[str, Constraint]]:
                 raise InputError(f"--config {path}: {name} must be {KINDS[kinds[-1]]}, got {value!r}")
             settings[name] = value
     for name in ("file", "out"):
-        if name in settings:
+        if name in settings and settings[name] != "-":  # standard input
             settings[name] = str(path.parent / settings[name])
     return settings, required
 

@@ -17,13 +17,18 @@ POLICY = """\
 # Options on the command line win over what is written here.
 
 [data]
-file = "applicants.csv"       # CSV, Parquet, Arrow, Feather or DuckDB; as seen from this file
+file = "applicants.csv"       # CSV, JSON lines, Parquet, Arrow, Excel, zip or DuckDB; as seen from this file
 # query = "select * from 'applicants.parquet' where year = 2024"    # instead of a file: SQL for DuckDB
 score = "risk_score"          # the column a threshold is set on
 label = "repaid"              # what came of the person; may be missing for some
-group = "sex"                 # groups to be treated alike
-# positive = "yes"            # the label that counts as 1, if labels are not 0 and 1
+group = "sex"                 # groups to be treated alike; ["sex", "race"] crosses two columns
+# positive = "yes"            # the label that is good and counts as 1, if labels are not 0 and 1
 # descending = true           # if a higher score is worse
+# decision = "approved"       # the decision that was made, and
+# date = "decided_on"         # its day, for the history
+# weight = "weight"           # how many people a row stands for
+# min_group = 10              # smaller groups are left out
+# max_lost = 0.2              # largest share of rows that may be left out
 
 [aims]
 cost = 2.0                    # of accepting somebody whose label is 0; a good acceptance is worth 1

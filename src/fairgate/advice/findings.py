@@ -10,6 +10,7 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.errors import InputError
 from fairgate.people.applicants import CANDIDATES, Applicants
+from fairgate.people.direction import RISKY, good_sounds_bad, remedy, sounds_bad
 from fairgate.people.labels import UNKNOWN
 from fairgate.people.values import listed, natural
 
@@ -33,10 +34,10 @@ def inspect(applicants: Applicants, aims: Aims) -> list[Finding]:
 
     >>> import pyarrow as pa
     >>> from fairgate.people import from_frame
-    >>> table = pa.table({"score": [1, 2, 3, 4], "label": [1, 1, 0, 0], "group": ["a", "b", "a", "b"]})
+    >>> table = pa.table({"score": [1, 2, 3, 4], "label": [1, 0, 0, 1], "group": ["a", "b", "a", "b"]})
     >>> found = inspect(from_frame(table, score="score", label="label", group="group"), Aims())
     >>> [finding.key for finding in found]
-    ['tiny-group', 'tiny-group', 'wrong-way']
+    ['tiny-group', 'tiny-group', 'weak-score']
     """
     refuse(applicants, aims)
     return [
@@ -74,6 +75,7 @@ def refuse(applicants: Applicants, aims: Aims) -> None:
             f"the label column {columns.label!r} is known for too few people, {known} of {applicants.people}, to say "
             "what any threshold would earn: some more labels of people with high scores are needed"
         )
+    refuse_wrong_way(applicants)
 
 
 def _share(part: float, whole: float) -> str:
@@ -84,10 +86,13 @@ def _share(part: float, whole: float) -> str:
 
 
 def _dropped(applicants: Applicants) -> Iterator[Finding]:
+    columns, weights = applicants.columns, applicants.weights
+    weight = weights.column if weights else ""
     texts = {
-        "score not a number": ("score-missing", f"have no number as score ({applicants.columns.score!r})"),
-        "score infinite": ("score-infinite", f"have an infinite score ({applicants.columns.score!r})"),
-        "group missing": ("group-missing", f"have no group ({applicants.columns.group!r})"),
+        "score not a number": ("score-missing", f"have no number as score ({columns.score!r})"),
+        "score infinite": ("score-infinite", f"have an infinite score ({columns.score!r})"),
+        "group missing": ("group-missing", f"have no group ({columns.group!r})"),
+        "weight not a number": ("weight-missing", f"have no number as weight ({weight!r})"),
         "line malformed": ("malformed", "have more or fewer fields than there are column names"),
     }
     if applicants.lines > applicants.rows + 1:
@@ -96,10 +101,50 @@ def _dropped(applicants: Applicants) -> Iterator[Finding]:
             "none should, a quote is opened and not closed, and people are missing."
         )
         yield Finding("lines", "warning", text)
+    yield from (Finding("reading", "note", text) for text in applicants.notes)
     for reason, count in applicants.dropped.items():
-        key, text = texts[reason]
-        rows = f"{count} of {applicants.rows} rows ({_share(count, applicants.rows)}) {text} and were left out."
-        yield Finding(key, "warning", f"{rows} If they differ from the others, so would the advice.")
+        rows = f"{count} of {applicants.rows} rows ({_share(count, applicants.rows)})"
+        if reason in texts:
+            key, text = texts[reason]
+            differ = "If they differ from the others, so would the advice."
+            yield Finding(key, "warning", f"{rows} {text} and were left out. {differ}")
+        elif reason == "weight zero":
+            yield Finding("weight-zero", "note", f"{rows} have weight 0 ({weight!r}) and stand for nobody.")
+    if applicants.strays:
+        named = ", ".join(f"{name!r} ({size})" for name, size in list(applicants.strays.items())[:8])
+        more = " …" if len(applicants.strays) > 8 else ""
+        count = sum(applicants.strays.values())
+        text = (
+            f"{count} of {applicants.rows} rows ({_share(count, applicants.rows)}) belong to groups too small to say "
+            f"anything about ({columns.group!r}) and were left out: {named}{more}. If they are not typing errors, say "
+            "--min-group 1 to keep them, or join them to other groups."
+        )
+        yield Finding("stray-groups", "warning", text)
+    yield from _past(applicants)
+
+
+def _past(applicants: Applicants) -> Iterator[Finding]:
+    """Say how decisions, dates and weights were counted, where that is not plain."""
+    decisions, history, weights = applicants.decisions, applicants.history, applicants.weights
+    if decisions is not None:
+        rejected, accepted = decisions.sum(axis=(0, 1))
+        unknown = applicants.people - float(rejected + accepted)
+        if unknown >= 0.5:
+            text = f"{_share(unknown, applicants.people)} of the people have no decision: they count as people, but not"
+            yield Finding("decision-missing", "warning", f"{text} among those accepted or rejected in the past.")
+        if not rejected or not accepted:
+            word = "accepted" if not rejected else "rejected"
+            text = f"Everybody whose decision is known was {word}: the table does not show the people who were not."
+            yield Finding("one-decision", "warning", text)
+    if history is not None and history.left_out:
+        text = f"{history.left_out} rows have no date or no decision and are left out of the history only."
+        yield Finding("history-left-out", "warning", text)
+    if weights is not None:
+        text = (
+            f"Rows are weighted by {weights.column!r}: they stand for {weights.total:.6g} people, and tell as much as "
+            f"{weights.effective:.0f} people of equal weight would."
+        )
+        yield Finding("weighted", "note", text)
 
 
 def _current(applicants: Applicants, aims: Aims) -> Iterator[Finding]:
@@ -117,9 +162,9 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
         if size < TINY:
             error = np.sqrt(0.25 / size)
             text = (
-                f"Group {name!r} has only {size} {'person' if size == 1 else 'people'}: its acceptance rate is known "
-                f"to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may be "
-                "refused for caution alone."
+                f"Group {name!r} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate is "
+                f"known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may "
+                "be refused for caution alone."
             )
             yield Finding("tiny-group", "warning", text)
 
@@ -161,28 +206,57 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
         yield Finding("labels-unknown", "warning", text)
 
 
-def _direction(applicants: Applicants) -> Iterator[Finding]:
+class Auc(NamedTuple):
+    """How often the better score is that of the person with the good label, of two who differ."""
+
+    value: float
+    error: float  # standard error, Hanley and McNeil 1982
+    by_chance: float  # standard error if the score told nothing, Mann and Whitney 1947: never 0, as the other may be
+
+
+def auc_of(applicants: Applicants) -> Auc | None:
+    """Return the AUC of the score; None if all labels are the same."""
     negatives, positives = (applicants.counts[..., label].sum(axis=0).astype(np.float64) for label in (0, 1))
     good, bad = positives.sum(), negatives.sum()
     if not good or not bad:
-        return
+        return None
     below = negatives.cumsum() - negatives
     auc = float((positives * (below + 0.5 * negatives)).sum() / (good * bad))
-    score = applicants.columns.score
-    # Hanley and McNeil 1982
     one, two = auc / (2.0 - auc), 2.0 * auc**2 / (1.0 + auc)
     spread = auc * (1.0 - auc) + (good - 1.0) * (one - auc**2) + (bad - 1.0) * (two - auc**2)
-    error = np.sqrt(max(spread, 0.0) / (good * bad))
-    if auc + 2.0 * error < 0.5:
-        turn = "leave out descending (--descending)" if applicants.descending else "use descending (--descending)"
+    by_chance = np.sqrt((good + bad + 1.0) / (12.0 * good * bad))
+    return Auc(auc, float(np.sqrt(max(spread, 0.0) / (good * bad))), float(by_chance))
+
+
+def refuse_wrong_way(applicants: Applicants) -> None:
+    """Refuse a score that ranks people the wrong way: whom it accepts first are those whose label is rarely good."""
+    found, columns = auc_of(applicants), applicants.columns
+    if found is None or found.value + 2.0 * max(found.error, found.by_chance) >= 0.5:
+        return
+    asked = applicants.positive is not None
+    better = "lower" if applicants.descending else "higher"
+    raise InputError(
+        f"the score column {columns.score!r} ranks people the wrong way (AUC {found.value:.2f}): {applicants.good} was "
+        f"taken as good{'' if asked else ', since nothing else was said'}, and people for whom it is so have the "
+        f"{better} score in only {found.value:.0%} of all pairs; "
+        + remedy(columns.score, columns.label, applicants.meanings, descending=applicants.descending, asked=asked)
+    )
+
+
+def _direction(applicants: Applicants) -> Iterator[Finding]:
+    columns, found = applicants.columns, auc_of(applicants)
+    if found is not None and found.value - 2.0 * found.error <= 0.5:
+        way = ", if at all the wrong way round" if found.value < 0.5 else ""
         text = (
-            f"The score {score!r} goes the wrong way: of two people, one with label 1 and one with label 0, the better "
-            f"score is the right one's in only {auc:.0%} of all pairs. If a high score is bad, {turn}."
+            f"The score {columns.score!r} hardly tells labels apart (AUC {found.value:.2f}{way}): no threshold can earn"
         )
-        yield Finding("wrong-way", "warning", text)
-    elif auc - 2.0 * error <= 0.5:
-        text = f"The score {score!r} hardly tells labels apart (AUC {auc:.2f}): no threshold can earn much by it."
-        yield Finding("weak-score", "warning", text)
+        yield Finding("weak-score", "warning", f"{text} much by it.")
+    if good_sounds_bad(columns.label, applicants.positive):
+        text = f"{applicants.good} was taken as good, as --positive says, though it sounds like a bad outcome. If it is"
+        yield Finding("good-sounds-bad", "warning", f"{text} one, name the other label: {applicants.bad}.")
+    if sounds_bad(columns.score, RISKY) and not applicants.descending:
+        text = f"The score {columns.score!r} sounds like the probability of a bad outcome, yet people with a high score"
+        yield Finding("score-sounds-bad", "warning", f"{text} are accepted. If a high score is bad, use --descending.")
 
 
 def _ties(applicants: Applicants) -> Iterator[Finding]:

@@ -26,15 +26,16 @@ NAMED = {name.replace("-", "_"): _option(list[str], kind.help) for name, kind in
 
 OPTIONS: dict[str, Any] = {
     "file": Annotated[
-        Path | None, typer.Argument(readable=False, help="Table: .csv, .parquet, .arrow, .feather or .duckdb.")
+        str | None,
+        typer.Argument(help="Table: .csv, .jsonl, .parquet, .arrow, .feather, .xlsx, .zip or .duckdb; - for a pipe."),
     ],
     "query": _option(str, "SQL for DuckDB, over files or a .duckdb file."),
     "reader": _option(str, "Your own reader of the file, module:function, which returns a data frame."),
     "config": _option(Path, "Policy file; options given here win."),
     "score": _option(str, "Column a threshold is set on."),
     "label": _option(str, "Column with what came of the person; may be missing."),
-    "group": _option(str, "Column with the person's group."),
-    "positive": _option(str, "Label that counts as 1."),
+    "group": _option(list[str], "Column with the person's group; several are crossed."),
+    "positive": _option(str, "Label that is good and counts as 1."),
     "descending": _option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
     "decision": _option(str, "Column with the decision that was made, 0 or 1."),
     "date": _option(str, "Column with the day of the decision, for the history."),
@@ -71,6 +72,7 @@ def advise(*, as_json: AsJson = False, **given: Any) -> None:
     pairs = (text.partition("=") for text in given.pop("constraint") or ())
     written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
     given["feedback"] = parse_strengths(given["feedback"])
+    given["group"] = given["group"] or None
     chosen = put_together(given.pop("config"), given, _once([*named, *written]))
     prepare_folder(chosen.out)
     advice = find(from_file(**chosen.table), chosen.aims, quiet=as_json)

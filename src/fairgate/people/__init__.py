@@ -1,7 +1,20 @@
 """People: a table of people read, checked and counted by group, score and label."""
 
-from fairgate.people.applicants import Applicants, Columns
+from fairgate.people import binary_files, text_files, wrapped
+from fairgate.people.applicants import Applicants, Columns, Weights
+from fairgate.people.history import History
 from fairgate.people.intake import from_file, from_frame
 from fairgate.people.sources import register
 
-__all__ = ["Applicants", "Columns", "from_file", "from_frame", "register"]
+__all__ = [
+    "Applicants",
+    "Columns",
+    "History",
+    "Weights",
+    "binary_files",
+    "from_file",
+    "from_frame",
+    "register",
+    "text_files",
+    "wrapped",
+]

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.people.history import History
 from fairgate.people.labels import UNKNOWN, LabelModel, tail
-from fairgate.people.values import natural
+from fairgate.people.values import in_words, natural
 from fairgate.settings import Array
 
 CANDIDATES = 512
@@ -20,11 +21,19 @@ CANDIDATES = 512
 
 
 class Columns(NamedTuple):
-    """Names of the columns that hold score, label and group."""
+    """Names of the columns that hold score, label and group; of several group columns "sex × race"."""
 
     score: str
     label: str
     group: str
+
+
+class Weights(NamedTuple):
+    """How many people the rows of a table stand for."""
+
+    column: str
+    total: float  # sum of the weights
+    effective: float  # Kish's effective number of people, (Σw)² / Σw², which errors are worked out with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +50,8 @@ class Applicants:
     tops
         Highest score of each bin, (B,).
     counts
-        People by group, bin and label (0, 1, missing), (G, B, 3).
+        People by group, bin and label (0, 1, missing), (G, B, 3). With weights these are shares of the people the table
+        stands for, times the effective number of people, rounded, as errors have to know.
     columns
         Where they come from.
     rows
@@ -58,12 +68,25 @@ class Applicants:
         Lines of a text file that are not blank; 0 of other tables.
     fitted
         What is known of missing labels, if it has been worked out before the bins were joined.
+    decisions
+        People rejected and accepted in the past, by group and bin, (G, B, 2); None without a column of decisions.
+        People whose decision is missing are in neither.
+    history
+        People by period, if there is a column of dates.
+    weights
+        What the weights add up to, if there is a column of weights.
+    positive
+        Label that was said to be good; None if nobody said.
+    strays
+        Rows of groups that were left out as too small, by name.
+    notes
+        How the table was read, where that is worth saying.
     """
 
     groups: tuple[str, ...]
     cuts: Array
     tops: Array
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
     columns: Columns
     rows: int
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -72,6 +95,12 @@ class Applicants:
     exact: bool = True
     lines: int = 0
     fitted: LabelModel | None = None
+    decisions: NDArray[Any] | None = None
+    history: History | None = None
+    weights: Weights | None = None
+    positive: str | None = None
+    strays: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         size = f"{self.people} people, {len(self.groups)} groups, {len(self.cuts)} thresholds"
@@ -79,21 +108,45 @@ class Applicants:
 
     @cached_property
     def people(self) -> int:
-        """Number of people, those dropped not included."""
-        return int(self.counts.sum())
+        """Number of people, those dropped not included; with weights the effective number."""
+        return round(float(self.counts.sum()))
+
+    @property
+    def total(self) -> float:
+        """Number of people the table stands for: the sum of the weights, or the number of people without any."""
+        return float(self.people) if self.weights is None else self.weights.total
 
     @cached_property
     def missing(self) -> int:
         """Number of people without a label."""
-        return int(self.counts[..., 2].sum())
+        return round(float(self.counts[..., 2].sum()))
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> NDArray[Any]:
         """People of each group, (G,)."""
         return np.asarray(self.counts.sum(axis=(1, 2)))
 
     @cached_property
-    def above(self) -> NDArray[np.int64]:
+    def current_rates(self) -> Array | None:
+        """Share of each group that was accepted in the past, (G,), NaN where nobody's decision is known."""
+        if self.decisions is None:
+            return None
+        each = self.decisions.sum(axis=1, dtype=np.float64)
+        people = each.sum(axis=1)
+        return np.asarray(np.divide(each[:, 1], people, out=np.full(len(each), np.nan), where=people > 0))
+
+    @property
+    def good(self) -> str:
+        """Which labels count as good, 1, such as "repaid = 1"."""
+        return in_words(self.columns.label, self.meanings, 1)
+
+    @property
+    def bad(self) -> str:
+        """Which labels count as bad, 0, such as "repaid = 0"."""
+        return in_words(self.columns.label, self.meanings, 0)
+
+    @cached_property
+    def above(self) -> NDArray[Any]:
         """People at or above each cut, (G, B, 3)."""
         return tail(self.counts)
 
@@ -128,7 +181,11 @@ class Applicants:
 
     def called(self, group: str) -> str:
         """Name a group in words; one that is a number by its column, too."""
-        return f"{self.columns.group} {group}" if natural(group)[0] == 0 else group
+        columns, values = self.columns.group.split(" × "), group.split(" · ")
+        if len(columns) != len(values):
+            columns, values = [self.columns.group], [group]
+        named = zip(columns, values, strict=True)
+        return " · ".join(f"{column} {value}" if natural(value)[0] == 0 else value for column, value in named)
 
     def words(self, place: int) -> str:
         """Write a threshold as it reads in the table, short, but so that it accepts the very same people.
@@ -159,16 +216,25 @@ class Applicants:
         each = self.counts.sum(axis=(0, 2))
         return np.flatnonzero(np.diff((each.cumsum() - each) * bins // self.people, prepend=-1))
 
+    def with_history(self, history: History) -> Applicants:
+        """Return the same people with their history, whose bins are those of :meth:`coarsened`."""
+        return replace(self, history=history)
+
     def coarsened(self, bins: int = CANDIDATES) -> Applicants:
         """Join neighbouring bins until there are at most `bins`, of about as many people each."""
         if len(self.cuts) <= bins:
             return self
+        if self.history is not None and bins != CANDIDATES and len(self.cuts) > CANDIDATES:
+            return self.coarsened().coarsened(bins)  # a history has no finer bins than that
         starts = self.starts(bins)
+        history = self.history if self.history is None or bins == CANDIDATES else self.history.joined(starts)
         return replace(
             self,
             cuts=self.cuts[starts],
             tops=np.maximum.reduceat(self.tops, starts),
             counts=np.add.reduceat(self.counts, starts, axis=1),
             exact=False,
+            decisions=None if self.decisions is None else np.add.reduceat(self.decisions, starts, axis=1),
+            history=history,
             fitted=self.label_model.joined(starts) if bins == CANDIDATES else None,  # whole bands
         )

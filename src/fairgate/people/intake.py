@@ -1,37 +1,41 @@
-"""Intake: read score, label and group of every person once, and reduce the table to counts.
-
-A row is kept as 12 bytes until all have been read, so that ten million rows need some 120 MB and quantiles are exact.
-"""
+"""Intake: read every person of a table once, and reduce the table to counts."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairgate.errors import InputError, nearest
-from fairgate.people.applicants import Applicants, Columns
+from fairgate.people.applicants import CANDIDATES, Applicants, Columns
+from fairgate.people.counting import Coder, count_history, scaled
+from fairgate.people.direction import ask_positive
+from fairgate.people.losses import leave_out_strays, refuse_losses
+from fairgate.people.rows import read_rows
 from fairgate.people.sources import Reader, Source, frame_source, open_source
-from fairgate.people.values import LISTED, Words, as_numbers, label_meanings, listed, natural
+from fairgate.people.values import label_meanings, word
+from fairgate.people.wanted import LOST, Wanted
 from fairgate.settings import Array
 
 BINS = 4096
 """Most score bins; with fewer distinct scores each is a bin of its own."""
 
-GROUPS = 50
-"""Most groups; a column with more is rather a number or a name than a group."""
-
-LABELS = 1000
-"""Most different labels that are told apart."""
-
 
 def from_frame(
-    frame: Any, *, score: str, label: str, group: str, positive: object = None, descending: bool = False
+    frame: Any,
+    *,
+    score: str,
+    label: str,
+    group: str | Sequence[str],
+    positive: object = None,
+    descending: bool = False,
+    decision: str | None = None,
+    date: str | None = None,
+    period: str | None = None,
+    weight: str | None = None,
+    min_group: int | None = None,
+    max_lost: float = LOST,
 ) -> Applicants:
     """Count the people of a data frame by group, score and label.
 
@@ -40,20 +44,38 @@ def from_frame(
     frame
         A table of pandas, polars, pyarrow, or anything else narwhals knows.
     score, label, group
-        Names of its columns. Labels may be missing for some.
+        Names of its columns. Labels may be missing for some. Several columns of groups are crossed: each combination
+        of their values that occurs is a group.
     positive
-        Label that counts as 1, all others counting as 0; not needed if labels are 0 and 1, or true and false.
+        Label that counts as good, 1, all others counting as bad, 0; not needed if labels are 0 and 1, true and false,
+        or yes and no, unless the name of the column sounds like a bad outcome (default, fraud).
     descending
         Whether a higher score is worse.
+    decision
+        Column with the decision that was made: 0 or 1, true or false, yes or no, accepted or rejected. People whose
+        decision is missing count as people, but not among those accepted or rejected.
+    date
+        Column with the day of the decision, for the history.
+    period
+        How long a period of the history is, "day", "week", "month", "quarter" or "year"; by default a month, or what
+        gives 6 to 60 periods.
+    weight
+        Column with how many people a row stands for.
+    min_group
+        Fewest rows of a group; smaller groups are left out, and named. By default 10, or a hundredth of the rows if
+        that is less.
+    max_lost
+        Largest share of rows that may be left out.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> table = pa.table({"score": [0.2, 0.7, 0.4], "paid": ["no", "yes", None], "sex": ["f", "f", "m"]})
-    >>> from_frame(table, score="score", label="paid", group="sex", positive="yes")
+    >>> from_frame(table, score="score", label="paid", group="sex")
     Applicants(3 people, 2 groups, 3 thresholds, 1 labels missing)
     """
-    return take_in(frame_source(frame), Columns(score, label, group), positive=positive, descending=descending)
+    wanted = Wanted(score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost)
+    return take_in(frame_source(frame), wanted)
 
 
 def from_file(
@@ -61,113 +83,69 @@ def from_file(
     *,
     score: str,
     label: str,
-    group: str,
+    group: str | Sequence[str],
     query: str | None = None,
     positive: object = None,
     descending: bool = False,
     reader: Reader | None = None,
+    decision: str | None = None,
+    date: str | None = None,
+    period: str | None = None,
+    weight: str | None = None,
+    min_group: int | None = None,
+    max_lost: float = LOST,
 ) -> Applicants:
-    """Count the people of a CSV, Parquet, Arrow or Feather file, or of a query for DuckDB; see :func:`from_frame`.
+    """Count the people of a file, or of a query for DuckDB; see :func:`from_frame`.
 
-    A file of another format is read by a `reader` that takes its path and returns a data frame; see also
+    Files may be CSV, JSON lines, Parquet, Arrow, Feather, Excel or a zip of one of them; ``"-"`` is standard input. A
+    file of another format is read by a `reader` that takes its path and returns a data frame; see also
     :func:`fairgate.people.register`.
     """
-    source = open_source(None if file is None else Path(file), query, reader)
-    return take_in(source, Columns(score, label, group), positive=positive, descending=descending)
+    wanted = Wanted(score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost)
+    source = open_source(file, query, reader)
+    try:
+        return take_in(source, wanted)
+    finally:
+        source.close()
 
 
-def take_in(source: Source, columns: Columns, *, positive: object, descending: bool) -> Applicants:
+def take_in(source: Source, wanted: Wanted) -> Applicants:
     """Read a table and count its people by group, score bin and label.
 
     Rows without a usable score or group are left out and counted; what makes the whole table useless is refused.
     """
-    if not isinstance(descending, bool):
-        raise InputError(f"descending must be True or False, got {descending!r}")
-    _check_columns(source, columns)
-    scores: list[Array] = []
-    codes: list[tuple[NDArray[np.int16], NDArray[np.int16]]] = []
-    labels, groups = Words("label", columns.label, LABELS, ("na",)), Words("group", columns.group, GROUPS)
-    dropped: Counter[str] = Counter()
-    text: list[str] = []
-    rows = 0
-    for batch in source.read(list(columns)):
-        rows += batch.num_rows
-        score, unread = as_numbers(columns.score, batch.column(columns.score))
-        text += unread[: LISTED - len(text)]
-        label, group = (
-            words.codes(batch.column(name)) for words, name in ((labels, columns.label), (groups, columns.group))
-        )
-        reasons = {
-            "score not a number": np.isnan(score),
-            "score infinite": np.isinf(score),
-            "group missing": group < 0,
-        }
-        kept = np.ones(len(score), dtype=bool)
-        for reason, hit in reasons.items():
-            dropped[reason] += int((kept & hit).sum())
-            kept &= ~hit
-        scores.append(0.0 - score[kept] if descending else score[kept] + 0.0)  # no negative zero
-        codes.append((label[kept], group[kept]))
-    dropped["line malformed"] = source.malformed[0]
-    rows += source.malformed[0]
-    if not rows:
-        raise InputError(f"{source.name} has no rows: it must have one row per person")
-    if not any(map(len, scores)):
-        _refuse_all(columns, dropped, rows, text)
-    meanings = label_meanings(columns.label, labels.found, positive)
-    cuts, tops, exact = cut_points(np.concatenate(scores))
-    order = sorted(groups.found, key=natural)
-    rank = np.array([order.index(name) for name in groups.found])
-    meaning = np.array([*(meanings[value] for value in labels.found), 2])  # the last is for -1, a missing label
-    shape = (len(order), len(cuts), 3)
-    counts = np.zeros(shape, dtype=np.int64)
-    for score, (label, group) in zip(scores, codes, strict=True):  # batch by batch, to keep rows small
-        place = np.searchsorted(cuts, score, side="right") - 1
-        cell = np.ravel_multi_index((rank[group], place, meaning[label]), shape)
-        counts += np.bincount(cell, minlength=counts.size).reshape(shape)
-    present = np.flatnonzero(counts.sum(axis=(1, 2)))
-    return Applicants(
-        groups=tuple(order[place] for place in present),
+    rows = read_rows(source, wanted)
+    strays = leave_out_strays(rows, wanted)
+    refuse_losses(source.name, rows, wanted)
+    meanings = label_meanings(wanted.label, rows.labels.found, wanted.positive)
+    if wanted.positive is None:
+        ask_positive(wanted.score, wanted.label, meanings, descending=wanted.descending)
+    cuts, tops, exact = cut_points(np.concatenate([part.score for part in rows.parts]))
+    coder = Coder.of(rows, wanted, meanings, cuts)
+    everybody = coder.count(rows, (len(coder.names), len(cuts), 3, 1 if wanted.decision is None else 3))
+    scale, weights = scaled(rows, wanted)
+    counted = everybody if weights is None else everybody * scale
+    applicants = Applicants(
+        groups=coder.names,
         cuts=cuts,
         tops=tops,
-        counts=counts[present],
-        columns=columns,
-        rows=rows,
-        dropped=dict(+dropped),
+        counts=counted.sum(axis=3),
+        columns=Columns(wanted.score, wanted.label, wanted.grouping),
+        rows=rows.total,
+        dropped=dict(+rows.dropped),
         meanings=meanings,
-        descending=descending,
+        descending=wanted.descending,
         exact=exact,
         lines=source.lines(),
+        decisions=None if wanted.decision is None else counted[..., :2].sum(axis=2),
+        weights=weights,
+        positive=None if wanted.positive is None else word(wanted.positive),
+        strays=strays,
+        notes=tuple(note for note in (*source.notes, rows.score.note, rows.weight.note) if note),
     )
-
-
-def _check_columns(source: Source, columns: Columns) -> None:
-    """Refuse columns that are not there, there twice, or asked for twice."""
-    for role, name in columns._asdict().items():
-        if not isinstance(name, str) or not name:
-            raise InputError(f"{role} must be the name of a column, got {name!r}")
-        if name not in source.columns:
-            known = f"{nearest(name, source.columns)}Its columns: {listed(source.columns) or '(none)'}"
-            raise InputError(f"the {role} column {name!r} is not in the table: {known}")
-        if list(source.columns).count(name) > 1:
-            raise InputError(f"the {role} column {name!r} is in the table more than once: rename all but one")
-    for (role, name), (other, second) in combinations(columns._asdict().items(), 2):
-        if name == second:
-            raise InputError(f"{role} and {other} are both the column {name!r}: choose two different columns")
-
-
-def _refuse_all(columns: Columns, dropped: Counter[str], rows: int, text: Sequence[str]) -> None:
-    reason, _ = dropped.most_common(1)[0]
-    if reason == "line malformed":
-        raise InputError(
-            f"none of the {rows} lines has as many fields as there are column names, such as {columns.score!r}"
-        )
-    if reason == "group missing":
-        raise InputError(f"the group column {columns.group!r} is missing for all {rows} rows: every row needs a group")
-    seen = f", got {listed(text)}" if text else ", all are missing, NaN or infinite"
-    raise InputError(
-        f"the score column {columns.score!r} has no number in any of {rows} rows{seen}: it must be numbers"
-    )
+    if wanted.date is None:
+        return applicants
+    return applicants.with_history(count_history(rows, wanted, coder, applicants.starts(CANDIDATES), scale))
 
 
 def cut_points(scores: Array) -> tuple[Array, Array, bool]:

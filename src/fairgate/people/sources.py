@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,10 +27,12 @@ class Source:
     failure: str  # what messages say if they cannot be read
     malformed: list[int] = field(default_factory=lambda: [0])  # lines left out, known when everything has been read
     lines: Callable[[], int] = lambda: 0  # lines of a text file that are not blank
+    notes: tuple[str, ...] = ()  # what is worth saying about how it is read
+    close: Callable[[], None] = lambda: None  # to be called when everything has been read
 
     def read(self, wanted: list[str]) -> Iterator[Any]:
         """Yield record batches that have these columns."""
-        with _told(self.failure):
+        with told(self.failure):
             yield from self.batches(wanted)
 
 
@@ -46,50 +47,84 @@ READERS: dict[str, Reader] = {}
 
 
 def register(ending: str, reader: Reader) -> None:
-    """Have files of an ending, such as ``".jsonl"``, read by a function that takes the path and returns a table.
+    """Have files of an ending, such as ``".orc"``, read by a function that takes the path and returns a table.
 
-    >>> import pyarrow.json
-    >>> register(".jsonl", pyarrow.json.read_json)
+    >>> import pyarrow.orc
+    >>> register(".orc", pyarrow.orc.read_table)
     """
     if not ending.startswith("."):
-        raise InputError(f"ending must start with a dot, such as '.jsonl', got {ending!r}")
+        raise InputError(f"ending must start with a dot, such as '.orc', got {ending!r}")
     READERS[ending.lower()] = reader
 
 
-def open_source(file: Path | None, query: str | None = None, reader: Reader | None = None) -> Source:
+QUERIES: list[Callable[[Path | None, str | None], Source]] = []
+"""What a query is put to, if it is installed."""
+
+ADDRESS = re.compile(
+    r"(?:^|[\\/])((?:https?|s3a?|gs|gcs|abfss?|az|wasbs?|ftp|sftp|hdfs|dbfs|file):[\\/].*)", re.IGNORECASE
+)
+"""An address of something that is not a file here, also where a path has made one slash of two."""
+
+
+def open_source(file: str | Path | None, query: str | None = None, reader: Reader | None = None) -> Source:
     """Open a file by its ending or with a `reader`, or the outcome of an SQL query for DuckDB.
 
-    The query may name files, as in ``select * from 'applicants.parquet'``; a `file` beside it is a database.
+    The query may name files, as in ``select * from 'applicants.parquet'``; a `file` beside it is a database. The file
+    ``-`` is standard input.
     """
     if file is None:
         if query is None:
             raise InputError("there is no table: name a file such as applicants.csv, or give a query (--query)")
-        return _duckdb(None, query)
-    try:
-        found = file.stat()
-    except OSError as error:
-        why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened ({error.strerror})"
-        raise InputError(f"file {str(file)!r} {why}: name a table such as applicants.csv") from None
-    if stat.S_ISDIR(found.st_mode):
-        raise InputError(f"file {str(file)!r} is a folder, not a file: name a table such as applicants.csv")
-    ending = max((each for each in READERS if file.name.lower().endswith(each)), key=len, default="")
+        return QUERIES[0](None, query)
+    if str(file) == "-" and query is None:
+        return read_by(READERS["-"] if reader is None else reader, Path("-"))
+    path = Path(file)
+    _check_file(path, str(file))
+    ending = ending_of(path.name)
     if query is not None:
         if ending not in DATABASES:
             raise InputError(
                 f"file {str(file)!r} cannot be used together with a query: name it in the query, as in "
                 f"select * from '{file}', or give a .duckdb database"
             )
-        return _duckdb(file, query)
+        return QUERIES[0](path, query)
     if reader is not None:
-        return _read_by(reader, file)
+        return read_by(reader, path)
     if not ending:
-        kinds, got = ", ".join(READERS), repr(file.suffix or "no ending")
+        kinds = ", ".join(sorted(set(READERS) - {"-"}, key=lambda each: (each != ".csv", each)))
+        got = repr(path.suffix or "no ending")
         raise InputError(f"file {str(file)!r} must end in one of {kinds}, got {got}")
-    return _read_by(READERS[ending], file)
+    return read_by(READERS[ending], path)
 
 
-def _read_by(reader: Reader, file: Path) -> Source:
-    with _told(f"file {str(file)!r} cannot be read"):
+def ending_of(name: str) -> str:
+    """Return the longest ending of a file's name that can be read; nothing if there is none."""
+    return max((each for each in READERS if each != "-" and name.lower().endswith(each)), key=len, default="")
+
+
+def _check_file(path: Path, name: str) -> None:
+    """Say so if there is no such file, or if it is an address."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        address = ADDRESS.search(name)
+        if address:
+            local = (
+                "leave out file://" if address[1].lower().startswith("file:") else "download it first and name the file"
+            )
+            raise InputError(
+                f"file {name!r} is an address, and tables are read from this machine only: {local}, or pipe it in "
+                "(… | fairgate advise -)"
+            ) from None
+        why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened ({error.strerror})"
+        raise InputError(f"file {name!r} {why}: name a table such as applicants.csv") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"file {name!r} is a folder, not a file: name a table such as applicants.csv")
+
+
+def read_by(reader: Reader, file: Path) -> Source:
+    """Read a file with a function that returns a source, or a data frame."""
+    with told(f"file {str(file)!r} cannot be read"):
         found = reader(file)
     return found if isinstance(found, Source) else replace(frame_source(found), name=str(file))
 
@@ -130,115 +165,8 @@ def _column(series: Any) -> Any:
         return pa.array([word(value) for value in series.to_list()], pa.string())
 
 
-def _csv(file: Path) -> Source:
-    """Every column is read as text, so that no row far down can surprise by its type."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    with pa.input_stream(str(file)) as stream:
-        head = stream.read(1 << 20)
-    try:
-        text = head.decode("utf-8-sig", errors="strict" if len(head) < 1 << 20 else "ignore")
-    except UnicodeDecodeError:
-        raise InputError(f"file {str(file)!r} must be text in UTF-8, and is not: save it as CSV in UTF-8") from None
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(",;\t|", key=first.count)
-    columns = next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter), [])
-    if not first:
-        raise InputError(f"file {str(file)!r} is empty: it must have a line of column names and one row per person")
-
-    malformed = [0]
-
-    def skip(row: Any) -> str:
-        malformed[0] += 1
-        return "skip"
-
-    def batches(wanted: list[str]) -> Any:
-        # Not open_csv, whose threads could still hold `skip` when the interpreter ends.
-        table = arrow_csv.read_csv(
-            str(file),
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=1 << 23),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()),
-                include_columns=wanted,
-                strings_can_be_null=True,
-                null_values=[""],  # what else means that there is no value is the same for every kind of file
-            ),
-        )
-        return table.to_batches(BATCH)
-
-    def lines() -> int:
-        """Count lines that are not blank, whatever ends them."""
-        count, rest = 0, b""
-        with pa.input_stream(str(file)) as stream:
-            while block := stream.read(1 << 24):
-                *whole, rest = (rest + block).replace(b"\r", b"\n").split(b"\n")
-                count += sum(map(bool, whole))
-        return count + bool(rest)
-
-    return Source(str(file), columns, batches, f"file {str(file)!r} cannot be read as CSV", malformed, lines)
-
-
-def _parquet(file: Path) -> Source:
-    import pyarrow.parquet as pq
-
-    failure = f"file {str(file)!r} cannot be read as Parquet"
-    with _told(failure):
-        table = pq.ParquetFile(file)
-
-    def batches(wanted: list[str]) -> Any:
-        return table.iter_batches(BATCH, columns=wanted, use_threads=False)
-
-    return Source(str(file), table.schema_arrow.names, batches, failure)
-
-
-def _arrow(file: Path) -> Source:
-    import pyarrow as pa
-
-    failure = f"file {str(file)!r} cannot be read as Arrow or Feather"
-    with _told(failure):
-        reader = pa.ipc.open_file(pa.memory_map(str(file)))
-
-    def batches(wanted: list[str]) -> Any:
-        return (reader.get_batch(place).select(wanted) for place in range(reader.num_record_batches))
-
-    return Source(str(file), reader.schema.names, batches, failure)
-
-
-def _duckdb(file: Path | None, query: str | None = None) -> Source:
-    try:
-        import duckdb
-    except ImportError:
-        raise InputError("a query needs DuckDB, which is not installed: pip install 'fairgate[tables]'") from None
-
-    name = f"query {query!r}" if query is not None else f"file {str(file)!r}"
-    failure = f"{name} cannot be run by DuckDB"
-    with _told(failure):
-        connection = duckdb.connect(str(file), read_only=True) if file is not None else duckdb.connect()
-        if query is None:
-            tables = [row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()]
-            if len(tables) != 1:
-                listed = ", ".join(sorted(tables)) or "none"
-                raise InputError(f"{name} needs a query (--query) that says which table; its tables: {listed}")
-            query = f'select * from "{tables[0]}"'
-        relation = connection.sql(query)
-        if relation is None:
-            raise InputError(f"{name} must be a select that returns a table, and returns nothing")
-        columns = list(relation.columns)
-
-    def batches(wanted: list[str]) -> Any:
-        chosen = relation.project(", ".join('"' + column.replace('"', '""') + '"' for column in wanted))
-        newer = hasattr(chosen, "to_arrow_reader")  # which of the two there is depends on the version
-        return (chosen.to_arrow_reader if newer else chosen.fetch_record_batch)(BATCH)
-
-    return Source(name, columns, batches, failure)
-
-
 @contextmanager
-def _told(failure: str) -> Iterator[None]:
+def told(failure: str) -> Iterator[None]:
     """Turn what a library, or a reader of the user's own, raises into one sentence."""
     try:
         yield
@@ -247,13 +175,3 @@ def _told(failure: str) -> Iterator[None]:
     except Exception as error:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{failure}: {said}") from error
-
-
-for _reader, _endings in (
-    (_csv, (".csv", ".tsv", ".csv.gz", ".tsv.gz")),
-    (_parquet, (".parquet",)),
-    (_arrow, (".arrow", ".feather", ".ipc")),
-    (_duckdb, DATABASES),
-):
-    for _ending in _endings:
-        register(_ending, _reader)

@@ -1,60 +1,32 @@
-"""Values: what the cells of a table mean, numbers for scores and words for labels and groups."""
+"""Values: what the cells of a table mean as words: labels, decisions and groups."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
-from fairgate.settings import Array
+from fairgate.people.numbers import MISSING, number
 
 LISTED = 8
 """Names or values listed in a message."""
 
-MISSING = ("", "nan", "null", "none", "n/a", "#n/a", "<na>")
-"""What is written where there is no value, in any case; NA may be the name of a group, but is no label."""
+TRUTH = {"true": 1, "yes": 1, "y": 1, "t": 1, "false": 0, "no": 0, "n": 0, "f": 0}
+"""Words for true and false, in any case, where a whole column of labels or decisions has no others."""
+
+DECISIONS = TRUTH | dict.fromkeys(("accepted", "accept", "approved", "approve", "granted", "offered", "admitted"), 1)
+DECISIONS |= dict.fromkeys(("rejected", "reject", "declined", "decline", "denied", "deny", "refused"), 0)
+"""Words for decisions, in any case."""
 
 
 def listed(values: Sequence[object]) -> str:
     """List some values for a message."""
     more = f" … ({len(values)} in all)" if len(values) > LISTED else ""
     return ", ".join(repr(value)[:60] for value in values[:LISTED]) + more
-
-
-def as_numbers(name: str, column: Any) -> tuple[Array, list[str]]:
-    """Turn a column of Arrow into floats, NaN where there is no number; also return some text that is none."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        import pyarrow.compute as pc
-
-        written = pc.utf8_trim_whitespace(column)
-        absent = pc.is_in(pc.utf8_lower(written), value_set=pa.array((*MISSING, "na"), written.type))
-        try:
-            return _floats(pc.if_else(absent, pa.scalar(None, written.type), written).cast(pa.float64())), []
-        except pa.ArrowInvalid:
-            return _parse(column.to_pylist())
-    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    if not (numeric or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise InputError(f"the score column {name!r} must be numbers, but is of type {kind}")
-    return _floats(column.cast(pa.float64(), safe=False)), []
-
-
-def _floats(column: Any) -> Array:
-    return np.array(column.to_numpy(zero_copy_only=False), dtype=np.float64)  # a null is NaN
-
-
-def _parse(texts: Sequence[str | None]) -> tuple[Array, list[str]]:
-    values = np.array([np.nan if text is None else _number(text) for text in texts])
-    unread = [text for text, value in zip(texts, values, strict=True) if np.isnan(value) and word(text) is not None]
-    return values, [text for text in dict.fromkeys(unread) if text is not None][:LISTED]
 
 
 class Words:
@@ -83,25 +55,65 @@ class Words:
             return -1
         if text not in self.found:
             if len(self.found) == self.limit:
-                raise InputError(
-                    f"the {self.role} column {self.name!r} has more than {self.limit} different values, such as "
-                    f"{listed(list(self.found)[:3])}: choose a column with few"
-                )
+                raise too_many(self.role, self.name, self.limit, list(self.found))
             self.found[text] = len(self.found)
         return self.found[text]
+
+
+class Crossing:
+    """The groups of one or several columns: every combination of their values that occurs, in the order met."""
+
+    def __init__(self, columns: Sequence[str], limit: int) -> None:
+        self.words = [Words("group", name, limit) for name in columns]
+        self.limit = limit
+        self.found: dict[tuple[int, ...], int] = {}
+
+    def codes(self, columns: Sequence[Any]) -> NDArray[np.int16]:
+        """Return the number of each row's group; −1 if one of its values is missing."""
+        each = [words.codes(column) for words, column in zip(self.words, columns, strict=True)]
+        joined = np.zeros(len(each[0]), dtype=np.int64)
+        for codes in each:
+            joined = joined * (self.limit + 1) + codes + 1
+        different, first, place = np.unique(joined, return_index=True, return_inverse=True)
+        lookup = np.full(len(different), -1, dtype=np.int16)
+        for at, row in enumerate(first):
+            key = tuple(int(codes[row]) for codes in each)
+            if min(key) >= 0:
+                lookup[at] = self._code(key)
+        return lookup[place]
+
+    def _code(self, key: tuple[int, ...]) -> int:
+        if key not in self.found and len(self.found) == self.limit:
+            raise too_many("group", " × ".join(words.name for words in self.words), self.limit, self.names())
+        return self.found.setdefault(key, len(self.found))
+
+    def names(self) -> list[str]:
+        """Return the names of the groups, such as "f · black"."""
+        values = [list(words.found) for words in self.words]
+        return [" · ".join(own[code] for own, code in zip(values, key, strict=True)) for key in self.found]
+
+
+def too_many(role: str, name: str, limit: int, found: Sequence[str]) -> InputError:
+    """Say that a column has too many different values."""
+    return InputError(
+        f"the {role} column {name!r} has more than {limit} different values, such as {listed(found[:3])}: "
+        "choose a column with few"
+    )
 
 
 def word(value: object) -> str | None:
     """Write a value of a table as a word, the same for every kind of file; None if it is missing.
 
-    >>> [word(value) for value in (1, 1.0, "1.0", True, " f ", 0.5, float("nan"), "", None, "NULL", "NA")]
-    ['1', '1', '1', 'true', 'f', '0.5', None, None, None, None, 'NA']
+    >>> [word(value) for value in (1, 1.0, "1.0", True, "TRUE", " f ", 0.5, float("nan"), "", None, "NULL", "NA")]
+    ['1', '1', '1', 'true', 'true', 'f', '0.5', None, None, None, None, 'NA']
     """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return None if value != value else str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     text = "" if value is None else str(value).strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
     return None if text.lower() in MISSING else re.sub(r"^(-?\d+)\.0+$", r"\1", text)
 
 
@@ -110,41 +122,86 @@ def label_meanings(name: str, found: Iterable[str], positive: object = None) -> 
 
     >>> label_meanings("repaid", ["1", "0.0"])
     {'1': 1, '0.0': 0}
+    >>> label_meanings("repaid", ["Yes", "No"])
+    {'Yes': 1, 'No': 0}
     >>> label_meanings("repaid", ["yes", "no", "late"], positive="yes")
     {'yes': 1, 'no': 0, 'late': 0}
     """
     values = list(found)
     if not values:
         raise InputError(f"the label column {name!r} is missing for every row: some people's label must be known")
+    read = _readings(values, TRUTH)
     if positive is not None:
         wanted = word(positive)
         if wanted is None:
             raise InputError(f"positive must be a label of the column {name!r}, got {positive!r}")
-        meanings = {value: int(_same(value, wanted)) for value in values}
+        meant = _reading(wanted, TRUTH)
+        plain = wanted in ("true", "false") or meant == number(wanted) or {"true", "false"} & set(values)
+        meanings = {
+            value: int(value == wanted or bool(plain and each == meant))
+            for value, each in zip(values, read, strict=True)
+        }
         if not any(meanings.values()):
             raise InputError(
                 f"positive {wanted!r} is no label of the column {name!r}, whose labels are {listed(sorted(values))}"
             )
         return meanings
-    if any(_meaning(value) not in (0.0, 1.0) for value in values):
+    if any(each not in (0.0, 1.0) for each in read):
         raise InputError(
             f"the label column {name!r} must be 0 or 1, got {listed(sorted(values))}: "
             "say which of them counts as 1 (--positive on the command line)"
         )
-    return {value: int(_meaning(value)) for value in values}
+    return {value: int(each) for value, each in zip(values, read, strict=True)}
 
 
-def _meaning(value: str) -> float:
-    """Read a label as a number, or as true or false; NaN if it is neither."""
-    return float(value.lower() == "true") if value.lower() in ("true", "false") else _number(value)
+def decision_meanings(name: str, found: Iterable[str]) -> dict[str, int]:
+    """Say for each decision whether it is a rejection, 0, or an acceptance, 1.
+
+    >>> decision_meanings("outcome", ["Approved", "declined"])
+    {'Approved': 1, 'declined': 0}
+    """
+    values = list(found)
+    if not values:
+        raise InputError(f"the decision column {name!r} is missing for every row: some decisions must be known")
+    read = _readings(values, DECISIONS)
+    if any(each not in (0.0, 1.0) for each in read):
+        raise InputError(
+            f"the decision column {name!r} must be 0 or 1, true or false, yes or no, accepted or rejected, "
+            f"got {listed(sorted(values))}"
+        )
+    return {value: int(each) for value, each in zip(values, read, strict=True)}
 
 
-def _same(value: str, wanted: str) -> bool:
-    """Whether two words mean the same label: as numbers, or as readers of files that take yes and no for truth do."""
-    truth = {"yes": "true", "y": "true", "t": "true", "no": "false", "n": "false", "f": "false"}
-    if value in ("true", "false") and wanted.lower() in truth:
-        return value == truth[wanted.lower()]
-    return value == wanted or _meaning(value) == _meaning(wanted)
+def _readings(values: Sequence[str], words: Mapping[str, int]) -> list[float]:
+    """Read each word as a number or as true or false; T, F and the like only if there is nothing but such words."""
+    read = [_reading(value, words) for value in values]
+    if all(each in (0.0, 1.0) for each in read):
+        return read
+    return [_reading(value, {"true": 1, "false": 0}) for value in values]
+
+
+def _reading(value: str, words: Mapping[str, int]) -> float:
+    return float(words[value.lower()]) if value.lower() in words else number(value)
+
+
+def is_true(value: str) -> bool:
+    """Whether a word means true, yes or 1."""
+    return _reading(value, TRUTH) == 1.0
+
+
+def in_words(name: str, meanings: Mapping[str, int], wanted: int) -> str:
+    """Say which labels of a column count as 0 or as 1.
+
+    >>> in_words("default", {"0": 1, "1": 0}, 1)
+    'default = 0'
+    >>> in_words("status", {"paid": 1, "late": 0, "lost": 0}, 0)
+    'status = late or lost'
+    """
+    values = sorted((value for value, meaning in meanings.items() if meaning == wanted), key=natural)
+    others = sorted((value for value, meaning in meanings.items() if meaning != wanted), key=natural)
+    if len(values) > 3 or (not values and others and others != [str(1 - wanted)]):
+        return f"{name} ≠ {' or '.join(others[:3])}" + (" …" if len(others) > 3 else "")
+    return f"{name} = {' or '.join(values) or wanted}"
 
 
 def natural(name: str) -> tuple[int, float, str]:
@@ -153,14 +210,7 @@ def natural(name: str) -> tuple[int, float, str]:
     >>> sorted(["g10", "g2", "3", "20"], key=natural)
     ['3', '20', 'g2', 'g10']
     """
-    number = _number(name)
-    if number == number:
-        return (0, number, name)
+    value = number(name)
+    if value == value:
+        return (0, value, name)
     return (1, 0.0, re.sub(r"\d+", lambda found: found[0].zfill(20), name))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan

@@ -1,0 +1,147 @@
+"""Dates: the day of each row, and the periods of a history.
+
+Days are read from dates and timestamps, from text that begins as ISO 8601 does (2024-01-31, also with a time of day,
+with slashes, or of a month only: 2024-01), and from whole numbers such as 20240131. Days before months, or months
+before days (03/04/2024), cannot be told apart and are not read.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.errors import InputError
+from fairgate.people.numbers import EXAMPLES, MISSING
+
+Days = NDArray[np.int32]
+
+NEVER = np.iinfo(np.int32).min
+"""Day of a row that has none."""
+
+PERIODS = 400
+"""Most periods of a history: a year of days, and some."""
+
+USUAL = (6, 60)
+"""Fewest and most periods of a history if nobody says how long they are."""
+
+ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ].*)?$")
+COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\.0+)?$")
+
+
+class Dates:
+    """A column of days, read part by part."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.unread: list[str] = []  # some values that are no date
+
+    def days(self, column: Any) -> Days:
+        """Return the days since 1970 of a column of Arrow; `NEVER` where there is none."""
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        kind = column.type
+        if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            return np.asarray(column.cast(pa.date32(), safe=False).cast(pa.int32()).fill_null(NEVER))
+        if (
+            pa.types.is_time(kind)
+            or pa.types.is_duration(kind)
+            or pa.types.is_boolean(kind)
+            or pa.types.is_nested(kind)
+        ):
+            raise InputError(f"the date column {self.name!r} must be dates, but is of type {kind}")
+        coded = column.dictionary_encode()
+        values = coded.dictionary.to_pylist()
+        lookup = np.array([self._day(value) for value in values] + [NEVER], dtype=np.int32)
+        return lookup[np.asarray(coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False), dtype=np.int64)]
+
+    def _day(self, value: object) -> int:
+        text = str(value).strip()
+        if text.lower() in (*MISSING, "na"):
+            return NEVER
+        found = ISO.match(text) or COMPACT.match(text)
+        try:
+            year, month, day = (int(part or 1) for part in found.groups()) if found else (0, 0, 0)
+            return (datetime.date(year, month, day) - datetime.date(1970, 1, 1)).days
+        except ValueError:
+            if len(self.unread) < EXAMPLES:
+                self.unread.append(text)
+            return NEVER
+
+
+def period_starts(days: Days, period: str) -> Days:
+    """Return the first day of the period each day lies in; weeks begin on Monday.
+
+    >>> period_starts(np.array([0, 4, 5, 40], dtype=np.int32), "week").tolist()
+    [-3, 4, 4, 39]
+    """
+    if period == "day":
+        return days
+    if period == "week":
+        return np.asarray((days + 3) // 7 * 7 - 3, dtype=np.int32)
+    step = {"month": 1, "quarter": 3, "year": 12}[period]
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)  # since January 1970
+    return np.asarray((months // step * step).astype("datetime64[M]").astype("datetime64[D]"), dtype=np.int32)
+
+
+def period_name(day: int, period: str) -> str:
+    """Name the period that begins on a day.
+
+    >>> [period_name(19723, period) for period in LENGTHS]
+    ['2024-01-01', '2024-W01', '2024-01', '2024-Q1', '2024']
+    """
+    date = datetime.date(1970, 1, 1) + datetime.timedelta(days=day)
+    if period == "week":
+        year, week, _ = date.isocalendar()
+        return f"{year}-W{week:02d}"
+    names = {"day": f"{date}", "month": f"{date:%Y-%m}", "quarter": f"{date:%Y}-Q{(date.month + 2) // 3}"}
+    return names.get(period, f"{date.year}")
+
+
+LENGTHS = ("day", "week", "month", "quarter", "year")
+"""Lengths a period may have."""
+
+
+def count_periods(days: Days, period: str) -> int:
+    """Return how many periods there are from the first day to the last."""
+    first, last = (int(period_starts(np.array([day], dtype=np.int32), period)[0]) for day in (days.min(), days.max()))
+    if period in ("day", "week"):
+        return (last - first) // (1 if period == "day" else 7) + 1
+    months = [np.datetime64(day, "D").astype("datetime64[M]").astype(np.int64) for day in (first, last)]
+    return int(months[1] - months[0]) // {"month": 1, "quarter": 3, "year": 12}[period] + 1
+
+
+def usual_period(days: Days) -> str:
+    """Choose how long a period is: a month; a quarter or a year if that makes too many, a week or a day if too few.
+
+    >>> [usual_period(np.array([0, days], dtype=np.int32)) for days in (10, 100, 1000, 4000, 40000)]
+    ['day', 'week', 'month', 'quarter', 'year']
+    """
+    fewest, most = USUAL
+    if count_periods(days, "month") > most:
+        return "quarter" if count_periods(days, "quarter") <= most else "year"
+    return next((each for each in ("month", "week") if count_periods(days, each) >= fewest), "day")
+
+
+def periods(name: str, days: Days, period: str | None) -> tuple[str, tuple[str, ...], NDArray[np.int64]]:
+    """Return the length and names of the periods, without gaps, and the day each begins; `days` are those known."""
+    chosen = usual_period(days) if period is None else period
+    total = count_periods(days, chosen)
+    if total > PERIODS:
+        first, last = (period_name(int(day), "day") for day in (days.min(), days.max()))
+        longer = LENGTHS[LENGTHS.index(chosen) + 1 :]
+        remedy = f"choose a longer period, such as {longer[0]}" if longer else "look for a wrong year in it"
+        raise InputError(
+            f"the date column {name!r} goes from {first} to {last}, which is {total} periods of a {chosen}, and at "
+            f"most {PERIODS} are counted: {remedy} (--period)"
+        )
+    begins = [int(period_starts(np.array([days.min()], dtype=np.int32), chosen)[0])]
+    while len(begins) < total:
+        within = np.array([begins[-1] + {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}[chosen]])
+        begins.append(int(period_starts(within.astype(np.int32), chosen)[0]))
+    return chosen, tuple(period_name(day, chosen) for day in begins), np.array(begins)
