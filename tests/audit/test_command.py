@@ -105,7 +105,7 @@ LOTTERY = ("--score", "score", "--label", "repaid", "--propensity", "p")
         (("header.csv", *NAMES), "header.csv has no rows"),
         (("one.csv", *NAMES, "--parity", "0.1"), "parity=0.1 compares groups, but the column 'sex' has only"),
         (("dates.csv", *NAMES, "--date", "day"), "1 have date not a date in the column 'day', such as 'soon'"),
-        (("far.csv", *NAMES, "--date", "day"), "choose a longer --period, or repair the dates"),
+        (("far.csv", *NAMES, "--date", "day"), "look for a wrong year in it"),
         (("dates.csv", *NAMES, "--date", "day", "--order", "day"), "date and order both say"),
         (("dates.csv", *NAMES, "--period", "month"), "period='month' needs a column of dates"),
         (("decisions.parquet", *NAMES, "--date", "day", "--period", "fortnight"), "unknown period 'fortnight'"),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import numpy as np
 import pyarrow as pa
-import pytest
 
 import fairgate as fg
 from fairgate.audit.example import example_decisions
-from fairgate.audit.times import as_days, period_of
 
 
 def table(policy: list[str]) -> pa.Table:
@@ -53,32 +49,6 @@ def test_policies_that_take_turns_are_one_segment_each() -> None:
     assert [(each.name, each.people) for each in found.decisions.segments] == [("x", 80), ("y", 80)]
 
 
-def test_days_are_read_from_dates_times_and_text() -> None:
-    days = [0.0, 31.5, 59.0]
-    written = ["1970-01-01", "1970-02-01 12:00:00", "1970-03-01"]
-    stamps = pa.array(written).cast(pa.timestamp("us"))
-    for column in (pa.array(written), stamps, pa.array(["01.01.1970", "1970-02-01T12:00:00", "1970-03"])):
-        np.testing.assert_allclose(as_days("when", column)[0], days)
-    np.testing.assert_allclose(as_days("when", pa.array([date(1970, 1, 1)]))[0], [0.0])
-    np.testing.assert_allclose(as_days("when", pa.array([19700201]))[0], [31.0])
-
-
-@pytest.mark.parametrize(
-    ("period", "names"),
-    [
-        ("day", ["1970-01-01", "1970-01-02", "1970-01-03", "1970-01-04", "1970-01-05"]),
-        ("week", ["1969-12-29", "1970-01-05"]),
-        ("month", ["1970-01"]),
-        ("quarter", ["1970-Q1"]),
-        ("year", ["1970"]),
-    ],
-)
-def test_periods_have_no_gaps_and_weeks_begin_on_monday(period: str, names: list[str]) -> None:
-    place, found = period_of(np.array([0.2, 4.0]), period)
-    assert found == names
-    assert place.tolist() == [0, len(names) - 1]
-
-
 def test_groups_that_are_too_small_are_left_out_and_told_of() -> None:
     rows = pa.table({"accepted": [0, 1] * 20, "group": ["a", "b"] * 19 + ["x", "b"]})
     found = fg.audit(rows, decision="accepted", group="group", min_group=5)
@@ -86,7 +56,7 @@ def test_groups_that_are_too_small_are_left_out_and_told_of() -> None:
     assert found.decisions.dropped == {"group of fewer than 5": 1}
 
 
-def test_decisions_in_words_need_to_be_told() -> None:
+def test_other_decisions_in_words_need_to_be_told() -> None:
     rows = pa.table({"accepted": ["loan", "refused"] * 10, "group": ["a", "a", "b", "b"] * 5})
     found = fg.audit(rows, decision="accepted", group="group", accepted="loan")
     assert found.overall.overall.value[-1] == 0.5

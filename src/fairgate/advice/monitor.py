@@ -31,8 +31,8 @@ from fairgate.confidence import running_bounds
 from fairgate.constraints import Constraint
 from fairgate.constraints.bounds import BROKEN, RateBounds, label_gaps, residual_bounds, verdict
 from fairgate.errors import InputError
-from fairgate.people.chosen import MAX_LOST
 from fairgate.people.sources import Reader, frame_source, open_source
+from fairgate.people.wanted import LOST
 from fairgate.settings import Array
 from fairgate.statistics import holm
 from fairgate.store import plain, prepare_folder, write_text
@@ -127,7 +127,7 @@ def monitor(
     *,
     query: str | None = None,
     reader: Reader | None = None,
-    max_lost: float = MAX_LOST,
+    max_lost: float = LOST,
 ) -> Monitored:
     """Compare later people with those of the advice in the folder `against`, and keep the look there.
 
@@ -142,7 +142,7 @@ def monitor(
     folder = Path(against)
     reference = read_reference(folder, REPORT)
     is_file = table is None or isinstance(table, str | Path)
-    source = open_source(None if table is None else Path(table), query, reader) if is_file else frame_source(table)
+    source = open_source(table, query, reader) if is_file else frame_source(table)
     newcomers = read_newcomers(source, reference, max_lost)
     log = read_log(folder / LOG, reference.digest)
     again = [place for place, each in enumerate(log) if each["digest"] == newcomers.digest]

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from fairgate.advice.reference import Reference
 from fairgate.errors import InputError
-from fairgate.people.chosen import MAX_LOST, Numbers, cross, group_roles, read_chosen
+from fairgate.people.chosen import Kind, cross, group_roles, read_chosen
+from fairgate.people.numbers import Written
 from fairgate.people.sources import Source
 from fairgate.people.values import Words
+from fairgate.people.wanted import LOST
 from fairgate.settings import Array
 
 VALUES = 1000
@@ -66,13 +68,13 @@ def _cells(people: NDArray[np.float64]) -> Array:
     return np.concatenate(([people.sum()], people.sum(axis=1), people[:, 0], people[:, 1]))
 
 
-def read_newcomers(source: Source, reference: Reference, max_lost: float = MAX_LOST) -> Newcomers:
+def read_newcomers(source: Source, reference: Reference, max_lost: float = LOST) -> Newcomers:
     """Read a table with the columns and meanings of the advice; its column of labels may be lacking."""
     labelled = reference.label in source.columns
     names = {"score": reference.score}
     roles = group_roles(reference.group)
     names |= roles
-    kinds: dict[str, Words | Numbers] = {"score": Numbers()}
+    kinds: dict[str, Kind] = {"score": Written("score", reference.score)}
     kinds |= {role: Words("group", name, VALUES) for role, name in roles.items()}
     if labelled:
         names["label"], kinds["label"] = reference.label, Words("label", reference.label, VALUES, ("na",))

@@ -16,8 +16,8 @@ from fairgate.audit.value import Value, value_of
 from fairgate.constraints import Constraint, PlainConstraint, as_constraint
 from fairgate.constraints.base import check_names
 from fairgate.errors import InputError
-from fairgate.people.chosen import MAX_LOST
 from fairgate.people.sources import Reader, frame_source, open_source
+from fairgate.people.wanted import LOST
 from fairgate.settings import whole_number
 
 OVERALL = "all decisions"
@@ -109,7 +109,7 @@ def audit(
     currency: str = "",
     thresholds: Sequence[float] = (),
     min_group: int = 1,
-    max_lost: float = MAX_LOST,
+    max_lost: float = LOST,
     query: str | None = None,
     reader: Reader | None = None,
 ) -> Audit:
@@ -171,7 +171,7 @@ def audit(
         lacking = "score" if score is None else "label"
         raise InputError(f"propensity={propensity!r} values other thresholds and needs a {lacking} (--{lacking}) too")
     is_file = table is None or isinstance(table, str | Path)
-    source = open_source(None if table is None else Path(table), query, reader) if is_file else frame_source(table)
+    source = open_source(table, query, reader) if is_file else frame_source(table)
     made = read_decisions(
         source,
         columns,

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.audit.times import as_days, period_of, usual_period
-from fairgate.errors import InputError
-from fairgate.people.chosen import JOINED, MAX_LOST, Chosen, Numbers, cross, group_roles, read_chosen
+from fairgate.errors import InputError, unknown_name
+from fairgate.people.chosen import JOINED, Chosen, Kind, cross, group_roles, read_chosen
+from fairgate.people.dates import LENGTHS, Dates, periods
+from fairgate.people.numbers import Written
 from fairgate.people.sources import Source
-from fairgate.people.values import Words, label_meanings, listed, natural
+from fairgate.people.values import Words, decision_meanings, label_meanings, listed, natural
+from fairgate.people.wanted import LOST
 from fairgate.settings import Array
 
 CHUNK = 1 << 20
@@ -37,9 +39,6 @@ SEGMENTS = 50
 
 LOOKS = 100
 """Looks at rows that have no dates, each after as many rows."""
-
-PERIOD_LOOKS = 2000
-"""Most periods that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +87,8 @@ class Decisions:
         Chosen of the table, and those left out by reason.
     good
         What a positive label is, such as "repaid = 1".
+    notes
+        How the table was read, where that is worth saying.
     cases
         Row by row, where scores, labels and propensities are known.
     """
@@ -102,6 +103,7 @@ class Decisions:
     total: int
     dropped: dict[str, int]
     good: str = ""
+    notes: tuple[str, ...] = ()
     descending: bool = False
     cases: Cases | None = None
 
@@ -121,7 +123,7 @@ def read_decisions(
     descending: bool = False,
     period: str | None = None,
     min_group: int = 1,
-    max_lost: float = MAX_LOST,
+    max_lost: float = LOST,
 ) -> Decisions:
     """Read the columns, by role, and count the decisions; `accepted` is the decision that counts as acceptance.
 
@@ -129,17 +131,19 @@ def read_decisions(
     """
     if "date" in columns and "order" in columns:
         raise InputError("date and order both say in which order decisions were made: give one of them")
+    if period is not None and period not in LENGTHS:
+        raise unknown_name("period", period, LENGTHS)
     if period is not None and "date" not in columns:
         raise InputError(f"period={period!r} needs a column of dates (--date)")
     roles = group_roles(group)
     words = {"decision": (VALUES, ("na",)), "label": (VALUES, ("na",)), "policy": (POLICIES, ())}
-    kinds: dict[str, Words | Numbers] = {role: Numbers() for role in ("order", "score", "propensity")}
-    kinds["date"] = Numbers("a date", as_days)
+    kinds: dict[str, Kind] = {role: Written(role, columns.get(role, "")) for role in ("order", "score", "propensity")}
+    kinds["date"] = Dates(columns.get("date", ""))
     kinds |= {role: Words(role, columns.get(role, ""), *limits) for role, limits in words.items()}
     kinds |= {role: Words("group", name, GROUPS) for role, name in roles.items()}
     rows = read_chosen(source, {**columns, **roles}, kinds, optional=("label",), max_lost=max_lost)
     rows, code, found = _large_groups(rows, *cross(rows, roles), min_group)
-    took = label_meanings_of("decision", columns["decision"], rows.words["decision"], accepted)
+    took = _taken_for(columns["decision"], rows.words["decision"], accepted)
     chosen = np.array([took[value] for value in rows.words["decision"]], dtype=np.int8)[rows.columns["decision"]]
     label = np.full(len(rows), 2, dtype=np.int8)
     good = ""
@@ -150,7 +154,7 @@ def read_decisions(
         good = f"{columns['label']} = {' or '.join(value for value in meanings if meanings[value])}"
     order = sorted(found, key=lambda name: [natural(part) for part in name.split(JOINED)])
     member = np.array([order.index(name) for name in found], dtype=np.int16)[code]
-    look, looks, by, sequence = _looks(rows, period)
+    look, looks, by, sequence = _looks(rows, columns.get("date", ""), period)
     segment, segments, turns = _segments(rows, look, sequence)
     for role in ("date", "order", "policy", *roles):
         rows.columns.pop(role, None)  # memory, where there are many rows
@@ -174,19 +178,20 @@ def read_decisions(
         total=rows.total,
         dropped=rows.dropped,
         good=good,
+        notes=rows.notes,
         descending=descending,
         cases=cases,
     )
 
 
-def label_meanings_of(role: str, name: str, found: list[str], positive: object) -> dict[str, int]:
-    """Say for each decision whether it counts as 0 or 1, in the words of its role."""
+def _taken_for(name: str, found: list[str], accepted: object) -> dict[str, int]:
+    """Say for each decision whether it is an acceptance."""
     try:
-        return label_meanings(name, found, positive)
+        return decision_meanings(name, found) if accepted is None else label_meanings(name, found, accepted)
     except InputError:
-        wanted = "0 or 1" if positive is None else f"{positive!r} for some rows"
+        wanted = "0 or 1" if accepted is None else f"{accepted!r} for some rows"
         raise InputError(
-            f"the {role} column {name!r} must be {wanted}, got {listed(sorted(found))}: say which of them is an "
+            f"the decision column {name!r} must be {wanted}, got {listed(sorted(found))}: say which of them is an "
             "acceptance (--accepted on the command line)"
         ) from None
 
@@ -213,33 +218,29 @@ def _large_groups(
 
 
 def _looks(
-    rows: Chosen, period: str | None
+    rows: Chosen, name: str, period: str | None
 ) -> tuple[NDArray[np.integer[Any]], list[str], str, NDArray[np.int64] | None]:
     """Return the look at which each row is first seen, the names of looks, what they follow, and the order of rows."""
     if "date" in rows.columns:
         days = rows.columns["date"]
-        by = period or usual_period(days)
-        look, names = period_of(days, by)
-        if len(names) > PERIOD_LOOKS:
-            raise InputError(
-                f"the date column spans {len(names)} periods of a {by}, from {names[0]} to {names[-1]}; at most "
-                f"{PERIOD_LOOKS} can be looked at: choose a longer --period, or repair the dates"
-            )
-        return look, names, by, _sorted(days) if "policy" in rows.columns else None
+        ends = np.array([days.min(), days.max()], dtype=np.int32)
+        by, names, begins = periods(name, ends, period)
+        first, last = ends.tolist()
+        place = np.searchsorted(begins, np.arange(first, last + 1), side="right").astype(np.int32) - np.int32(1)
+        return place[days - first], list(names), by, _sorted(days) if "policy" in rows.columns else None
     key = rows.columns.get("order")
     sequence = None if key is None else _sorted(key)
     count = len(rows)
     looks = min(LOOKS, count)
-    place: NDArray[np.integer[Any]] = np.arange(count, dtype=np.int64) * looks // count
+    look: NDArray[np.integer[Any]] = np.arange(count, dtype=np.int64) * looks // count
     if sequence is not None:
-        placed = np.empty_like(place)
-        placed[sequence] = place
-        place = placed
-    ends = [str(math.ceil((k + 1) * count / looks)) for k in range(looks)]
-    return place, ends, "rows", sequence
+        placed = np.empty_like(look)
+        placed[sequence] = look
+        look = placed
+    return look, [str(math.ceil((k + 1) * count / looks)) for k in range(looks)], "rows", sequence
 
 
-def _sorted(key: Array) -> NDArray[np.int64] | None:
+def _sorted(key: NDArray[Any]) -> NDArray[np.int64] | None:
     """Return the order of the rows by a key, those of the same key as they come; None if they are in order."""
     return None if bool((key[1:] >= key[:-1]).all()) else np.argsort(key, kind="stable")
 

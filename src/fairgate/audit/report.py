@@ -145,6 +145,7 @@ def summary(audit: Audit) -> list[str]:
     lines = [f"{made.people} decisions ({groups}), {when}."]
     if made.dropped:
         lines.append("Rows left out: " + ", ".join(f"{count} {reason}" for reason, count in made.dropped.items()) + ".")
+    lines += made.notes
     if audit.segments:
         turns = "; policies took turns, so each is one segment" if made.turns else ""
         lines.append(f"{len(audit.segments)} segments of one policy each{turns}.")

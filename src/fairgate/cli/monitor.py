@@ -18,7 +18,7 @@ def monitor(
     ] = None,
     against: Annotated[Path, typer.Option(help="Folder that fairgate advise wrote.")] = Path("advice"),
     query: Annotated[str | None, typer.Option(help="SQL for DuckDB, over files or a .duckdb file.")] = None,
-    max_lost: Annotated[float, typer.Option(help="Largest share of rows that may be left out.")] = 0.1,
+    max_lost: Annotated[float, typer.Option(help="Largest share of rows that may be left out.")] = 0.2,
     as_json: AsJson = False,
 ) -> None:
     """Compare later people with those of an advice; exit code 1 if a constraint is broken with its certainty."""

@@ -6,7 +6,7 @@ A word takes two bytes, a number or a day eight, so that ten million rows fit in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,29 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError, nearest
+from fairgate.people.dates import NEVER, Dates
+from fairgate.people.numbers import Written
 from fairgate.people.sources import Source
-from fairgate.people.values import LISTED, Words, as_numbers, listed
-from fairgate.settings import Array
+from fairgate.people.values import Words, listed
+from fairgate.people.wanted import LOST
 
-Convert = Callable[[str, Any], tuple[Array, list[str]]]
-"""Takes the name of a column and its values; returns numbers, NaN where there is none, and some text that is none."""
+Kind = Words | Written | Dates
+"""What a column is read as: words, numbers or days."""
 
 MANY = 30_000
 """Most combinations of the values of several columns."""
 
 JOINED = " · "
 """Between the values of several columns of groups."""
-
-MAX_LOST = 0.1
-"""Largest share of rows that may be left out, unless another is asked for."""
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A column that is read as numbers, and what one of them is called."""
-
-    what: str = "a number"
-    convert: Convert = as_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +38,22 @@ class Chosen:
     Attributes
     ----------
     columns
-        Their values by role: numbers, days since 1970 (float64), or numbers of words (int16, −1 if missing).
+        Their values by role: numbers (float64), days since 1970 (int32), or numbers of words (int16, −1 if missing).
     words
         The different words of a role, in the order of their numbers.
     total
         Rows of the table, those left out included.
     dropped
         Rows left out, by reason.
+    notes
+        How the table was read, where that is worth saying.
     """
 
     columns: dict[str, NDArray[Any]]
     words: dict[str, list[str]]
     total: int
     dropped: dict[str, int]
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -68,9 +62,9 @@ class Chosen:
 def read_chosen(
     source: Source,
     names: Mapping[str, str],
-    kinds: Mapping[str, Words | Numbers],
+    kinds: Mapping[str, Kind],
     optional: Collection[str] = (),
-    max_lost: float = MAX_LOST,
+    max_lost: float = LOST,
 ) -> Chosen:
     """Read the columns `names`, by role, as `kinds` says; rows that lack what is not `optional` are left out.
 
@@ -78,45 +72,59 @@ def read_chosen(
     >>> from fairgate.people.sources import frame_source
     >>> table = pa.table({"s": ["0.5", "?", "0.7", "0.9"], "sex": ["f", "m", "m", "f"]})
     >>> rows = read_chosen(frame_source(table), {"score": "s", "group": "sex"},
-    ...                  {"score": Numbers(), "group": Words("group", "sex", 50)}, max_lost=0.5)
+    ...                    {"score": Written("score", "s"), "group": Words("group", "sex", 50)}, max_lost=0.5)
     >>> rows.columns["score"], rows.columns["group"], rows.words["group"], rows.dropped
     (array([0.5, 0.7, 0.9]), array([0, 1, 0], dtype=int16), ['f', 'm'], {'score not a number': 1})
     """
     check_roles(source, names)
+    used = {role: kinds[role] for role in names}
     parts: dict[str, list[NDArray[Any]]] = {role: [] for role in names}
-    dropped: Counter[str] = Counter()
-    unread: dict[str, list[str]] = {role: [] for role in names}
     total = 0
-    for batch in source.read(list(names.values())):
-        total += batch.num_rows
-        kept = np.ones(batch.num_rows, dtype=bool)
-        values: dict[str, NDArray[Any]] = {}
-        for role, name in names.items():
-            kind, column = kinds[role], batch.column(name)
-            if isinstance(kind, Words):
-                values[role] = kind.codes(column)
-                lacking, reason = values[role] < 0, f"{role} missing"
-            else:
-                values[role], text = kind.convert(name, column)
-                unread[role] += text[: LISTED - len(unread[role])]
-                lacking, reason = ~np.isfinite(values[role]), f"{role} not {kind.what}"
+    try:
+        for batch in source.read(list(names.values())):
+            total += batch.num_rows
+            for role, name in names.items():
+                kind, column = used[role], batch.column(name)
+                if isinstance(kind, Written):
+                    kind.add(column)
+                else:
+                    parts[role].append(kind.codes(column) if isinstance(kind, Words) else kind.days(column))
+    finally:
+        source.close()
+    parts |= {role: list(kind.read()) for role, kind in used.items() if isinstance(kind, Written)}
+    dropped: Counter[str] = Counter()
+    for place in range(len(next(iter(parts.values())))):
+        kept = np.ones(len(parts[next(iter(names))][place]), dtype=bool)
+        for role, kind in used.items():
+            lacking, reason = _lacking(role, kind, parts[role][place])
             if role not in optional:
                 dropped[reason] += int((kept & lacking).sum())
                 kept &= ~lacking
-        for role, found in values.items():
-            parts[role].append(found if kept.all() else found[kept])
+        if not kept.all():
+            for values in parts.values():
+                values[place] = values[place][kept]
     dropped["line malformed"] = source.malformed[0]
     total += source.malformed[0]
     if not total:
         raise InputError(f"{source.name} has no rows: it must have one row per person")
     lost = sum(dropped.values())
     if lost > max_lost * total or lost == total:
-        raise InputError(_too_many(names, dropped, unread, total, max_lost))
-    words = {role: list(kind.found) for role, kind in kinds.items() if isinstance(kind, Words) and role in names}
+        raise InputError(_too_many(names, dropped, used, total, max_lost))
     columns: dict[str, NDArray[Any]] = {}
     for role in names:
         columns[role] = np.concatenate(parts.pop(role))  # one by one, so that no column is held twice for long
-    return Chosen(columns, words, total, dict(+dropped))
+    notes = (*source.notes, *(kind.note for kind in used.values() if isinstance(kind, Written) and kind.note))
+    words = {role: list(kind.found) for role, kind in used.items() if isinstance(kind, Words)}
+    return Chosen(columns, words, total, dict(+dropped), notes)
+
+
+def _lacking(role: str, kind: Kind, values: NDArray[Any]) -> tuple[NDArray[np.bool_], str]:
+    """Say of which rows there is no value, and what to call that."""
+    if isinstance(kind, Words):
+        return values < 0, f"{role} missing"
+    if isinstance(kind, Written):
+        return ~np.isfinite(values), f"{role} not a number"
+    return values == NEVER, f"{role} not a date"
 
 
 def group_roles(group: str | Sequence[str]) -> dict[str, str]:
@@ -170,14 +178,16 @@ def check_roles(source: Source, names: Mapping[str, str]) -> None:
 
 
 def _too_many(
-    names: Mapping[str, str], dropped: Counter[str], unread: Mapping[str, list[str]], total: int, most: float
+    names: Mapping[str, str], dropped: Counter[str], kinds: Mapping[str, Kind], total: int, most: float
 ) -> str:
     reason, count = dropped.most_common(1)[0]
-    role = reason.split(" ", 1)[0]
-    seen = f", such as {listed(unread[role][:3])}" if unread.get(role) else ""
-    where = f" in the column {names[role]!r}" if role in names else ""
-    lost = sum(dropped.values())
+    role = next((each for each in names if reason.startswith(f"{each} ")), "")
+    kind = kinds.get(role)
+    unread = [] if kind is None or isinstance(kind, Words) else kind.unread
+    seen = f", such as {listed(unread[:3])}" if unread else ""
+    hint = f" ({kind.hint})" if isinstance(kind, Written) and kind.hint else ""
+    where = f" in the column {names[role]!r}" if role else ""
     return (
-        f"{lost} of {total} rows cannot be used, more than the share of {most:g} that may be left out (max_lost); "
-        f"{count} have {reason}{where}{seen}"
+        f"{sum(dropped.values())} of {total} rows cannot be used, more than the share of {most:g} that may be left out "
+        f"(max_lost); {count} have {reason}{where}{seen}{hint}"
     )
