@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,12 +143,12 @@ def value_of(
             dark=Dark(hidden, *ends) if hidden else None,
         )
 
-    some = cases.propensities[cases.propensities > 0.0]
+    chances = cases.propensities
     return Value(
         made=estimate(sums.made, sums.made2, count),
         thresholds=sorted(map(worth, range(len(cuts))), key=lambda each: each.threshold),
-        smallest=float(some.min()) if len(some) else 0.0,
-        lottery=int((some < 1.0).sum()),
+        smallest=min(float(chances.min(initial=np.inf, where=chances > 0.0)), 1.0),
+        lottery=int(((chances > 0.0) & (chances < 1.0)).sum()),
         unlabelled=int((cases.accepted & (cases.labels == 2)).sum()),
         misfit=_misfit(cases, _even(cases.scores, STEPS)),
     )
@@ -220,8 +219,7 @@ class _Parts:
 
     def __iter__(self) -> Iterator[_Part]:
         cases = self.cases
-        for begin in range(0, len(cases.scores), CHUNK):
-            rows = slice(begin, min(begin + CHUNK, len(cases.scores)))
+        for rows in _chunks(len(cases.scores)):
             scores, labels = cases.scores[rows], cases.labels[rows]
             yield _Part(
                 rows=rows,
@@ -265,8 +263,9 @@ def _freedom(squares: float, fourths: float) -> float:
 
 
 def _even(scores: Array, parts: int) -> Array:
-    """Return the scores that part people into so many even parts."""
-    return np.unique(np.quantile(scores, np.arange(1, parts) / parts, method="higher"))
+    """Return the scores that part people, some of them if there are very many, into so many even parts."""
+    some = scores[:: 1 + len(scores) // CHUNK]
+    return np.unique(np.quantile(some, np.arange(1, parts) / parts, method="higher"))
 
 
 def _ratio(total: Array, weight: Array, otherwise: Array) -> Array:
@@ -276,17 +275,24 @@ def _ratio(total: Array, weight: Array, otherwise: Array) -> Array:
 
 def _misfit(cases: Cases, edges: Array) -> str:
     """Say so if people were accepted more or less often than their propensities tell, in any score band."""
-    band = np.searchsorted(edges, cases.scores, side="right")
     size = len(edges) + 1
-    expected = np.bincount(band, cases.propensities, minlength=size)
-    spread = np.bincount(band, cases.propensities * (1.0 - cases.propensities), minlength=size)
-    taken = np.bincount(band[cases.accepted], minlength=size)
+    expected, spread, taken = np.zeros((3, size))
+    for rows in _chunks(len(cases.scores)):
+        band, chance = np.searchsorted(edges, cases.scores[rows], side="right"), cases.propensities[rows]
+        expected += np.bincount(band, chance, minlength=size)
+        spread += np.bincount(band, chance * (1.0 - chance), minlength=size)
+        taken += np.bincount(band, cases.accepted[rows], minlength=size)
     beyond = np.abs(taken - expected) - 0.5
-    off: NDArray[Any] = np.divide(beyond, np.sqrt(spread), out=np.zeros(size), where=spread >= 9.0)
+    off = np.divide(beyond, np.sqrt(spread), out=np.zeros(size), where=spread >= 9.0)
     worst = int(off.argmax())
     if off[worst] <= -float(ndtri(MISFIT / (2.0 * size))):
         return ""
     return (
         f"Propensities do not fit the decisions: in one of {size} score bands they let expect {expected[worst]:.0f} "
-        f"acceptances, and there were {taken[worst]}. Values below rest on propensities that are right."
+        f"acceptances, and there were {taken[worst]:.0f}. Values below rest on propensities that are right."
     )
+
+
+def _chunks(count: int) -> Iterator[slice]:
+    for begin in range(0, count, CHUNK):
+        yield slice(begin, min(begin + CHUNK, count))
