@@ -96,6 +96,9 @@ def draw_value(audit: Audit, value: Value) -> Figure:
 
 def _band(axes: Axes, found: Sequences, track: Track, colour: str, line: Any, label: str) -> None:
     axes.plot(found.looks, track.value, color=colour, linestyle=line, linewidth=1.3, label=label)
+    if len(found.looks) == 1:  # a band of one look has no width
+        axes.plot(found.looks, track.value, color=colour, marker="o", markersize=4)
+        axes.vlines(found.looks, track.low, track.high, color=colour, linewidth=1.0)
     axes.fill_between(found.looks, track.low, track.high, color=colour, alpha=0.13, linewidth=0)
 
 
