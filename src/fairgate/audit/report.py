@@ -8,12 +8,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fairgate.audit.alarms import BROKEN, MET, UNDECIDED, Alarm
 from fairgate.audit.audit import Audit
 from fairgate.audit.sequences import Sequences, Track
-from fairgate.audit.value import Value, Worth
+from fairgate.audit.value import Value
 from fairgate.estimates import Estimate
 from fairgate.people.values import natural
 from fairgate.store import plain, write_text
@@ -224,12 +222,6 @@ def value_notes(audit: Audit, value: Value) -> list[str]:
             "or good."
         )
     return lines
-
-
-def best_of(value: Value) -> Worth | None:
-    """Return the threshold of the highest doubly robust value among those identified."""
-    known = [each for each in value.thresholds if each.doubly_robust is not None]
-    return max(known, key=lambda each: each.doubly_robust.value if each.doubly_robust else -np.inf, default=None)
 
 
 def _at(audit: Audit, look: int | None) -> str:
