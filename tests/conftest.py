@@ -153,6 +153,8 @@ SLOW_EXAMPLES = {
     "start.md",
     "baselines.md",
     "your-data.md",
+    "audit.md",
+    "monitor.md",
     "bench.md",
     "sklearn.md",
     "per-group.md",

@@ -14,7 +14,7 @@ from scipy.special import betaln, xlog1py
 from scipy.stats import binom, norm
 
 import fairgate as fg
-from fairgate.confidence import Sums, add_batch, box, gap_bounds, mean_bounds, rate_bounds
+from fairgate.confidence import Sums, add_batch, box, gap_bounds, mean_bounds, rate_bounds, running_bounds
 
 Array = NDArray[np.float64]
 Bounds = Callable[[Array, Array, float], tuple[Array, Array]]
@@ -255,3 +255,26 @@ def test_shapes_broadcast_and_alpha_may_differ_by_replicate() -> None:
 def test_bad_input_gets_one_sentence(call: Callable[[], object], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         call()
+
+
+def test_running_bounds_are_those_of_a_mean_batch_by_batch() -> None:
+    rng = np.random.default_rng(12)
+    trials = rng.integers(0, 50, size=(30, 3))
+    hits = rng.binomial(trials, [0.1, 0.5, 0.9])
+    low, high = running_bounds(hits, trials, [0.05, 0.01, 0.02])
+    sums = Sums(np.zeros(3), np.zeros(3), np.zeros(3))
+    for place in range(30):
+        sums = add_batch(sums, hits[place], hits[place], trials[place], guess=0.5)
+        ends = mean_bounds(sums, 0.0, 1.0, [0.05, 0.01, 0.02])
+        np.testing.assert_allclose((low[place], high[place]), ends)
+
+
+def test_the_average_of_a_rate_that_drifts_is_rarely_ever_missed() -> None:
+    rng, rates = np.random.default_rng(13), np.linspace(0.05, 0.6, LOOKS)[:, None]
+    trials = rng.integers(0, 40, size=(LOOKS, RUNS))
+    hits = rng.binomial(trials, rates)
+    low, high = running_bounds(hits, trials, DELTA)
+    people = trials.cumsum(axis=0)
+    truth = np.divide((trials * rates).cumsum(axis=0), people, out=np.zeros(people.shape), where=people > 0)
+    missed = ((truth < low - 1e-12) | (truth > high + 1e-12)).any(axis=0)
+    assert missed.sum() <= ALLOWED

@@ -6,6 +6,8 @@ from typing import Any
 
 from fairgate import environments, learners, people, plots
 from fairgate.advice import Advice, Aims, advise
+from fairgate.advice.monitor import Monitored, monitor
+from fairgate.audit import Audit, audit
 from fairgate.constraints import (
     Budget,
     DemographicParity,
@@ -49,6 +51,7 @@ __all__ = [
     "Aims",
     "Arrival",
     "Assessment",
+    "Audit",
     "BanditGradient",
     "Budget",
     "Counts",
@@ -61,6 +64,7 @@ __all__ = [
     "Fixed",
     "GroupService",
     "InputError",
+    "Monitored",
     "Observation",
     "Oracle",
     "Point",
@@ -77,12 +81,14 @@ __all__ = [
     "Task",
     "Utility",
     "advise",
+    "audit",
     "environments",
     "from_file",
     "from_frame",
     "learners",
     "load_learner",
     "load_task",
+    "monitor",
     "oracle",
     "people",
     "plots",

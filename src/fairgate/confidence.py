@@ -240,6 +240,31 @@ def mean_bounds(sums: Sums, low: ArrayLike, high: ArrayLike, alpha: ArrayLike) -
     return np.clip(mean - width, bottom, top), np.clip(mean + width, bottom, top)
 
 
+def running_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tuple[Array, Array]:
+    """Bound the average rate so far after every batch (batches, …), whatever the rate does from batch to batch.
+
+    :func:`rate_bounds` speaks of one rate that never changes. Here the rate may drift or jump: what is bounded after
+    each batch is the average, over all trials so far, of the probability that each had of being a success. These are
+    :func:`mean_bounds` of zeros and ones, and with ten thousand trials they are no wider.
+
+    `alpha`, of the shape (…,), is the probability that any of the bounds ever misses.
+
+    >>> low, high = running_bounds(successes=[3, 30, 300], trials=[10, 100, 1000], alpha=0.05)
+    >>> low.round(2), high.round(2)
+    (array([0.  , 0.09, 0.25]), array([1.  , 0.51, 0.35]))
+    """
+    hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    if hits.shape != tries.shape or hits.ndim < 1 or not ((hits >= 0) & (hits <= tries)).all():
+        raise InputError(
+            f"successes and trials must have the same shape (batches, …), successes from 0 to trials, got {hits.shape} "
+            f"and {tries.shape}"
+        )
+    total, people = hits.cumsum(axis=0), tries.cumsum(axis=0)
+    predicted = (total - hits + 0.5) / (people - tries + 1.0)  # before each batch, as in add_batch with the guess 0.5
+    spread = (hits * (1.0 - 2.0 * predicted) + tries * predicted**2).cumsum(axis=0)
+    return mean_bounds(Sums(total, spread, people), low=0.0, high=1.0, alpha=alpha)
+
+
 def _level(alpha: ArrayLike) -> Array:
     level = np.asarray(alpha, dtype=np.float64)
     if not ((level > 0) & (level < 1)).all():

@@ -36,6 +36,7 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
     assert "Recommendation\nAccept people with risk_score ≥ " in result.stdout
     assert result.stderr.splitlines()[0] == "feedback 0: best of today, kept"
     assert {path.name for path in (tmp_path / "x/advice").iterdir()} == {
+        "reference.json",
         "report.html",
         "report.json",
         "thresholds.csv",

@@ -9,9 +9,11 @@ import typer
 
 import fairgate as fg
 from fairgate.cli.advise import advise
+from fairgate.cli.audit import audit
 from fairgate.cli.bench import bench
 from fairgate.cli.init import init
 from fairgate.cli.list import list_names
+from fairgate.cli.monitor import monitor
 from fairgate.cli.paper import paper
 from fairgate.cli.reproduce import reproduce
 from fairgate.cli.run import run
@@ -51,6 +53,11 @@ app.command(
     epilog="Example: fairgate advise applicants.csv --score risk_score --label repaid --group sex --cost 2 "
     "--parity 0.05 --service 0.3:0.8"
 )(advise)
+app.command(
+    epilog="Example: fairgate audit decisions.parquet --decision accepted --group sex --date day --parity 0.05 "
+    "--service 0.3:0.8 --fail"
+)(audit)
+app.command(epilog="Example: fairgate monitor march.csv --against advice")(monitor)
 app.command(epilog="Example: fairgate init credit && fairgate advise --config credit/policy.toml")(init)
 
 

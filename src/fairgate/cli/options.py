@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -35,3 +37,26 @@ def check_size(rounds: int, tail: int, seed: int, **others: int) -> None:
             f"--rounds {rounds} is shorter than the tail of {tail} rounds that is reported: ask for more, "
             "or for a shorter --tail"
         )
+
+
+def once(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
+    """Return texts by name; refuse a name that has two.
+
+    >>> once([("parity", "0.1"), ("service", "0.3:0.8")])
+    {'parity': '0.1', 'service': '0.3:0.8'}
+    """
+    found: dict[str, str | None] = {}
+    for name, text in pairs:
+        if name in found:
+            both = " and ".join(name if each is None else f"{name}={each}" for each in (found[name], text))
+            raise InputError(f"{name} is given twice: {both}")
+        found[name] = text
+    return found
+
+
+def declare(command: Callable[..., None], options: Mapping[str, Any]) -> None:
+    """Tell typer, which reads signatures, the options of a command that takes them all by keyword; None if absent."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter(name, kind, default=None, annotation=each) for name, each in options.items()]
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {each.name: each.annotation for each in parameters}

@@ -18,6 +18,7 @@ from fairgate.advice.aims import strength_name
 from fairgate.advice.choice import RESAMPLES, STEP
 from fairgate.advice.intervals import CAUTION, LEVEL
 from fairgate.advice.loop import Outcome
+from fairgate.advice.reference import reference
 from fairgate.advice.report.page import render
 from fairgate.advice.steady import Steady
 from fairgate.constraints import Constraint
@@ -36,6 +37,8 @@ def write(advice: Advice, folder: Path, source: str) -> dict[str, Any]:
     found = document(advice, source)
     write_text(folder / "thresholds.csv", table(advice))
     write_text(folder / "report.html", render(found))
+    compared = reference(advice.applicants, advice.aims, advice.recommendation)
+    write_text(folder / "reference.json", json.dumps(compared, ensure_ascii=False, allow_nan=False) + "\n")
     write_text(folder / "report.json", json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return found
 

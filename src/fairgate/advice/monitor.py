@@ -1,0 +1,241 @@
+r"""Monitor: what has drifted since an advice, and whether its threshold still meets the constraints, month by month.
+
+Every month is a look, kept in ``monitor.json`` beside the advice. What is called broken or drifted is so with a
+false-alarm rate of α = 1 − sure over all months together, however many there will be:
+
+- **constraints**: half of α is for the people of single months. Month k has α/2 · 1/(k (k + 1)), which adds up to α/2,
+  for exact (Clopper-Pearson) intervals of all rates together. The other half is for all people since the advice: their
+  rates are bounded by confidence sequences (:func:`fairgate.confidence.running_bounds`), which hold at all months at
+  once. A constraint is broken if either says so;
+- **drift**: month k has α · 1/(k (k + 1)) for all its tests together, by Holm's correction.
+
+The same people looked at twice are one look. A new advice in the same folder begins a new log.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from fairgate.advice.drift import Drift, compare
+from fairgate.advice.newcomers import Newcomers, read_newcomers
+from fairgate.advice.reference import Reference, read_reference
+from fairgate.advice.report.output import FORMAT as REPORT
+from fairgate.confidence import running_bounds
+from fairgate.constraints import Constraint
+from fairgate.constraints.bounds import BROKEN, RateBounds, label_gaps, residual_bounds, verdict
+from fairgate.errors import InputError
+from fairgate.people.sources import Reader, frame_source, open_source
+from fairgate.people.wanted import LOST
+from fairgate.settings import Array
+from fairgate.statistics import holm
+from fairgate.store import plain, prepare_folder, write_text
+
+FORMAT = 1
+"""Version of ``monitor.json``."""
+
+LOG = "monitor.json"
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is known of one requirement of a constraint, for the people of this look and for all since the advice."""
+
+    constraint: str
+    name: str
+    broken: str  # that it is broken in words, with {} for the amount
+    now: str  # "broken", "met", "undecided", or "not identified"
+    since: str
+    lowest: float | None = None  # bounds of the residual, for the people of this look
+    highest: float | None = None
+    since_lowest: float | None = None
+    since_highest: float | None = None
+    caveat: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is broken with the stated certainty."""
+        return BROKEN in (self.now, self.since)
+
+
+@dataclass(frozen=True, eq=False)
+class Monitored:
+    """What one look found.
+
+    Attributes
+    ----------
+    look
+        Number of the look, from 1.
+    drifts, drifted
+        All comparisons, and whether each has drifted with the stated certainty.
+    checks
+        What is known of every constraint.
+    level
+        Part of 1 − sure that this look has for its tests of drift.
+    """
+
+    reference: Reference
+    newcomers: Newcomers
+    source: str
+    look: int
+    level: float
+    drifts: list[Drift]
+    drifted: list[bool]
+    checks: list[Check]
+
+    @property
+    def broken(self) -> list[Check]:
+        """The constraints that are broken with the stated certainty."""
+        return [each for each in self.checks if each.is_broken]
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as plain data: one entry of ``monitor.json``."""
+        from fairgate.advice.report.monitoring import check_text, drift_text, headline
+
+        accepted, people = self.newcomers.cells
+        found = {
+            "look": self.look,
+            "table": self.source,
+            "digest": self.newcomers.digest,
+            "people": int(people[0]),
+            "headline": headline(self),
+            "broken": bool(self.broken),
+            "level": self.level,
+            "constraints": [asdict(each) | {"text": check_text(each)} for each in self.checks],
+            "drift": [
+                asdict(each) | {"drifted": told, "text": drift_text(each)}
+                for each, told in zip(self.drifts, self.drifted, strict=True)
+            ],
+            "strangers": self.newcomers.strangers,
+            "unread_labels": self.newcomers.unread,
+            "dropped": self.newcomers.dropped,
+            "cells": {"accepted": accepted.tolist(), "people": people.tolist()},
+        }
+        written: dict[str, Any] = plain(found)
+        return written
+
+
+def monitor(
+    table: Any = None,
+    against: str | Path = "advice",
+    *,
+    query: str | None = None,
+    reader: Reader | None = None,
+    max_lost: float = LOST,
+) -> Monitored:
+    """Compare later people with those of the advice in the folder `against`, and keep the look there.
+
+    Parameters
+    ----------
+    table
+        A file such as ``"march.csv"``, or a table of pandas, polars or pyarrow, with the columns of the advice. Labels
+        may be lacking.
+    against
+        Folder that ``fairgate advise`` wrote.
+    """
+    folder = Path(against)
+    reference = read_reference(folder, REPORT)
+    is_file = table is None or isinstance(table, str | Path)
+    source = open_source(table, query, reader) if is_file else frame_source(table)
+    newcomers = read_newcomers(source, reference, max_lost)
+    log = read_log(folder / LOG, reference.digest)
+    again = [place for place, each in enumerate(log) if each["digest"] == newcomers.digest]
+    before = log[: again[0]] if again else log
+    found = look(reference, newcomers, source.name, [each["cells"] for each in before])
+    if not again:
+        prepare_folder(folder, "--against")
+        entry = found.document() | {"looked": datetime.now(UTC).strftime("%Y-%m-%d")}
+        kept = {"format": FORMAT, "advice": reference.digest, "looks": [*log, entry]}
+        write_text(folder / LOG, json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return found
+
+
+def read_log(path: Path, advice: str) -> list[dict[str, Any]]:
+    """Return the looks so far; none if there is no log, or one of an earlier advice, which is put aside."""
+    if not path.exists():
+        return []
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        looks: list[dict[str, Any]] = found["looks"]
+        usable = found["format"] == FORMAT and all({"digest", "cells"} <= set(each) for each in looks)
+        earlier = str(found["advice"])
+    except (OSError, ValueError, KeyError, TypeError):
+        usable, earlier = False, ""
+    if not usable:
+        raise InputError(f"{path} must be a log of looks of format {FORMAT}, and is not: move it away to start over")
+    if earlier != advice:
+        path.replace(path.with_name(f"monitor-{earlier}.json"))
+        return []
+    return looks
+
+
+def look(reference: Reference, newcomers: Newcomers, source: str, before: list[dict[str, Any]]) -> Monitored:
+    """Judge later people, after the looks `before`, of which only the counts of accepted and all people matter."""
+    number, alpha = len(before) + 1, 1.0 - reference.sure
+    level = spent(alpha, number)
+    drifts = []
+    for place, group in enumerate(reference.groups):
+        old, new = reference.counts[place], newcomers.counts[place]
+        at = int(np.searchsorted(reference.cuts[place], reference.at))
+        drifts += compare(group, old, new, at, newcomers.labelled)
+    corrected = holm([1.0 if each.p_value is None else each.p_value for each in drifts])
+    drifted = (corrected <= level).tolist()
+    checks = judge(reference.constraints, newcomers, before, alpha)
+    return Monitored(reference, newcomers, source, number, level, drifts, drifted, checks)
+
+
+def spent(alpha: float, number: int) -> float:
+    """Return the part of alpha that a look has; all parts add up to alpha.
+
+    >>> [round(spent(0.1, number), 4) for number in (1, 2, 12)]
+    [0.05, 0.0167, 0.0006]
+    """
+    return alpha / (number * (number + 1))
+
+
+def judge(
+    constraints: list[Constraint], newcomers: Newcomers, before: list[dict[str, Any]], alpha: float
+) -> list[Check]:
+    """Judge every constraint for the people of this look, and for all since the advice."""
+    accepted, people = newcomers.cells
+    lonely = [each.text for each in constraints if each.compares_groups and len(newcomers.counts) < 2]
+    if lonely:
+        raise InputError(f"{lonely[0]} compares groups and needs at least 2, got 1 group")
+    rejected = newcomers.totals - newcomers.accepted
+    by_decision = np.stack((rejected, newcomers.accepted), axis=-1)
+    labels = any(each.needs != "decisions" for each in constraints)
+    rates = len(people) if labels else 1 + len(newcomers.counts)
+    taken = np.array([*(each["accepted"] for each in before), accepted])
+    came = np.array([*(each["people"] for each in before), people])
+    now = clopper_pearson(accepted, people, spent(alpha / 2.0, len(came)) / rates)
+    low, high = running_bounds(taken, came, alpha / 2.0 / rates)
+    since = RateBounds(np.where(came.sum(axis=0) > 0, low[-1], 0.0), np.where(came.sum(axis=0) > 0, high[-1], 1.0))
+    found = []
+    for constraint in constraints:
+        reason, caveat = ("", "") if constraint.needs == "decisions" else label_gaps(by_decision)
+        if not newcomers.labelled and constraint.needs != "decisions":
+            reason = "There is no column of labels."
+        told = None if reason else residual_bounds(constraint, now)
+        pooled = None if reason else residual_bounds(constraint, since)
+        for place, (name, words) in enumerate(zip(constraint.names, constraint.words, strict=True)):
+            check = Check(constraint.text, name, words.broken, "not identified", "not identified", caveat=reason)
+            if told is not None and pooled is not None:
+                ends = [float(each[place]) for each in (*told, *pooled)]
+                check = replace(check, now=verdict(*ends[:2]), since=verdict(*ends[2:]), caveat=caveat)
+                check = replace(check, lowest=ends[0], highest=ends[1], since_lowest=ends[2], since_highest=ends[3])
+            found.append(check)
+    return found
+
+
+def clopper_pearson(hits: Array, people: Array, level: float) -> RateBounds:
+    """Return exact intervals of rates, each missing with probability at most `level`; 0 and 1 where nobody is."""
+    some = np.maximum(people, 1.0)
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), some - hits + 1.0, level / 2.0), 0.0)
+    high = np.where(hits < people, betaincinv(hits + 1.0, np.maximum(some - hits, 1e-9), 1.0 - level / 2.0), 1.0)
+    return RateBounds(np.where(people > 0, low, 0.0), np.where(people > 0, high, 1.0))

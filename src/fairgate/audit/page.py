@@ -1,0 +1,92 @@
+"""The page: ``audit.html``, one file to read and to print, with pictures inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairgate.audit import drawings
+from fairgate.audit.audit import Audit
+from fairgate.pages import Picture, flat, templates
+from fairgate.plots import image
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DPI = 140
+"""Dots per inch of the figures."""
+
+BADGES = {"broken": ("fails", "alarm"), "met": ("holds", "met"), "undecided": ("direction", "not yet decided")}
+"""Style and words of each status; others have their own words."""
+
+NAMES = {
+    "alpha": "probability of any false alarm",
+    "constraints": "constraints",
+    "cost": "cost of accepting somebody of a bad label",
+    "benefit": "benefit of accepting somebody of a good label",
+    "currency": "counted in",
+    "columns": "column",
+    "rows": "rows of the table",
+    "dropped": "rows left out",
+    "good": "good label",
+    "fairgate": "version of fairgate",
+}
+"""What the settings are called on the page."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of the page."""
+
+    key: str
+    title: str
+    caption: str
+    picture: Picture
+
+
+def render(audit: Audit, document: Mapping[str, Any]) -> str:
+    """Write the page; the same audit gives the same bytes."""
+    page = templates("fairgate.audit")
+    page.filters.update(
+        share=lambda value: "–" if value is None else f"{value:.1%}",
+        figure=lambda value: "–" if value is None else f"{value:.3f}".replace("-", "−"),
+    )
+    table = document["table"]
+    settings = {**document["settings"], **{name: table[name] for name in ("columns", "rows", "dropped", "good")}}
+    settings["fairgate"] = document["fairgate"]
+    return page.get_template("audit.html.j2").render(
+        audit=document,
+        table=table,
+        value=document["value"],
+        badges=BADGES,
+        scopes=[document["overall"], *document["segments"]],
+        drawings=_drawings(audit),
+        lines=flat({NAMES[name]: value for name, value in settings.items() if value not in (None, [], "", {})}),
+    )
+
+
+def _drawings(audit: Audit) -> list[Drawing]:
+    together = f"Bands hold at all looks together with probability at least {1 - audit.alpha:.0%}."
+    found = [
+        _drawn(
+            "rates",
+            "Acceptance over time",
+            f"Share accepted of all decisions so far{' in a segment' if audit.segments else ''}. {together} Dotted "
+            "lines part the segments."
+            if audit.segments
+            else f"Share accepted of all decisions so far. {together}",
+            drawings.draw_rates(audit),
+        )
+    ]
+    if audit.overall.gap is not None:
+        said = "Gap: largest minus smallest acceptance rate of a group. Ratio: smallest by largest. What is allowed is "
+        found.append(_drawn("gap", "Gap and ratio over time", f"{said}shaded. {together}", drawings.draw_gap(audit)))
+    if audit.value is not None:
+        said = f"Bands are {1 - audit.alpha:.0%} intervals for one look."
+        found.append(_drawn("value", "Value of other thresholds", said, drawings.draw_value(audit, audit.value)))
+    return found
+
+
+def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
+    return Drawing(key, title, caption, Picture.of(key, image(figure, "png", DPI)))

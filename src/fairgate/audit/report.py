@@ -1,0 +1,239 @@
+"""Report: what an audit found, as plain data for ``audit.json`` and in sentences."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from fairgate.audit.alarms import BROKEN, MET, UNDECIDED, Alarm
+from fairgate.audit.audit import Audit
+from fairgate.audit.sequences import Sequences, Track
+from fairgate.audit.value import Value
+from fairgate.estimates import Estimate
+from fairgate.people.values import natural
+from fairgate.store import plain, write_text
+
+FORMAT = 1
+"""Version of ``audit.json``."""
+
+
+def write(audit: Audit, folder: Path) -> dict[str, Any]:
+    """Write ``audit.json`` and ``audit.html``, each whole or not at all, and return what the first holds."""
+    from fairgate.audit.page import render
+
+    found = document(audit)
+    write_text(folder / "audit.html", render(audit, found))
+    write_text(folder / "audit.json", json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return found
+
+
+def document(audit: Audit) -> dict[str, Any]:
+    """Return everything as plain data; docs/audit.md says what each part means."""
+    made = audit.decisions
+    found = {
+        "format": FORMAT,
+        "fairgate": metadata.version("fairgate"),
+        "table": {
+            "source": audit.source,
+            "columns": made.columns,
+            "rows": made.total,
+            "people": made.people,
+            "dropped": made.dropped,
+            "groups": list(made.groups),
+            "good": made.good,
+        },
+        "settings": {
+            "alpha": audit.alpha,
+            "constraints": [each.text for each in audit.constraints],
+            "cost": audit.cost,
+            "benefit": audit.benefit,
+            "currency": audit.currency,
+        },
+        "looks": {"by": made.by, "names": list(made.looks)},
+        "summary": summary(audit),
+        "alarms": [
+            asdict(each)
+            | {
+                "rang": None if each.rang is None else made.looks[each.rang],
+                "met": None if each.met is None else made.looks[each.met],
+                "text": alarm_text(audit, each),
+            }
+            for each in audit.alarms
+        ],
+        "overall": describe_sequences(audit, audit.overall),
+        "segments": [
+            asdict(segment) | describe_sequences(audit, each)
+            for segment, each in zip(made.segments, audit.segments, strict=False)
+        ],
+        "value": None if audit.value is None else describe_value(audit, audit.value),
+    }
+    written: dict[str, Any] = plain(found)
+    return written
+
+
+def describe_sequences(audit: Audit, found: Sequences) -> dict[str, Any]:
+    """Return figures and bounds at every look."""
+    made = audit.decisions
+    groups = {
+        name: {
+            "people": found.people[:, place].tolist(),
+            **_track(Track(found.rates.value[:, place], found.rates.low[:, place], found.rates.high[:, place])),
+        }
+        for place, name in enumerate(made.groups)
+    }
+    return {
+        "name": found.name,
+        "level": found.level,
+        "people": int(found.people[-1].sum()),
+        "looks": [made.looks[look] for look in found.looks],
+        "acceptance": _track(found.overall),
+        "groups": groups,
+        "gap": None if found.gap is None else _track(found.gap),
+        "ratio": None if found.ratio is None else _track(found.ratio),
+    }
+
+
+def _track(track: Track) -> dict[str, Any]:
+    return {name: getattr(track, name).tolist() for name in ("value", "low", "high")}
+
+
+def describe_value(audit: Audit, value: Value) -> dict[str, Any]:
+    """Return what other thresholds would have earned."""
+
+    def known(estimate: Estimate | None) -> dict[str, float] | None:
+        return None if estimate is None else estimate.known()
+
+    return {
+        "made": value.made.known(),
+        "smallest_propensity": value.smallest,
+        "lottery": value.lottery,
+        "unlabelled": value.unlabelled,
+        "notes": value_notes(audit, value),
+        "thresholds": [
+            asdict(each)
+            | {
+                "rates": dict(zip(audit.decisions.groups, each.rates, strict=True)),
+                "ips": known(each.ips),
+                "doubly_robust": known(each.doubly_robust),
+                "gain": known(each.gain),
+                "identified": each.dark is None,
+            }
+            for each in value.thresholds
+        ],
+    }
+
+
+def called(audit: Audit, group: str) -> str:
+    """Name a group in words; one that is a number by its column, too."""
+    return f"{audit.decisions.columns['group']} {group}" if natural(group)[0] == 0 else group
+
+
+def summary(audit: Audit) -> list[str]:
+    """Say in a few sentences what was looked at, what rang, and with what certainty."""
+    made, sizes = audit.decisions, audit.overall.people[-1]
+    groups = ", ".join(f"{called(audit, name)}: {size}" for name, size in zip(made.groups, sizes.tolist(), strict=True))
+    if made.by == "rows":
+        order = "in the order of " + made.columns["order"] if "order" in made.columns else "in the order of the table"
+        when = f"{order}, looked at {len(made.looks)} times"
+    else:
+        when = f"from {made.looks[0]} to {made.looks[-1]}, looked at after every {made.by}"
+    lines = [f"{made.people} decisions ({groups}), {when}."]
+    if made.dropped:
+        lines.append("Rows left out: " + ", ".join(f"{count} {reason}" for reason, count in made.dropped.items()) + ".")
+    lines += made.notes
+    if audit.segments:
+        turns = "; policies took turns, so each is one segment" if made.turns else ""
+        lines.append(f"{len(audit.segments)} segments of one policy each{turns}.")
+    rang = audit.rang
+    if not audit.alarms:
+        lines.append("No constraint was asked for, so there is no alarm.")
+    elif rang:
+        first = min(rang, key=lambda each: (each.rang, each.scope))
+        lines.append(
+            f"{len(rang)} of {len(audit.alarms)} alarms rang, first that of {first.constraint} for {first.scope}, "
+            f"{_at(audit, first.rang)}."
+        )
+    else:
+        lines.append(f"None of {len(audit.alarms)} alarms rang.")
+    if audit.alarms:
+        split = (
+            f" Of the {audit.alpha:.1%}, half is for all decisions together, and segment k has its part 1/(k (k + 1)) "
+            "of the other half."
+            if audit.segments
+            else ""
+        )
+        lines.append(
+            f"With probability at least {1.0 - audit.alpha:.1%} none rings without cause, over all constraints"
+            f"{', groups and segments' if audit.segments else ' and groups'}, however often one looks.{split} What is "
+            "judged is the average of all decisions so far."
+        )
+    return lines
+
+
+def alarm_text(audit: Audit, alarm: Alarm) -> str:
+    """Say what is known of a constraint, in a sentence."""
+    lowest = 0.0 if alarm.lowest is None else alarm.lowest
+    highest = 0.0 if alarm.highest is None else alarm.highest
+    if alarm.status == BROKEN:
+        text = (
+            f"{_capital(alarm.broken.format(f'at least {_amount(lowest)}'))}; the alarm rang {_at(audit, alarm.rang)}."
+        )
+    elif alarm.status == MET:
+        since = (
+            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        )
+        text = f"Met, by at least {_amount(-highest)}{since}; first sure {_at(audit, alarm.met)}."
+    elif alarm.status == UNDECIDED:
+        before = (
+            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        )
+        room = f"by up to {_amount(-lowest)} met, or by up to {_amount(highest)} broken"
+        text = f"Not yet decided: {room}{before}."
+    else:
+        text = f"{alarm.status.capitalize()}."
+    return f"{text} {alarm.caveat}".strip()
+
+
+def value_notes(audit: Audit, value: Value) -> list[str]:
+    """Say what the values rest on, and where nothing is known."""
+    made = audit.decisions
+    lines = [
+        f"Per person, with {1.0 - audit.alpha:.0%} intervals for one look at all rows, each on its own. "
+        f"Acceptance was by lottery for {value.lottery} of {made.people} people, the smallest probability above 0 is "
+        f"{value.smallest:.3g}. The decisions made earned {value.made}."
+    ]
+    if value.misfit:
+        lines.append(value.misfit)
+    if value.unlabelled:
+        lines.append(
+            f"{value.unlabelled} accepted people have no label; those of similar score in the same group are supposed "
+            "to stand for them."
+        )
+    dark = [each for each in value.thresholds if each.dark is not None]
+    if dark:
+        most = max((each.dark for each in dark if each.dark is not None), key=lambda each: each.people)
+        lines.append(
+            f"Not identified for {len(dark)} of {len(value.thresholds)} thresholds: nobody like the {most.people} "
+            f"people with {made.columns['score']} from {most.low:g} to {most.high:g} whom they accept could have been "
+            "accepted, so that no outcome of theirs is known. Their value is bounded by all of these turning out bad, "
+            "or good."
+        )
+    return lines
+
+
+def _at(audit: Audit, look: int | None) -> str:
+    if look is None:
+        return "never"
+    name = audit.decisions.looks[look]
+    return f"after {name} rows" if audit.decisions.by == "rows" else f"in {name}"
+
+
+def _amount(value: float) -> str:
+    return f"{abs(value):.4f}" if abs(value) < 0.01 else f"{abs(value):.3f}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

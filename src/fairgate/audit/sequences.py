@@ -1,0 +1,123 @@
+r"""Sequences: acceptance by group and overall, the gap and the ratio, with bounds that hold at every look together.
+
+Each of the acceptance rates followed, everybody's and each group's, is bounded by
+:func:`fairgate.confidence.running_bounds` at the level α divided by how many rates there are. So all of them hold
+together, at all looks, with probability at least 1 − α, and everything that follows from them does, too: the gap, the
+ratio and every constraint cost nothing more. What is bounded is the average so far, which may change as decisions do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.confidence import gap_range, running_bounds
+from fairgate.constraints.bounds import RateBounds
+from fairgate.settings import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A figure at every look, (T, …), and its bounds; NaN as long as nobody has come."""
+
+    value: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """What is known of decisions at every look.
+
+    Attributes
+    ----------
+    name
+        Whose decisions: "all decisions", or those of a policy.
+    level
+        Probability that any bound ever misses.
+    looks
+        Numbers of the looks at which there was something new, (T,).
+    people
+        People so far by group, (T, G).
+    overall, rates, gap, ratio
+        Figures: everybody's acceptance (T,), that of groups (T, G), largest minus smallest (T,), and smallest by
+        largest (T,); the last two are None of a single group.
+    known
+        Bounds of all rates, from which constraints are judged.
+    """
+
+    name: str
+    level: float
+    looks: NDArray[np.int64]
+    people: NDArray[np.int64]
+    overall: Track
+    rates: Track
+    gap: Track | None
+    ratio: Track | None
+    known: RateBounds
+
+
+def follow(name: str, counts: NDArray[np.int64], level: float, *, labels: bool) -> Sequences:
+    """Follow decisions counted by look, group, label and decision, (T, G, 3, 2).
+
+    With `labels`, acceptance among people of label 0 and of label 1 is followed as well, at a part of the level.
+    """
+    seen = np.flatnonzero(counts.any(axis=(1, 2, 3)))
+    fresh = counts[seen]
+    groups = counts.shape[1]
+    by_group = fresh.sum(axis=2)  # (T, G, 2)
+    parts = [by_group.sum(axis=1, keepdims=True), by_group]
+    if labels:
+        parts += [fresh[:, :, 0], fresh[:, :, 1]]
+    cells = np.concatenate(parts, axis=1)  # (T, rates, 2)
+    accepted, people = cells[..., 1], cells.sum(axis=-1)
+    low, high = running_bounds(accepted, people, level / cells.shape[1])
+    total = people.cumsum(axis=0)
+    value = np.divide(accepted.cumsum(axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
+    low, high = np.where(total > 0, low, 0.0), np.where(total > 0, high, 1.0)
+    each = slice(1, 1 + groups)
+    rates = Track(value[:, each], low[:, each], high[:, each])
+    unknown = ((0, 0), (0, 1 + 3 * groups - cells.shape[1]))
+    return Sequences(
+        name=name,
+        level=level,
+        looks=seen,
+        people=total[:, each],
+        overall=Track(value[:, 0], low[:, 0], high[:, 0]),
+        rates=rates,
+        gap=_gap(rates) if groups > 1 else None,
+        ratio=_ratio(rates) if groups > 1 else None,
+        known=RateBounds(np.pad(low, unknown), np.pad(high, unknown, constant_values=1.0)),
+    )
+
+
+def _gap(rates: Track) -> Track:
+    value = np.fmax.reduce(rates.value, axis=1) - np.fmin.reduce(rates.value, axis=1)
+    return Track(value, *gap_range(rates.low, rates.high))
+
+
+def _ratio(rates: Track) -> Track:
+    largest = np.fmax.reduce(rates.value, axis=1)
+    value = np.divide(
+        np.fmin.reduce(rates.value, axis=1), largest, out=np.full(largest.shape, np.nan), where=largest > 0
+    )
+    return Track(value, *ratio_range(rates.low, rates.high))
+
+
+def ratio_range(low: Array, high: Array) -> tuple[Array, Array]:
+    r"""Return the smallest and the largest ratio, smallest by largest rate, of rates between `low` and `high`, (…, G).
+
+    .. math:: \min_{a \ne b} L_a / U_b \le \min_g acc_g / \max_g acc_g \le \min\big(1, \min_a U_a / \max_b L_b\big)
+
+    >>> smallest, largest = ratio_range(np.array([0.2, 0.5]), np.array([0.4, 0.8]))
+    >>> smallest.round(2), largest.round(2)
+    (np.float64(0.25), np.float64(0.8))
+    """
+    first, second = np.sort(high, axis=-1)[..., -1:], np.sort(high, axis=-1)[..., -2:-1]
+    other = np.where(high == first, second, first)  # the largest of another group; the same if two share it
+    smallest = np.divide(low, other, out=np.zeros(low.shape), where=other > 0).min(axis=-1)
+    bottom, top = low.max(axis=-1), high.min(axis=-1)
+    largest = np.divide(top, bottom, out=np.ones(top.shape), where=bottom > 0)
+    return np.minimum(smallest, 1.0), np.minimum(largest, 1.0)

@@ -1,0 +1,82 @@
+"""``fairgate audit``: what decisions that anybody made say about fairness and service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from fairgate.cli.advise import NAMED
+from fairgate.cli.options import declare, once, say
+from fairgate.constraints import make_constraint
+from fairgate.errors import InputError
+from fairgate.store import prepare_folder
+
+
+def _option(kind: Any, text: str, *names: str) -> Any:
+    return Annotated[kind | None, typer.Option(*names, help=text)]
+
+
+OPTIONS: dict[str, Any] = {
+    "file": Annotated[
+        Path | None, typer.Argument(readable=False, help="Table with a row per decision, such as decisions.parquet.")
+    ],
+    "query": _option(str, "SQL for DuckDB, over files or a .duckdb file."),
+    "decision": _option(str, "Column with the decision, 0 or 1."),
+    "accepted": _option(str, "Decision that is an acceptance, if they are not 0 and 1."),
+    "group": _option(list[str], "Column with the person's group; several are crossed."),
+    "date": _option(str, "Column with the date of the decision."),
+    "order": _option(str, "Column with a number that orders the decisions, instead of a date."),
+    "period": _option(str, "Look after every day, week, month, quarter or year."),
+    "policy": _option(str, "Column with the policy in use; every run of one is a segment."),
+    "label": _option(str, "Column with what came of the person; may be missing."),
+    "positive": _option(str, "Label that is good."),
+    "score": _option(str, "Column with the score, to value other thresholds."),
+    "descending": _option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
+    "propensity": _option(str, "Column with the probability with which a lottery accepted the person."),
+    "threshold": _option(list[float], "Threshold to value; repeatable. At even shares of people if not given."),
+    "cost": _option(float, "Cost of accepting somebody of a bad label."),
+    "benefit": _option(float, "What accepting somebody of a good label is worth."),
+    "currency": _option(str, "What cost and benefit are counted in, such as EUR."),
+    **NAMED,
+    "constraint": _option(list[str], "Any constraint, such as parity=0.05 or module:Class=0.2; repeatable."),
+    "alpha": _option(float, "Probability of any false alarm, over everything and all time."),
+    "min_group": _option(int, "Fewest people of a group; smaller ones are left out."),
+    "max_lost": _option(float, "Largest share of rows that may be left out."),
+    "fail": _option(bool, "Exit with code 1 if an alarm rang.", "--fail/--no-fail"),
+    "out": _option(Path, "Folder for audit.html and audit.json."),
+    "as_json": _option(bool, "Print JSON instead of tables.", "--json/--no-json"),
+}
+
+
+def audit(**given: Any) -> None:
+    """Audit decisions that anybody made, by any system: acceptance, gap and ratio over time, with alarms."""
+    from fairgate.audit import audit as examine
+    from fairgate.audit.terminal import show
+
+    named = [(option.replace("_", "-"), text) for option in NAMED for text in given.pop(option) or ()]
+    pairs = (text.partition("=") for text in given.pop("constraint") or ())
+    written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
+    required = [make_constraint(name, text) for name, text in once([*named, *written]).items()]
+    for name in ("decision", "group"):
+        if not given[name]:
+            raise InputError(f"{name} must be the name of a column: say --{name} NAME")
+    out, fail, as_json = Path(given.pop("out") or "audit"), given.pop("fail"), given.pop("as_json")
+    file, thresholds = given.pop("file"), given.pop("threshold") or ()
+    prepare_folder(out)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    found = examine(file, constraints=required, thresholds=thresholds, **chosen)
+    document = found.write(out)
+    if as_json:
+        typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        show(found, Console())
+        say(f"Written to {out}: open audit.html (also audit.json)")
+    if fail and found.rang:
+        raise typer.Exit(1)
+
+
+declare(audit, OPTIONS)

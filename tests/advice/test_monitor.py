@@ -1,0 +1,239 @@
+"""``fairgate monitor``: what has drifted since an advice, with a false-alarm rate over all months."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+
+import fairgate as fg
+from fairgate.advice.drift import calibration_moved, compare, joined, scores_moved
+from fairgate.advice.monitor import clopper_pearson, judge, look
+from fairgate.advice.newcomers import Newcomers, read_newcomers
+from fairgate.advice.reference import Reference, read_reference
+from fairgate.advice.report.output import FORMAT, write
+from fairgate.constraints import Constraint
+from fairgate.people.sources import frame_source
+from tests.command import fairgate_here
+
+SURE = 0.9
+
+
+def people(size: int, rng: np.random.Generator, *, shift: float = 0.0, midpoint: float = 0.0) -> pa.Table:
+    """Scores N(0, 1) in two groups, those of the first lower by `shift`; P(repaid) = sigmoid(2 (s − midpoint))."""
+    female = rng.random(size) < 0.4
+    score = rng.normal(-shift * female, 1.0)
+    repaid = rng.random(size) < expit(2.0 * (score - midpoint))
+    return pa.table({"score": score.round(3), "repaid": repaid.astype(int), "sex": np.where(female, "f", "m")})
+
+
+@pytest.fixture(scope="module")
+def advised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("monitored") / "advice"
+    table = people(4000, np.random.default_rng(1))
+    aims = fg.Aims(
+        constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.2, 0.8)], seeds=1, rounds=5, feedback=(0.0,), sure=SURE
+    )
+    write(fg.advise(fg.from_frame(table, score="score", label="repaid", group="sex"), aims), folder, "people")
+    return folder
+
+
+@pytest.fixture
+def advice(advised: Path, tmp_path: Path) -> Path:
+    for name in ("report.json", "reference.json"):
+        (tmp_path / "advice").mkdir(exist_ok=True)
+        (tmp_path / "advice" / name).write_bytes((advised / name).read_bytes())
+    return tmp_path / "advice"
+
+
+def test_the_reference_has_everybody_in_few_bins_and_one_begins_at_the_threshold(advice: Path) -> None:
+    found = read_reference(advice, FORMAT)
+    assert found.groups == ("f", "m")
+    assert sum(each.sum() for each in found.counts) == 4000
+    for cuts, counts in zip(found.cuts, found.counts, strict=True):
+        assert len(cuts) == len(counts) <= 64
+        assert found.at in cuts
+    table = people(4000, np.random.default_rng(1))
+    again = read_newcomers(frame_source(table), found)
+    for old, new in zip(found.counts, again.counts, strict=True):
+        np.testing.assert_array_equal(old, new)
+    accepted = table["score"].to_numpy() >= found.threshold
+    assert again.accepted.sum() == accepted.sum()
+
+
+def test_the_same_people_have_not_drifted_and_are_one_look(advice: Path) -> None:
+    first = fg.monitor(people(1500, np.random.default_rng(2)), advice)
+    assert (first.look, first.broken, any(first.drifted)) == (1, [], False)
+    again = fg.monitor(people(1500, np.random.default_rng(2)), advice)
+    assert again.look == 1
+    assert fg.monitor(people(1500, np.random.default_rng(3)), advice).look == 2
+    log = json.loads((advice / "monitor.json").read_text(encoding="utf-8"))
+    assert [each["look"] for each in log["looks"]] == [1, 2]
+
+
+def test_what_drifted_is_told_and_what_did_not_is_not(advice: Path) -> None:
+    found = fg.monitor(people(3000, np.random.default_rng(4), shift=0.7, midpoint=0.5), advice)
+    told = {(each.kind, each.group) for each, drifted in zip(found.drifts, found.drifted, strict=True) if drifted}
+    assert told == {("scores", "f"), ("acceptance", "f"), ("calibration", "f"), ("calibration", "m")}
+    assert [each.name for each in found.broken] == ["parity"]
+    by = {(each.kind, each.group): each for each in found.drifts}
+    psi, chance = by["scores", "f"].psi, by["scores", "m"].by_chance
+    assert psi is not None
+    assert chance is not None
+    assert psi > 0.25 > 0.1 > chance
+
+
+def test_a_look_is_judged_alone_so_that_years_of_good_months_hide_nothing(advice: Path) -> None:
+    for month in range(6):
+        assert not fg.monitor(people(2000, np.random.default_rng(10 + month)), advice).broken
+    found = fg.monitor(people(2000, np.random.default_rng(20), shift=1.0), advice)
+    (check,) = found.broken
+    assert (check.now, check.since) == ("broken", "undecided")
+
+
+def test_small_months_add_up(advice: Path) -> None:
+    checks = []
+    for month in range(20):
+        found = fg.monitor(people(250, np.random.default_rng(30 + month), shift=0.55), advice)
+        checks.append(next(each for each in found.checks if each.name == "parity"))
+    assert checks[0].now == checks[0].since == "undecided"
+    assert checks[-1].since == "broken"
+    assert checks[-1].now == "undecided"
+
+
+def test_a_new_advice_begins_a_new_log(advice: Path) -> None:
+    fg.monitor(people(1500, np.random.default_rng(2)), advice)
+    found = json.loads((advice / "reference.json").read_text(encoding="utf-8"))
+    (advice / "reference.json").write_text(json.dumps(found | {"sure": 0.95}), encoding="utf-8")
+    assert fg.monitor(people(1500, np.random.default_rng(3)), advice).look == 1
+    assert len(list(advice.glob("monitor-*.json"))) == 1
+
+
+@pytest.mark.slow
+def test_over_twelve_months_without_change_alarms_are_as_rare_as_is_said(advice: Path) -> None:
+    """Rates at the very limit of parity, and people like those of the advice; both families at 1 − sure = 10%."""
+    runs, rng, reference = 40, np.random.default_rng(40), read_reference(advice, FORMAT)
+    drifted = broken = 0
+    limit: list[Constraint] = [fg.DemographicParity(0.1)]
+    for _ in range(runs):
+        old = [rng.multinomial(1000, each.ravel() / each.sum()).reshape(each.shape) for each in reference.counts]
+        world = Reference(**{**vars(reference), "counts": [each.astype(float) for each in old]})
+        looks: list[dict[str, list[float]]] = []
+        any_drift = any_broken = False
+        for _ in range(12):
+            drawn = [rng.multinomial(300, each.ravel() / each.sum()).reshape(-1, 3) for each in reference.counts]
+            new = Newcomers([each.astype(float) for each in drawn], np.zeros((2, 3)), {}, {}, True, {})
+            any_drift |= any(look(world, new, "", looks).drifted)
+            taken = np.array([[0.0, 0.0, rng.binomial(300, rate)] for rate in (0.4, 0.5)])
+            edge = Newcomers([np.array([[0.0, 0.0, 300.0]])] * 2, taken, {}, {}, False, {})
+            any_broken |= any(each.is_broken for each in judge(limit, edge, looks, 1.0 - SURE))
+            accepted, came = edge.cells
+            looks.append({"accepted": accepted.tolist(), "people": came.tolist()})
+        drifted, broken = drifted + any_drift, broken + any_broken
+    allowed = binom.ppf(1 - 1e-3, runs, 1.0 - SURE)
+    assert drifted <= allowed
+    assert broken <= allowed
+
+
+def test_exact_intervals_are_those_of_the_binomial() -> None:
+    found = clopper_pearson(np.array([0.0, 3.0, 10.0, 0.0]), np.array([10.0, 10.0, 10.0, 0.0]), 0.05)
+    np.testing.assert_allclose(found.low, [0.0, 0.0667, 0.6915, 0.0], atol=1e-4)
+    np.testing.assert_allclose(found.high, [0.3085, 0.6525, 1.0, 1.0], atol=1e-4)
+    assert binom.sf(2, 10, found.low[1]) == pytest.approx(0.025)
+
+
+def test_calibration_is_compared_only_where_labels_are_known_of_both() -> None:
+    """Labels above the threshold alone, as after a policy was in use, do not look like drift."""
+    rng = np.random.default_rng(5)
+    rates = np.linspace(0.05, 0.95, 40)
+    good = rng.binomial(100, rates)
+    old = np.stack((100 - good, good, np.zeros(40)), axis=1).astype(float)
+    later = rng.binomial(100, rates)
+    new = np.stack((100 - later, later, np.zeros(40)), axis=1).astype(float)
+    new[:20] = [0.0, 0.0, 100.0]
+    found = calibration_moved("a", old, new)
+    assert found.people == 2000
+    assert found.p_value is not None
+    assert found.p_value > 0.01
+    assert found.then == pytest.approx(rates[20:].mean(), abs=0.03)
+
+
+def test_too_few_people_cannot_tell() -> None:
+    old = np.full((10, 3), 20.0)
+    found = compare("a", old, np.zeros((10, 3)), 5, True)
+    assert all(each.p_value is None for each in found)
+    assert joined(np.full(64, 10.0), np.full(64, 1.0), 10).size <= 6
+    assert scores_moved("a", np.full(64, 10.0), np.full(64, 10.0)).psi == pytest.approx(0.0)
+
+
+def test_labels_may_be_lacking_and_strangers_are_told_of(advice: Path) -> None:
+    table = people(800, np.random.default_rng(6)).drop_columns(["repaid"])
+    sex = table["sex"].to_pylist()
+    table = table.set_column(1, "sex", pa.array(["x", *sex[1:]]))
+    found = fg.monitor(table, advice)
+    assert {each.kind for each in found.drifts} == {"scores", "acceptance"}
+    assert found.newcomers.strangers == {"x": 1}
+
+
+def test_the_command_prints_json_and_exits_with_1_if_a_constraint_is_broken(advice: Path) -> None:
+    folder = advice.parent
+    pc.write_csv(people(1500, np.random.default_rng(7)), folder / "march.csv")
+    pc.write_csv(people(1500, np.random.default_rng(8), shift=1.0), folder / "april.csv")
+    march = fairgate_here("monitor", "march.csv", "--against", "advice", cwd=folder)
+    assert (march.returncode, march.stderr) == (0, "")
+    assert "no constraint is broken with the stated certainty" in " ".join(march.stdout.split())
+    assert max(map(len, march.stdout.splitlines())) <= 80
+    april = fairgate_here("monitor", "april.csv", "--against", "advice", "--json", cwd=folder)
+    assert april.returncode == 1
+    document = json.loads(april.stdout)
+    assert (document["look"], document["broken"]) == (2, True)
+    assert "BROKEN: the gap between groups is at least" in document["constraints"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("march.csv", "--against", "nowhere"), "--against 'nowhere' is no folder"),
+        (("march.csv", "--against", "empty"), "cannot read empty/report.json"),
+        (("march.csv", "--against", "other"), "other/report.json must be of format"),
+        (("march.csv", "--against", "mixed"), "are of two advices"),
+        (("march.csv", "--against", "damaged"), "is damaged"),
+        (("march.csv", "--against", "log"), "log/monitor.json must be a log of looks"),
+        (("nobody.csv", "--against", "advice"), "file 'nobody.csv' does not exist"),
+        (("lacking.csv", "--against", "advice"), "the score column 'score' is not in the table"),
+        (("words.csv", "--against", "advice"), "2 have score not a number in the column 'score', such as 'low'"),
+        (("strangers.csv", "--against", "advice"), "has nobody of the groups of the advice: f, m"),
+        (("blank.csv", "--against", "advice"), "file 'blank.csv' is empty"),
+    ],
+)
+def test_bad_input_of_a_look_is_one_sentence_and_exit_code_2(
+    advice: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    folder = advice.parent
+    pc.write_csv(people(200, np.random.default_rng(7)), folder / "march.csv")
+    tables = {"lacking": "repaid,sex\n1,f\n", "words": "score,sex\nlow,f\nhigh,m\n", "blank": ""}
+    for name, text in (tables | {"strangers": "score,sex\n0.5,x\n"}).items():
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    report, reference = (json.loads((advice / f"{name}.json").read_text()) for name in ("report", "reference"))
+    damaged = {name: value for name, value in reference.items() if name != "columns"}
+    for name, (one, other) in {
+        "other": (report | {"format": 1}, reference),
+        "mixed": (report, reference | {"threshold": 9.0}),
+        "damaged": (report, damaged),
+        "log": (report, reference),
+    }.items():
+        (folder / name).mkdir()
+        (folder / name / "report.json").write_text(json.dumps(one))
+        (folder / name / "reference.json").write_text(json.dumps(other))
+    (folder / "empty").mkdir()
+    (folder / "log/monitor.json").write_text("[]")
+    result = fairgate_here("monitor", *arguments, cwd=folder)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
