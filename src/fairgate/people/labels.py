@@ -47,7 +47,7 @@ class LabelModel:
         most = BANDS if counts[..., 2].any() else 1
         count = np.clip(sizes // BAND_PEOPLE, 1, most)
         middle = people.cumsum(axis=1) - people / 2.0
-        bands = np.minimum((middle * (count / sizes)[:, None]).astype(np.int64), count[:, None] - 1)
+        bands = np.minimum((middle * (count / np.maximum(sizes, 1))[:, None]).astype(np.int64), count[:, None] - 1)
         bands = np.repeat(bands, np.diff(starts, append=counts.shape[1]), axis=1)
         totals = sum_bands(counts, bands, most)
         labelled, everybody = totals[..., :2].sum(axis=-1), totals.sum(axis=-1)
