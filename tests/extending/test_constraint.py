@@ -37,7 +37,7 @@ def test_advice_python_page_and_words(kind: Any, tmp_path: Path) -> None:
     aims = fg.Aims(cost=1.0, constraints=[kind(0.05), fg.ServiceRate(0.2, 0.8)], **QUICK)
     advice = fg.advise(example(), aims)
     made = advice.recommendation
-    assert made.status == "safe"
+    assert made.status == "sure"
     assert made.residuals["harm"] < 0.0
     report = write(advice, tmp_path, "table.csv")
     residuals = [residual["name"] for each in report["constraints"] for residual in each["residuals"]]

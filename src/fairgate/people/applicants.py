@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cached_property
@@ -159,11 +159,11 @@ class Applicants:
         each = self.counts.sum(axis=(0, 2))
         return np.flatnonzero(np.diff((each.cumsum() - each) * bins // self.people, prepend=-1))
 
-    def coarsened(self, bins: int = CANDIDATES) -> Applicants:
-        """Join neighbouring bins until there are at most `bins`, of about as many people each."""
+    def coarsened(self, bins: int = CANDIDATES, at: Sequence[int] = ()) -> Applicants:
+        """Join neighbouring bins until there are at most `bins`, of about as many people each; also cut `at` these."""
         if len(self.cuts) <= bins:
             return self
-        starts = self.starts(bins)
+        starts = np.union1d(self.starts(bins), np.asarray(at, dtype=np.int64))
         return replace(
             self,
             cuts=self.cuts[starts],
