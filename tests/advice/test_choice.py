@@ -79,7 +79,7 @@ def test_a_table_too_small_to_be_sure_is_said_to_be() -> None:
 
 
 def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
-    """No threshold is feasible, by a little. Small tables may hide that, in at most 5% of the draws.
+    """No threshold is feasible, by a little. Small tables may hide that, in at most 5% of the draws if 95% is asked for.
 
     Errors from resampling the gap itself, which cannot fall below 0, are too small: with them it is 9%. Scores are in
     fiftieths, rounded down, which leaves the truth of a threshold as it is and a third of the 700 thresholds to try.
@@ -93,10 +93,8 @@ def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
         table = world.draw(700, rng)
         score = pa.array(np.floor(table["score"].to_numpy() * 50.0) / 50.0)
         people = from_frame(table.set_column(0, "score", score), **COLUMNS)
-        found = choose(people, world.aims.problem, TODAY, seed=draw)
+        found = choose(people, world.aims.problem, TODAY, sure=0.95, seed=draw)
         if found.status == SURE:
-            today = look(people, world.aims)
-            assert today.gap.high[found.cut] <= 0.1 + 0.005  # another interval of about the same level
             wrong += bool(world.figures(people.cuts[found.cut])[2].max() > 0.0)
     assert wrong <= 0.05 * 150
 

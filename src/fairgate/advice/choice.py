@@ -48,8 +48,9 @@ class Choice:
 
     @property
     def probability(self) -> float:
-        """Probability that the chosen threshold meets every constraint, by resampling."""
-        return float(self.probabilities[self.cut])
+        """Probability that the chosen threshold meets every constraint: by resampling, or what is promised if more."""
+        found = float(self.probabilities[self.cut])
+        return max(found, self.sure) if self.status == SURE else found
 
     @property
     def price(self) -> float:
@@ -159,7 +160,7 @@ def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> ND
 
 def allowed_by_margin(residuals: Array, margins: Array, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Say which thresholds keep every constraint by its margin; residuals (J, …, K), margins (J, K)."""
-    wide = margins.reshape(len(margins), *([1] * (residuals.ndim - 2)), -1)
+    wide = margins.reshape(len(margins), *([1] * (residuals.ndim - 2)), margins.shape[1])
     return np.asarray(known & ((residuals + wide).max(axis=0, initial=-np.inf) <= ROUNDING))
 
 

@@ -183,8 +183,8 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
         text = (
             f"Nobody with a score {side} {applicants.shown(applicants.cuts[first]):.6g} has a label ({below} people, "
             f"{_share(below, people)}), as if nobody there had ever been accepted. What accepting them would earn is "
-            f"unknown, and thresholds that accept more than {UNKNOWN:.0%} of all people from there are not recommended; "
-            "a small lottery that accepts a few of them would tell."
+            f"unknown; thresholds that accept more than {UNKNOWN:.0%} of all people from there are not recommended. "
+            "A small lottery that accepts a few of them would tell."
         )
         yield Finding("labels-unknown", "warning", text)
     elif (dark := float(applicants.unknown[0])) > UNKNOWN:

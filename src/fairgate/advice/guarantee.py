@@ -22,6 +22,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -103,7 +104,7 @@ def split(applicants: Applicants, rng: np.random.Generator) -> tuple[NDArray[np.
     whole = np.floor(counts).astype(np.int64)
     if counts.dtype.kind == "f":
         whole += rng.random(counts.shape) < counts - whole
-    drawn = rng.multivariate_hypergeometric(whole.ravel(), int(PILOT * whole.sum()), method="marginals")
+    drawn = rng.multivariate_hypergeometric(whole.ravel(), math.ceil(PILOT * whole.sum()), method="marginals")
     pilot = drawn.reshape(counts.shape)
     return pilot, whole - pilot
 
@@ -200,7 +201,8 @@ def order(
     applicants: Applicants, pilot: NDArray[np.int64], problem: Problem, response: Response, sure: float
 ) -> list[Segment]:
     """Return the thresholds in the order in which they are tested, going by the pilot alone."""
-    filled = LabelModel.fit(pilot, applicants.starts(CANDIDATES)).fill(pilot)
+    labels = LabelModel.fit(pilot, applicants.starts(CANDIDATES)) if applicants.missing else applicants.label_model
+    filled = labels.fill(pilot)  # going by the pilot alone
     counts = Counts(steady_cells(filled, response))
     found = problem.assess(counts)
     power = pass_probability(problem.constraints, counts, found.residuals, pilot, sure)

@@ -115,8 +115,8 @@ def _lottery(applicants: Applicants, problem: Problem, seed: int) -> Option:
     )
     probability = probability_of(fewer, problem, np.tile(chance, (len(fewer.groups), 1)), seed)
     text = (
-        "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint "
-        f"on these people: drawn for each person, accept {listed} probability (exact weights are in report.json). It "
+        "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint: "
+        f"drawn for each person, accept {listed} probability (exact weights are in report.json). It "
         f"would earn {reward:.4f} per person, the most of all lotteries, and meets every constraint with probability "
         f"{chances(probability)}."
     )
@@ -174,7 +174,7 @@ def _per_group(applicants: Applicants, problem: Problem, seed: int) -> Option:
     taken = (np.arange(len(applicants.cuts)) >= places[:, None]).astype(np.float64)
     probability = probability_of(applicants, problem, taken, seed)
     text += (
-        f"They could meet every constraint on these people, {listed}, would earn {reward:.4f} per person, and meet "
+        f"They could meet every constraint, {listed}, would earn {reward:.4f} per person, and meet "
         f"every constraint with probability {chances(probability)}."
     )
     return Option(
@@ -205,7 +205,7 @@ def _unlabelled(applicants: Applicants, problem: Problem, seed: int) -> list[Opt
     does = "meets every constraint" if amount[cut] <= ROUNDING else "comes nearer to the constraints"
     rule = f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}"
     text = (
-        f"{rule} {does} on these people (and meets them all with probability {chances(probability)}), but nothing is "
+        f"{rule} {does} (and meets them all with probability {chances(probability)}), but nothing is "
         f"known of the labels of {float(applicants.unknown[cut]):.1%} of all people, whom it accepts: it would earn "
         f"between {worst:.4f} per person, if all missing labels were bad, and {best:.4f}, if all were good."
     )
