@@ -94,7 +94,10 @@ def random_world(seed: int, points: int = 2000) -> World:
     good = expit(rng.uniform(1.0, 3.0) * (middle - rng.uniform(-0.5, 0.5)))
     people = shares * np.diff(below, axis=0)
     mass = people[..., None] * np.stack((1.0 - good, good), axis=-1)[:, None]
-    limits = [fg.DemographicParity(round(rng.uniform(0.06, 0.15), 3)), fg.ServiceRate(0.2, round(rng.uniform(0.6, 0.9), 2))]
+    limits = [
+        fg.DemographicParity(round(rng.uniform(0.06, 0.15), 3)),
+        fg.ServiceRate(0.2, round(rng.uniform(0.6, 0.9), 2)),
+    ]
     return World(f"normal {seed}", mass, Problem(Utility(round(rng.uniform(0.5, 3.0), 2)), limits))
 
 

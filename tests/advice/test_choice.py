@@ -79,7 +79,7 @@ def test_a_table_too_small_to_be_sure_is_said_to_be() -> None:
 
 
 def test_sure_is_as_sure_as_it_says_also_where_the_gap_looks_small() -> None:
-    """No threshold is feasible, by a little. Small tables may hide that, in at most 5% of the draws if 95% is asked for.
+    """No threshold is feasible, by a little. Small tables may hide that in 5% of the draws if 95% is asked for.
 
     Errors from resampling the gap itself, which cannot fall below 0, are too small: with them it is 9%. Scores are in
     fiftieths, rounded down, which leaves the truth of a threshold as it is and a third of the 700 thresholds to try.

@@ -23,18 +23,18 @@ QUICK: dict[str, Any] = {"seeds": 1, "rounds": 10, "feedback": (0.0, 0.5)}
 EASY = {
     "parity": "0.2",
     "service": "0.2:0.9",
-    "equal-opportunity": "0.25",
+    "opportunity": "0.25",
     "equalised-odds": "0.3",
-    "disparate-impact": "0.6",
+    "ratio": "0.6",
     "budget": "0.8",
     "group-service": "0.15:0.9",
 }
 HARD = {
     "parity": "0",
     "service": "0.997:0.998",
-    "equal-opportunity": "0",
+    "opportunity": "0",
     "equalised-odds": "0",
-    "disparate-impact": "1",
+    "ratio": "1",
     "budget": "0",
     "group-service": "0.997:0.998",
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.guarantee import certify
+from fairgate.advice.guarantee import certify, least_sure
 from fairgate.advice.intervals import LEVEL, deviation, largest_margin, residual_margins
 from fairgate.advice.steady import Response, Steady, settle, steady_cells
 from fairgate.constraints.pieces import differences, rates_of
@@ -107,7 +107,7 @@ def choose(
     everybody = applicants.filled.sum(axis=1)
     sizes = rates_of(Counts(np.stack((everybody, np.zeros_like(everybody)), axis=-1)))[1]
     errors = deviation(residual, sweep.residuals[:, None])
-    margins = residual_margins(problem.constraints, errors, resampled, rates, sizes, sure)
+    margins = residual_margins(problem.constraints, errors, resampled, rates, sizes, least_sure(sure))
     fine = is_feasible(residual)
     probabilities = fine.mean(axis=0)
     certified, exact = find_sure(applicants, whole or applicants, problem, response, margins, sure, seed)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, betainc, betaincinv, gammaln, ndtr, xlog1py, xlogy
+from scipy.special import bdtr, betaincinv, gammaln, ndtr, xlog1py, xlogy
 
 from fairgate.settings import Array
 
@@ -172,14 +172,12 @@ def berry_esseen(distance: Array, n: float, m: float, line: Line, low: Array, hi
 def tail(distance: float, n: float, m: float, line: Line, q: Array) -> Array:
     """Return P(a X / n − b Y / m ≤ limit + distance) at rates on the boundary, (N,) as `q`: the sum over X."""
     n, m = round(n), round(m)
-    p = _boundary(line, q)
-    if n <= m:
-        x, chance = _outcomes(n, p)
-        least = np.ceil((line.a * x / n - line.limit - distance) * m / line.b - 1e-9)
-        return np.asarray((chance * _at_least(least, m, q[:, None])).sum(axis=1))
-    y, chance = _outcomes(m, q)
-    most = np.floor((line.limit + distance + line.b * y / m) * n / line.a + 1e-9)
-    return np.asarray((chance * _at_least(n - most, n, 1.0 - p[:, None])).sum(axis=1))
+    x, chance = _outcomes(n, _boundary(line, q))
+    least = np.ceil((line.a * x / n - line.limit - distance) * m / line.b - 1e-9)
+    y, other = _outcomes(m, q)
+    above = np.concatenate((other[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((len(q), 1))), axis=1)  # P(Y ≥ y)
+    place = np.clip(least - y[:, :1], 0, y.shape[1]).astype(np.int64)
+    return np.asarray((chance * np.take_along_axis(above, place, axis=1)).sum(axis=1))
 
 
 def _outcomes(trials: int, rates: Array) -> tuple[Array, Array]:
@@ -190,9 +188,3 @@ def _outcomes(trials: int, rates: Array) -> tuple[Array, Array]:
     x = first[:, None] + np.arange(width)
     chance = gammaln(trials + 1.0) - gammaln(x + 1.0) - gammaln(trials - x + 1.0)
     return x, np.exp(chance + xlogy(x, rates[:, None]) + xlog1py(trials - x, -rates[:, None]))
-
-
-def _at_least(least: Array, trials: int, rate: Array) -> Array:
-    """Return P(X ≥ least)."""
-    inside = np.clip(least, 1.0, trials)
-    return np.where(least <= 0.0, 1.0, np.where(least > trials, 0.0, betainc(inside, trials - inside + 1.0, rate)))

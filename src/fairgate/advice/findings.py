@@ -69,8 +69,11 @@ def warn(applicants: Applicants, rates: Mapping[str, float]) -> list[Finding]:
     if rates[most] <= 0.0:
         return [Finding("shut-out", "warning", "The rule accepts nobody of any group.")]
     if shut:
-        names = listed([applicants.called(name) for name in shut])
-        text = f"The rule accepts nobody of {names}, but of {highest}: a group is shut out, whatever constraints say."
+        names = ", ".join(applicants.called(name) for name in shut)
+        text = (
+            f"The rule accepts nobody of {names}, while it accepts {rates[most]:.1%} of {applicants.called(most)}. A "
+            "constraint on differences alone lets a group be shut out; ask for --ratio or --group-service as well."
+        )
         return [Finding("shut-out", "warning", text)]
     ratio = rates[least] / rates[most]
     if ratio >= FOUR_FIFTHS:

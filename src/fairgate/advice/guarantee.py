@@ -1,11 +1,12 @@
 r"""Guarantee: thresholds that meet every constraint in the population with a stated probability.
 
-Learn then Test [1]_ by a fixed sequence. A small part of the people, the pilot, says where to begin and which way to
-go. On the others, thresholds are tested one after the other at level δ = 1 − sure, each against "some constraint is
-broken", until one cannot be shown to hold. Those before it are sure: a wrong one among them needs the first broken
-threshold on the way to pass its test, which has probability δ at most. So any of them may be chosen, by any data.
+Learn then Test [1]_ by a fixed sequence with a fallback [2]_. A small part of the people, the pilot, says where to
+begin and which way to go. On the others, thresholds are tested one after the other, each against "some constraint is
+broken", until one cannot be shown to hold. Those before it are sure. There are a few runs of such tests, each with its
+part of δ = 1 − sure; a run that gets to the beginning of the next one hands its part on. So the probability that any
+broken threshold is called sure is δ at most, and any of the sure ones may be chosen, by any data.
 
-* A threshold is shown to hold if every line of every constraint is (an intersection–union test [2]_): being tested
+* A threshold is shown to hold if every line of every constraint is (an intersection–union test [3]_): being tested
   against all constraints and all pairs of groups costs nothing.
 * Lines in rates of groups, of everybody, and of people with a known label are tested exactly
   (:mod:`fairgate.advice.exact`), so the promise holds for any number of people. All thresholds between two cuts are
@@ -17,7 +18,9 @@ References
 ----------
 .. [1] A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then Test: calibrating predictive
    algorithms to achieve risk control. arXiv:2110.01052, 2021.
-.. [2] R. L. Berger. Multiparameter hypothesis testing and acceptance sampling. Technometrics, 1982.
+.. [2] B. L. Wiens. A fixed sequence Bonferroni procedure for testing multiple endpoints. Pharmaceutical
+   Statistics, 2003.
+.. [3] R. L. Berger. Multiparameter hypothesis testing and acceptance sampling. Technometrics, 1982.
 """
 
 from __future__ import annotations
@@ -44,8 +47,10 @@ PILOT = 0.15
 """Share of the people who say where to begin. Margins of the others are 8% wider for it."""
 
 STARTS = 3
-POWER = 2.0
-"""Probability, by the pilot, with which the first threshold should pass its test."""
+"""Thresholds at which a run of tests begins. One that fails costs a third of the level, and not all of it."""
+
+LIKELY = 0.2
+"""A run begins where the pilot has a test pass with so much of the highest probability at least."""
 
 
 class Sure(NamedTuple):
@@ -67,28 +72,36 @@ def certify(
 ) -> Sure:
     """Test the thresholds of a table one after the other, and return those that are sure.
 
-    `margins` (J, B) are added to residuals where a test is not exact; they are those of the whole table.
+    `margins` (J, B) are added to residuals where a test is not exact; they are those of the whole table, and of
+    probability :func:`least_sure`.
     """
     pilot, rest = split(applicants, np.random.default_rng([seed, 2]))
     tests = sort_out(applicants, problem, response)
     most = _accepted(rest)
     least = most if applicants.exact else np.concatenate((most[1:], 0.0 * most[:1]))
     exact = Exact(most, least, tests.lines)
-    fine = np.full(len(applicants.cuts), True)
+    found, wider = np.zeros((0, len(most))), np.zeros((0, len(most)))
     if tests.others:
         cells = steady_cells(applicants.label_model.fill(rest), response)
         found = problem.assess(Counts(cells)).residuals[tests.others]
-        wider = np.sqrt(applicants.people / max(rest.sum(), 1))
-        fine = ((found + wider * margins[tests.others]) <= 0.0).all(axis=0)
-    cuts, carried = np.full(len(fine), False), 0.0
+        wider = np.sqrt(applicants.people / max(rest.sum(), 1)) / ndtri(least_sure(sure)) * margins[tests.others]
+    cuts, level = np.full(len(most), False), 0.0
     for weight, segment in order(applicants, pilot, problem, response, sure):
-        carried += weight * (1.0 - sure)
+        level += weight * (1.0 - sure)
+        if level <= 0.0:
+            continue
+        fine = ((found + ndtri(1.0 - level) * wider) <= 0.0).all(axis=0)
         for cut in segment:
-            if not (fine[cut] and exact.holds(cut, carried)):
-                carried = 0.0
+            if not (fine[cut] and exact.holds(cut, level)):
+                level = 0.0
                 break
             cuts[cut] = True
     return Sure(cuts, not tests.others)
+
+
+def least_sure(sure: float) -> float:
+    """Return the probability that margins are worked out for: a margin for one half would be none at all."""
+    return max(sure, 0.6)
 
 
 def split(applicants: Applicants, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -200,19 +213,24 @@ class Segment(NamedTuple):
 def order(
     applicants: Applicants, pilot: NDArray[np.int64], problem: Problem, response: Response, sure: float
 ) -> list[Segment]:
-    """Return the thresholds in the order in which they are tested, going by the pilot alone."""
+    """Return the thresholds in the order in which they are tested, going by the pilot alone.
+
+    Runs begin at even shares of the people, weighted by their reward and by the squared probability that a test at
+    their score will pass, and go to the side where the best threshold seems to be. The last one goes on to the end, and
+    then to what is left on the other side.
+    """
     labels = LabelModel.fit(pilot, applicants.starts(CANDIDATES)) if applicants.missing else applicants.label_model
     filled = labels.fill(pilot)  # going by the pilot alone
     counts = Counts(steady_cells(filled, response))
     found = problem.assess(counts)
     power = pass_probability(problem.constraints, counts, found.residuals, pilot, sure)
     reward = np.nan_to_num(found.reward)
-    mass = pilot.sum(axis=(0, 2)) * power**POWER
+    likely = power >= LIKELY * power.max()
+    mass = likely * pilot.sum(axis=(0, 2)) * power**2
     worth = mass * np.maximum(reward, 0.0)
     mass = (worth if worth.any() else mass).cumsum()
     starts = np.unique(np.searchsorted(mass, mass[-1] * (np.arange(STARTS) + 0.5) / STARTS))
-    likely = np.where((power >= 0.5 * power.max()), reward, -np.inf)
-    best = int(likely.argmax())
+    best = int(np.where(power >= 0.5 * power.max(), reward, -np.inf).argmax())
     last = len(power)
     if best >= starts[len(starts) // 2]:
         ends = [*starts[1:].tolist(), last]

@@ -54,7 +54,7 @@ class LabelModel:
         people = np.add.reduceat(counts.sum(axis=2), starts, axis=1)
         sizes = counts.sum(axis=(1, 2))
         most = BANDS if counts[..., 2].any() else 1
-        count = np.clip(sizes // BAND_PEOPLE, 1, most)
+        count = np.clip(sizes // BAND_PEOPLE, 1, most).astype(np.int64)  # weights make sizes fractions
         middle = people.cumsum(axis=1) - people / 2.0
         bands = np.minimum((middle * (count / np.maximum(sizes, 1))[:, None]).astype(np.int64), count[:, None] - 1)
         bands = np.repeat(bands, np.diff(starts, append=counts.shape[1]), axis=1)
