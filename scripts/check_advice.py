@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binom, norm
 
@@ -56,7 +57,7 @@ class World:
         return self.problem.assess(Counts(np.stack((taken[:1] - taken, taken), axis=-1)))
 
     @cached_property
-    def feasible(self) -> Array:
+    def feasible(self) -> NDArray[np.bool_]:
         """Whether every threshold is feasible, (B,)."""
         return is_feasible(self.truth.residuals)
 

@@ -15,7 +15,7 @@ import fairgate as fg
 from fairgate.advice import Aims
 from fairgate.advice.choice import INFEASIBLE, SURE, choose
 from fairgate.advice.guarantee import certify, order, split
-from fairgate.advice.steady import Response
+from fairgate.advice.steady import Response, settle
 from fairgate.people import Applicants, from_frame
 from fairgate.people.labels import LabelModel
 from fairgate.problem import Problem
@@ -30,7 +30,10 @@ NEVER = World(
 
 
 def drawn(world: World, people: int, seed: int, missing: float = 0.0) -> Applicants:
-    return from_frame(world.draw(people, np.random.default_rng(seed), missing), **COLUMNS)
+    """Scores are in hundredths, rounded down, which leaves the truth of a threshold as it is."""
+    table = world.draw(people, np.random.default_rng(seed), missing)
+    score = pa.array(np.floor(table["score"].to_numpy() * 100.0) / 100.0)
+    return from_frame(table.set_column(0, "score", score), **COLUMNS)
 
 
 def sure_cuts(people: Applicants, problem: Problem, response: Response, sure: float, seed: int = 0) -> Any:
@@ -38,40 +41,38 @@ def sure_cuts(people: Applicants, problem: Problem, response: Response, sure: fl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("world", "people"), [(SERVICE, 3000), (PARITY, 3000), (NEVER, 1500)])
+@pytest.mark.parametrize(("world", "people"), [(SERVICE, 2000), (PARITY, 2000), (NEVER, 1000)])
 @pytest.mark.parametrize("sure", [0.8, 0.95])
 def test_no_sure_threshold_is_wrong_more_often_than_promised(world: World, people: int, sure: float) -> None:
-    """Any of the sure thresholds, not only the best: false alarm 1 in 1000, of 150 tables."""
+    """Any of the sure thresholds, not only the best: false alarm 1 in 1000, of 40 tables."""
     wrong = called = 0
-    for draw in range(150):
+    for draw in range(40):
         table = drawn(world, people, draw)
         found = sure_cuts(table, world.aims.problem, TODAY, sure, draw)
         assert found.exact
         called += bool(found.cuts.any())
         if found.cuts.any():
             wrong += bool(world.figures(table.cuts[found.cuts])[2].max() > 0.0)
-    assert wrong <= binom.ppf(0.999, 150, 1.0 - sure)
-    assert called > 100 or world is NEVER
+    assert wrong <= binom.ppf(0.999, 40, 1.0 - sure)
+    assert called > 20 or world is NEVER
 
 
 @pytest.mark.slow
 def test_with_feedback_it_holds_approximately() -> None:
     """The steady state of a large table stands for the truth. The recommended threshold is wrong in 10% at most."""
     response = Response(0.5, 0.5)
-    truth = drawn(SERVICE, 400_000, 1).coarsened(4096)
-    from fairgate.advice.steady import settle
-
+    truth = drawn(SERVICE, 400_000, 1)
     exact = settle(truth, SERVICE.aims.problem, response).sweep
     called = wrong = 0
-    for draw in range(80):
+    for draw in range(40):
         people = drawn(SERVICE, 4000, 100 + draw).coarsened()
         found = choose(people, SERVICE.aims.problem, response, 0.9, draw)
         assert not found.exact
         place = min(int(np.searchsorted(truth.cuts, people.cuts[found.cut])), len(truth.cuts) - 1)
         called += found.status == SURE
         wrong += found.status == SURE and bool(exact.residuals[:, place].max() > 0.0)
-    assert called > 40
-    assert wrong <= binom.ppf(0.999, 80, 0.1)
+    assert called > 20
+    assert wrong <= binom.ppf(0.999, 40, 0.1)
 
 
 def test_the_pilot_alone_says_the_order_and_every_threshold_is_tested_once() -> None:

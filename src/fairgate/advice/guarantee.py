@@ -198,9 +198,11 @@ class Exact:
 
 
 def _one(line: Line, most: Array, least: Array, sizes: Array) -> Array:
+    """Return the p-values of a line in one rate, (B,)."""
     if line.plus is not None:
-        return one_rate(most[:, line.plus], sizes[line.plus], line.limit / line.a, most=True)
-    return one_rate(least[:, line.minus], sizes[line.minus], -line.limit / line.b, most=False)
+        return one_rate(most[:, line.plus], float(sizes[line.plus]), line.limit / line.a, most=True)
+    place = line.minus or 0
+    return one_rate(least[:, place], float(sizes[place]), -line.limit / line.b, most=False)
 
 
 class Segment(NamedTuple):
