@@ -147,8 +147,8 @@ def make_task(name: str, preset: Mapping[str, Any], score: Callable[[Dataset], A
 def make_problem(false_positive_cost: float, **constraints: Any) -> Problem:
     """Make the problem that a preset writes: a cost, and any constraints by name with their settings.
 
-    >>> make_problem(1.0, **{"budget": 0.4, "disparate-impact": 0.8}).names
-    ('budget', 'disparate-impact')
+    >>> make_problem(1.0, **{"budget": 0.4, "ratio": 0.8}).names
+    ('budget', 'ratio')
     """
     made = [make_constraint(name, settings) for name, settings in constraints.items()]
     return Problem(Utility(false_positive_cost), made)

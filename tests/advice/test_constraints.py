@@ -23,18 +23,18 @@ QUICK: dict[str, Any] = {"seeds": 1, "rounds": 10, "feedback": (0.0, 0.5)}
 EASY = {
     "parity": "0.2",
     "service": "0.2:0.9",
-    "equal-opportunity": "0.25",
+    "opportunity": "0.25",
     "equalised-odds": "0.3",
-    "disparate-impact": "0.6",
+    "ratio": "0.6",
     "budget": "0.8",
     "group-service": "0.15:0.9",
 }
 HARD = {
     "parity": "0",
     "service": "0.997:0.998",
-    "equal-opportunity": "0",
+    "opportunity": "0",
     "equalised-odds": "0",
-    "disparate-impact": "1",
+    "ratio": "1",
     "budget": "0",
     "group-service": "0.997:0.998",
 }
@@ -49,7 +49,7 @@ def test_each_is_kept_by_a_margin_and_shown(name: str, tmp_path: Path) -> None:
     constraint = parse_constraint(f"{name}={EASY[name]}")
     advice = fg.advise(example(), fg.Aims(cost=2.0, constraints=[constraint], **QUICK))
     made = advice.recommendation
-    assert made.status == "safe"
+    assert made.status == "sure"
     assert list(made.residuals) == list(constraint.names)
     assert max(made.residuals.values()) < 0.0
     report = write(advice, tmp_path, "table.csv")
@@ -101,4 +101,4 @@ def test_what_is_known_of_labels_is_worked_out_once(missing: float, tmp_path: Pa
     aims = fg.Aims(constraints=[fg.DemographicParity(0.0), fg.ServiceRate(0.3, 0.6)], **QUICK)
     with patch.object(LabelModel, "fit", side_effect=LabelModel.fit) as fit:
         write(fg.advise(people, aims), tmp_path, "table")
-    assert fit.call_count == 1
+    assert sum(call.args[0].sum() == 3000 for call in fit.call_args_list) == 1  # besides that of the pilot

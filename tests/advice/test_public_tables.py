@@ -160,7 +160,7 @@ def check(advised: dict[str, Any], table: Any, aims: Aims, *, descending: bool =
         return
     assert best is not None
     assert max(truth["residuals"].values()) <= 1e-9
-    if advised["status"] == "safe":  # candidates are 512 at most, so the very best of all may be a little better
+    if advised["status"] == "sure":  # candidates are 512 at most, so the very best of all may be a little better
         assert best - 0.002 <= truth["reward"] + advised["price"] <= best + 1e-9
 
 
@@ -218,7 +218,7 @@ def simulate(file: str, folder: Path, aims: Aims, *options: str) -> tuple[dict[s
 # ---- the command line -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("group", "status"), [("ethnicity", "uncertain"), ("gender", "safe")])
+@pytest.mark.parametrize(("group", "status"), [("ethnicity", "uncertain"), ("gender", "sure")])
 def test_census_income_as_it_comes(census: Any, group: str, status: str, tmp_path: Path) -> None:
     """Of two races there are about 300 people only, which is too few to be sure."""
     census.to_csv(tmp_path / "census.csv")
@@ -268,7 +268,7 @@ def test_a_debt_ratio_with_ties_that_is_worse_the_higher_and_sexes_that_are_miss
     assert "'1' counts as 1, '2', '3' count as 0" in told
     groups = known["male"].astype(int).astype(str)
     check(advised, people(known["obrat"], known["action"] == 1, groups), aims, descending=True)
-    assert advised["status"] == "safe"
+    assert advised["status"] == "sure"
     assert "Accept people with obrat ≤ 41." in told
 
 
@@ -303,7 +303,7 @@ def test_college_admission_by_sat_where_no_threshold_will_do(tmp_path: Path) -> 
             "sander_index",
             "sex",
             Aims(cost=9.0, constraints=[fg.DemographicParity(0.05), fg.ServiceRate(0.3, 0.9)], **QUICK),
-            "safe",
+            "sure",
         ),
         (
             "LSAT",
@@ -315,7 +315,7 @@ def test_college_admission_by_sat_where_no_threshold_will_do(tmp_path: Path) -> 
             "LSAT",
             "race",
             Aims(cost=4.0, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 1.0)], **QUICK),
-            "safe",
+            "sure",
         ),
     ],
 )
@@ -348,7 +348,7 @@ def test_the_risk_of_released_prisoners(prisoners: Any) -> None:
     made = advise(applicants, aims).recommendation
     advised = vars(made) | {name: getattr(made, name)._asdict() for name in ("reward", "acceptance", "gap")}
     check(advised, people(prisoners["risk"], prisoners["cens"], prisoners["black"].astype(str)), aims, descending=True)
-    assert made.status == "safe"
+    assert made.status == "sure"
     with pytest.raises(fg.InputError, match=r"'risk' ranks people the wrong way .* if a high risk is bad, say --desc"):
         advise(fg.from_frame(prisoners, score="risk", label="cens", group="black"), aims)
 

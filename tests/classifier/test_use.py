@@ -312,3 +312,19 @@ def test_an_estimator_that_clone_unfitted_is_told_apart(people: People) -> None:
     model = clone(FairThresholdClassifier(LogisticRegression().fit(*people[:2]), cv="prefit"))
     with pytest.raises(NotFittedError, match=r"^estimator must be fitted already .* sklearn\.frozen\.FrozenEstimator$"):
         model.fit(*people)
+
+
+@pytest.mark.parametrize("constraints", [PARITY, [fg.DemographicParity(0.0), fg.ServiceRate(0.3, 0.6)]])
+@pytest.mark.parametrize("per_group", [False, True])
+def test_feasible_and_the_best_of_the_curve_are_about_the_same_thresholds(
+    people: People, per_group: bool, constraints: list[fg.constraints.Constraint]
+) -> None:
+    """Thresholds by group may be feasible where no shared one is."""
+    model = FairThresholdClassifier(constraints=constraints, per_group=per_group, grid=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FeasibilityWarning)
+        model.fit(*people)
+    best = model.curve_.best
+    assert best.feasible == model.feasible_
+    shared = set(model.thresholds_.values())
+    assert np.isnan(best.threshold) if len(shared) > 1 else best.threshold in shared

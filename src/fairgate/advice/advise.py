@@ -9,13 +9,14 @@ import numpy as np
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.choice import choose
-from fairgate.advice.findings import Finding, inspect
+from fairgate.advice.findings import Finding, inspect, warn
 from fairgate.advice.loop import Outcome, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.steady import Response, Steady, settle
 from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
+from fairgate.problem import Problem
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +98,7 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     >>> constraints = [fg.DemographicParity(0.10), fg.ServiceRate(0.3, 0.8)]
     >>> advice = fg.advise(people, fg.Aims(cost=2.0, constraints=constraints, seeds=2, rounds=100))
     >>> advice.recommendation.status, advice.recommendation.rule
-    ('safe', 'risk_score ≥ 0.547')
+    ('sure', 'risk_score ≥ 0.547')
     """
     if not isinstance(applicants, Applicants):
         raise InputError(f"applicants must come from from_frame or from_file, got {type(applicants).__name__}")
@@ -106,14 +107,20 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     aims = Aims() if aims is None else aims
     findings = inspect(applicants, aims)
     today = look(applicants, aims)
-    candidates = applicants.coarsened()
+    candidates = candidates_of(applicants, aims.problem)
     today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
     balance = balance_of(candidates, aims, today_best)
     steady = [settle(candidates, aims.problem, Response(strength, balance)) for strength in aims.feedback]
-    choice = choose(candidates, aims.problem, steady[0].response, aims.seed)
-    recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady)
+    choice = choose(candidates, aims.problem, steady[0].response, aims.sure, aims.seed, whole=applicants)
+    recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady, whole=applicants)
+    findings += warn(candidates, recommendation.rates)
     loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet)
     return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation)
+
+
+def candidates_of(applicants: Applicants, problem: Problem) -> Applicants:
+    """Join bins until there are about 512, so that the best or nearest of all thresholds today is one of them."""
+    return applicants.coarsened(at=[settle(applicants, problem, Response(0.0, 0.0)).cut])
 
 
 def balance_of(applicants: Applicants, aims: Aims, best: int) -> float:

@@ -1,4 +1,4 @@
-"""Choice: the best threshold that keeps a distance from every constraint, and how it fares in resampled tables."""
+"""Choice: the best threshold that is sure to meet every constraint, and how it fares in resampled tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.intervals import CAUTION, deviation, largest_errors, residual_errors
+from fairgate.advice.guarantee import certify, least_sure
+from fairgate.advice.intervals import LEVEL, deviation, largest_margin, residual_margins
 from fairgate.advice.steady import Response, Steady, settle, steady_cells
 from fairgate.constraints.pieces import differences, rates_of
 from fairgate.counts import Counts
@@ -21,8 +22,8 @@ RESAMPLES = 200
 AT_ONCE = 150_000
 """Numbers resampled at a time, so that memory stays small."""
 
-SAFE, UNCERTAIN, INFEASIBLE = "safe", "uncertain", "infeasible"
-"""A threshold keeps every constraint by a margin; only on these very people; or none does at all."""
+SURE, UNCERTAIN, INFEASIBLE = "sure", "uncertain", "infeasible"
+"""Every constraint is met with the stated probability; on these very people, but not with that probability; or none."""
 
 STEP = 1.0 / 40.0
 """Share of the people by which two thresholds may differ and count as the same."""
@@ -30,41 +31,63 @@ STEP = 1.0 / 40.0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice:
-    """A threshold chosen from a table, and the evidence for it.
-
-    Errors are root mean squared deviations of resampled figures; those of residuals are no smaller than the intervals
-    of rates allow, see :mod:`fairgate.advice.intervals`.
-    """
+    """A threshold chosen from a table, and the evidence for it."""
 
     cut: int
     status: str
+    sure: float  # the probability that was asked for
+    exact: bool  # whether that is promised for any number of people, or approximately
     steady: Steady  # what every threshold leads to, and the best feasible one without any margin
-    reward_error: float  # of the chosen threshold
-    gap_error: float
-    residual_errors: Array  # of every threshold, (J, K)
-    holds: float  # share of resamples in which the chosen threshold meets every constraint
-    same: float  # in which the threshold chosen is this one, but for `STEP` of the people
+    allowed: NDArray[np.bool_]  # thresholds it was chosen from, (K,)
+    margins: Array  # of every residual and threshold, (J, K), see :mod:`fairgate.advice.intervals`
+    probabilities: Array  # share of resamples in which each threshold meets every constraint, (K,)
+    reward_error: float  # standard error of the chosen threshold's reward
+    gap_reach: float  # how far the gap may lie to either side, with probability 95%
+    same: float  # share of resamples in which a margin leads to the same threshold, but for `STEP` of the people
     possible: float  # in which some threshold meets every constraint
 
     @property
+    def probability(self) -> float:
+        """Probability that the chosen threshold meets every constraint: by resampling, or what is promised if more."""
+        found = float(self.probabilities[self.cut])
+        return max(found, self.sure) if self.status == SURE else found
+
+    @property
     def price(self) -> float:
-        """Reward given up for keeping a distance from the constraints."""
+        """Reward given up for being sure."""
         reward = self.steady.sweep.reward
-        return max(float(reward[self.steady.cut] - reward[self.cut]), 0.0)
+        return 0.0 if self.status == INFEASIBLE else max(float(reward[self.steady.cut] - reward[self.cut]), 0.0)
+
+    @property
+    def cost_of_surety(self) -> float | None:
+        """The same as a share of the best reward that is feasible on these people; None if that is not above 0."""
+        best = float(self.steady.sweep.reward[self.steady.cut])
+        return self.price / best if best > 0.0 else None
+
+    @property
+    def bolder(self) -> int | None:
+        """The threshold of highest reward that is feasible on these people, if it is another one."""
+        return None if self.status == INFEASIBLE or self.price <= 0.0 else self.steady.cut
 
 
-def choose(applicants: Applicants, problem: Problem, response: Response, seed: int = 0) -> Choice:
+def choose(
+    applicants: Applicants,
+    problem: Problem,
+    response: Response,
+    sure: float = 0.9,
+    seed: int = 0,
+    *,
+    whole: Applicants | None = None,
+) -> Choice:
     r"""Choose a threshold for the steady state under a `response` of people to acceptance.
 
-    With residuals :math:`g_j` and their errors :math:`s_j` from resampling the table, the highest reward among
+    The highest reward is chosen among the thresholds that meet every constraint with probability `sure` at least, see
+    :mod:`fairgate.advice.guarantee` (status "sure"). If there is none, but some thresholds are feasible on these
+    people, it is chosen among those with residuals :math:`g_j(\theta) + m_j(\theta) \le 0`, where margins m come from
+    resampling; if there is none of these either, the one that is feasible in most resampled tables is ("uncertain"). If
+    none is feasible, the one with the smallest sum of violations is ("infeasible").
 
-    .. math:: g_j(\theta) + 2 s_j(\theta) \le 0 \quad \text{for all } j
-
-    is chosen. If there is no such threshold but some are feasible on the table, the one that is so by the most standard
-    errors is; if none is feasible, the one that violates least.
-
-    A distance of two standard errors costs reward only where a constraint is what keeps reward down, and then about
-    twice the standard error times the slope of reward against that residual.
+    `whole` is the table before its bins were joined; thresholds are then tested one by one on all of its bins.
     """
     steady = settle(applicants, problem, response)
     observed, sweep, known = steady.counts, steady.sweep, applicants.known
@@ -84,24 +107,48 @@ def choose(applicants: Applicants, problem: Problem, response: Response, seed: i
     everybody = applicants.filled.sum(axis=1)
     sizes = rates_of(Counts(np.stack((everybody, np.zeros_like(everybody)), axis=-1)))[1]
     errors = deviation(residual, sweep.residuals[:, None])
-    errors = residual_errors(problem.constraints, errors, resampled, rates, sizes)
-    (cut,), (status,) = pick(sweep.reward[None], sweep.residuals[:, None], errors, known)
-    at = slice(cut, cut + 1)
-    gap_error = largest_errors(differences(observed.group_count), resampled[:, at], rates[at], sizes)
-    chosen, _ = pick(reward, residual, errors, known)
+    margins = residual_margins(problem.constraints, errors, resampled, rates, sizes, least_sure(sure))
     fine = is_feasible(residual)
-    moved = np.abs(observed.overall[chosen] - observed.overall[cut])
+    probabilities = fine.mean(axis=0)
+    certified, exact = find_sure(applicants, whole or applicants, problem, response, margins, sure, seed)
+    certified &= known & (sweep.residuals.max(axis=0, initial=-np.inf) <= ROUNDING)
+    (margin_cut,) = pick(sweep.reward[None], sweep.residuals[:, None], margins, probabilities, known)
+    feasible = bool((is_feasible(sweep.residuals) & known).any())
+    allowed = certified if certified.any() else allowed_by_margin(sweep.residuals, margins, known)
+    cut = int(np.where(certified, sweep.reward, -np.inf).argmax() if certified.any() else margin_cut)
+    at, pairs = slice(cut, cut + 1), max(len(applicants.groups) * (len(applicants.groups) - 1) // 2, 1)
+    level = 1.0 - (1.0 - LEVEL) / (2.0 * pairs)
+    gap_reach = largest_margin(differences(observed.group_count), resampled[:, at], rates[at], sizes, level)
+    moved = observed.overall[pick(reward, residual, margins, probabilities, known)] - observed.overall[margin_cut]
     return Choice(
-        cut=int(cut),
-        status=str(status),
+        cut=cut,
+        status=SURE if certified.any() else UNCERTAIN if feasible else INFEASIBLE,
+        sure=sure,
+        exact=exact,
         steady=steady,
+        allowed=allowed if allowed[cut] else np.arange(len(known)) == cut,
+        margins=margins,
+        probabilities=probabilities,
         reward_error=float(deviation(reward, sweep.reward)[cut]),
-        gap_error=float(gap_error[0]),
-        residual_errors=errors,
-        holds=float(fine[:, cut].mean()),
-        same=float((moved <= STEP + 1e-9).mean()),
+        gap_reach=float(gap_reach[0]),
+        same=float((np.abs(moved) <= STEP + 1e-9).mean()),
         possible=float((fine & known).any(axis=1).mean()),
     )
+
+
+def find_sure(
+    applicants: Applicants,
+    whole: Applicants,
+    problem: Problem,
+    response: Response,
+    margins: Array,
+    sure: float,
+    seed: int,
+) -> tuple[NDArray[np.bool_], bool]:
+    """Return which thresholds of `applicants` are sure, tested on the bins of the `whole` table."""
+    place = np.searchsorted(applicants.cuts, whole.cuts, side="right") - 1
+    found = certify(whole, problem, response, margins[:, place], sure, seed)
+    return found.cuts[np.searchsorted(whole.cuts, applicants.cuts)], found.exact
 
 
 def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -111,26 +158,31 @@ def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> ND
     return rng.multinomial(np.maximum(sizes, 1), shares).reshape(times, *applicants.counts.shape)
 
 
+def allowed_by_margin(residuals: Array, margins: Array, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say which thresholds keep every constraint by its margin; residuals (J, …, K), margins (J, K)."""
+    wide = margins.reshape(len(margins), *([1] * (residuals.ndim - 2)), margins.shape[1])
+    return np.asarray(known & ((residuals + wide).max(axis=0, initial=-np.inf) <= ROUNDING))
+
+
 def pick(
-    reward: Array, residuals: Array, errors: Array, known: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-    """Choose a threshold in each row by the rule of :func:`choose`; rewards (R, K), residuals (J, R, K), errors (J, K).
+    reward: Array, residuals: Array, margins: Array, probabilities: Array, known: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Choose a threshold in each row by its margin, see :func:`choose`; rewards (R, K), residuals (J, R, K).
 
     >>> reward, residuals = np.array([[3.0, 2.0, 1.0]]), np.array([[[0.1, -0.1, -0.3]]])
-    >>> pick(reward, residuals, np.full((1, 3), 0.1), np.full(3, True))
-    (array([2]), array(['safe'], dtype='<U10'))
-    >>> pick(reward, residuals + 0.2, np.full((1, 3), 0.1), np.full(3, True))
-    (array([2]), array(['uncertain'], dtype='<U10'))
+    >>> chances, known = np.array([0.2, 0.7, 0.9]), np.full(3, True)
+    >>> pick(reward, residuals, np.full((1, 3), 0.1), chances, known)
+    array([1])
+    >>> pick(reward, residuals + 0.25, np.full((1, 3), 0.1), chances, known)     # only the last is feasible
+    array([2])
     """
-    within = residuals.max(axis=0, initial=-np.inf)
-    upper = (residuals + CAUTION * errors[:, None]).max(axis=0, initial=-np.inf)
-    safe, fine = known & (upper <= ROUNDING), known & (within <= ROUNDING)
-    by_errors = (residuals / np.maximum(errors[:, None], 1e-9)).max(axis=0, initial=-np.inf)
+    within = known & (residuals.max(axis=0, initial=-np.inf) <= ROUNDING)
+    safe = allowed_by_margin(residuals, margins, known)
     nearest = np.where(known, violation(residuals), np.inf)
-    choice = np.where(
-        safe.any(axis=1),
-        np.where(safe, reward, -np.inf).argmax(axis=1),
-        np.where(fine.any(axis=1), np.where(fine, by_errors, np.inf).argmin(axis=1), nearest.argmin(axis=1)),
+    return np.asarray(
+        np.where(
+            safe.any(axis=1),
+            np.where(safe, reward, -np.inf).argmax(axis=1),
+            np.where(within.any(axis=1), np.where(within, probabilities, -1.0).argmax(axis=1), nearest.argmin(axis=1)),
+        )
     )
-    status = np.where(safe.any(axis=1), SAFE, np.where(fine.any(axis=1), UNCERTAIN, INFEASIBLE))
-    return choice, status

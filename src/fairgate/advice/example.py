@@ -33,7 +33,7 @@ group = "sex"                 # groups to be treated alike; ["sex", "race"] cros
 [aims]
 cost = 2.0                    # of accepting somebody whose label is 0; a good acceptance is worth 1
 
-[constraints]                 # any of parity, service, disparate-impact, budget, group-service, equal-opportunity,
+[constraints]                 # any of parity, service, ratio, budget, group-service, opportunity,
                               # equalised-odds, or a class of yours, "package.module:Class" = setting
 parity = 0.10                 # largest gap between the groups' acceptance rates
 service = [0.3, 0.8]          # lowest and highest share of everybody that may be accepted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,10 @@ TINY = 50
 
 TIED = 0.05
 """Share of the people with one and the same score above which that is worth saying."""
+
+
+FOUR_FIFTHS = 0.8
+"""Ratio of two groups' acceptance rates below which adverse impact is suspected, 29 CFR 1607.4 D."""
 
 
 class Finding(NamedTuple):
@@ -48,6 +52,38 @@ def inspect(applicants: Applicants, aims: Aims) -> list[Finding]:
         *_direction(applicants),
         *_ties(applicants),
     ]
+
+
+def warn(applicants: Applicants, rates: Mapping[str, float]) -> list[Finding]:
+    """Warn of a rule with these acceptance rates by group that shuts a group out or fails the four-fifths rule.
+
+    Asked for or not: a difference of rates can be small while one of them is nothing.
+
+    >>> from fairgate.people.applicants import Columns
+    >>> people = Applicants(("a", "b"), np.zeros(1), np.zeros(1), np.ones((2, 1, 3)), Columns("s", "y", "g"), 6)
+    >>> [finding.text for finding in warn(people, {"a": 0.04, "b": 0.02})]       # doctest: +ELLIPSIS
+    ['The acceptance rate of b, 2.0%, is 0.50 of that of a, 4.0%: below four fifths, ...']
+    """
+    shut = [name for name, rate in rates.items() if rate <= 0.0]
+    most, least = max(rates, key=lambda name: rates[name]), min(rates, key=lambda name: rates[name])
+    highest = f"{applicants.called(most)}, {rates[most]:.1%}"
+    if rates[most] <= 0.0:
+        return [Finding("shut-out", "warning", "The rule accepts nobody of any group.")]
+    if shut:
+        names = ", ".join(applicants.called(name) for name in shut)
+        text = (
+            f"The rule accepts nobody of {names}, while it accepts {rates[most]:.1%} of {applicants.called(most)}. A "
+            "constraint on differences alone lets a group be shut out; ask for --ratio or --group-service as well."
+        )
+        return [Finding("shut-out", "warning", text)]
+    ratio = rates[least] / rates[most]
+    if ratio >= FOUR_FIFTHS:
+        return []
+    text = (
+        f"The acceptance rate of {applicants.called(least)}, {rates[least]:.1%}, is {ratio:.2f} of that of {highest}: "
+        "below four fifths, which is often taken as a sign of adverse impact. Ask for --ratio 0.8 to rule that out."
+    )
+    return [Finding("four-fifths", "warning", text)]
 
 
 def refuse(applicants: Applicants, aims: Aims) -> None:
@@ -183,8 +219,8 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
     if applicants.missing:
         text = (
             f"{applicants.missing} of {people} labels ({_share(applicants.missing, people)}) are missing. They are "
-            "taken to be positive as often as known ones of similar score in the same group; the bounds say what else "
-            "they could be."
+            "taken to be positive as often as known ones of similar score in the same group; beside the reward stand "
+            "the bounds if all of them were bad, or good."
         )
         yield Finding("labels-missing", "warning", text)
     labelled = applicants.counts[..., :2].sum(axis=(0, 2))
@@ -195,7 +231,8 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
         text = (
             f"Nobody with a score {side} {applicants.shown(applicants.cuts[first]):.6g} has a label ({below} people, "
             f"{_share(below, people)}), as if nobody there had ever been accepted. What accepting them would earn is "
-            "unknown, and such thresholds are not recommended; a small lottery that accepts a few of them would tell."
+            f"unknown; thresholds that accept more than {UNKNOWN:.0%} of all people from there are not recommended. "
+            "A small lottery that accepts a few of them would tell."
         )
         yield Finding("labels-unknown", "warning", text)
     elif (dark := float(applicants.unknown[0])) > UNKNOWN:

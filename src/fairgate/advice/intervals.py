@@ -1,13 +1,13 @@
-r"""Intervals of rates and gaps for one look at a table, and how far residuals may be off.
+r"""Intervals of rates and gaps for one look at a table, and margins of residuals.
 
 They hold with the stated probability for one threshold chosen beforehand; ``fairgate.confidence`` has bounds for
-learners that look again and again.
+learners that look again and again, and :mod:`fairgate.advice.guarantee` a promise for a threshold that is chosen by the
+same table.
 
 Resampling a gap would call a small one surer than it is, since it cannot fall below 0. So a residual that is the
 largest of several straight lines in acceptance rates (:mod:`fairgate.constraints.pieces`) is judged by these: each line
-has its signed value v with its error s, and the residual may be as large as the largest v + 2 s; and never less than
-what the intervals of the rates allow, which know that a rate of 0 of ten people is not certain, and how many pairs of
-groups are compared.
+has its signed value v with its error s, and the residual may be as large as the largest v + z s; and never less than
+what the intervals of the rates allow, which know that a rate of 0 of ten people is not certain.
 
 References
 ----------
@@ -31,9 +31,6 @@ from fairgate.settings import Array
 
 LEVEL = 0.95
 """Probability the intervals are meant to hold the truth with."""
-
-CAUTION = 2.0
-"""Standard errors by which a threshold must keep every constraint to be recommended as safe."""
 
 
 def quantile_of(level: float = LEVEL) -> float:
@@ -94,41 +91,46 @@ def deviation(resampled: Array, observed: Array) -> Array:
     return np.asarray(np.sqrt(((resampled - observed) ** 2).mean(axis=-2)))
 
 
-def residual_errors(
-    constraints: Sequence[Constraint], errors: Array, resampled: Array, observed: Array, sizes: Array
+def residual_margins(
+    constraints: Sequence[Constraint], errors: Array, resampled: Array, observed: Array, sizes: Array, sure: float
 ) -> Array:
-    """Return errors (J, K) of residuals, raised to what their straight lines allow; see :func:`largest_errors`."""
-    groups, found, first = (observed.shape[-1] - 1) // 3, errors.copy(), 0
+    """Return margins (J, K): a residual that is lower than minus its margin is at most 0 with probability `sure`.
+
+    They are z standard `errors` (J, K), or what straight lines call for, see :func:`largest_margin`.
+    """
+    groups, margins, first = (observed.shape[-1] - 1) // 3, float(ndtri(sure)) * errors, 0
     for constraint in constraints:
         for place, (rows, _) in enumerate(constraint.pieces(groups) or (), first):
-            found[place] = np.maximum(errors[place], largest_errors(rows, resampled, observed, sizes))
+            margins[place] = np.maximum(margins[place], largest_margin(rows, resampled, observed, sizes, sure))
         first += len(constraint.names)
-    return found
+    return margins
 
 
-def largest_errors(rows: Array, resampled: Array, observed: Array, sizes: Array) -> Array:
-    """Return the error of the largest of several straight lines (M, P) at each threshold, (K,).
+def largest_margin(rows: Array, resampled: Array, observed: Array, sizes: Array, sure: float) -> Array:
+    """Return how far the largest of several straight lines (M, P) may lie above what it is on these people, (K,).
 
-    Acceptance rates of P populations are `resampled` (R, K, P) and `observed` (K, P); a line that looks at a population
-    without anybody, going by their `sizes` (P,), is left out.
+    Each line alone may with probability `sure`; to show that all are kept, no more is needed. Acceptance rates of P
+    populations are `resampled` (R, K, P) and `observed` (K, P); a line that looks at a population without anybody,
+    going by their `sizes` (P,), is left out.
 
     >>> from fairgate.constraints.pieces import differences
     >>> rates = np.random.default_rng(0).normal(0.5, 0.1, (1000, 1, 7))
-    >>> largest_errors(differences(2), rates, np.full((1, 7), 0.5), np.full(7, 1e4)).round(2)     # 0.1 · √2
-    array([0.14])
+    >>> largest_margin(differences(2), rates, np.full((1, 7), 0.5), np.full(7, 1e4), 0.9).round(2)     # 1.28 · 0.1 · √2
+    array([0.18])
     """
     rows = rows[~(rows[:, sizes <= 0] != 0.0).any(axis=1)]
     if not len(rows):
         return np.zeros(len(observed))
     used = np.flatnonzero(rows.any(axis=0))
     resampled, rates = (np.ascontiguousarray(np.moveaxis(each[..., used], -1, 0)) for each in (resampled, observed))
-    compared = [tuple(np.flatnonzero(row)) for row in rows[:, used]]
-    level = 1.0 - (1.0 - LEVEL) / len(set(compared))
-    low, high = wilson(rates * sizes[used, None], np.broadcast_to(sizes[used, None], rates.shape), level)
+    low, high = wilson(
+        rates * sizes[used, None], np.broadcast_to(sizes[used, None], rates.shape), 1.0 - 2.0 * (1.0 - sure)
+    )
     below, above = rates - low, high - rates
     largest, reach = np.full(len(observed), -np.inf), np.full(len(observed), -np.inf)
     spreads: dict[bytes, Array] = {}
-    for row, at in zip(rows[:, used], compared, strict=True):
+    for row in rows[:, used]:
+        at = np.flatnonzero(row)
         value = sum(row[k] * rates[k] for k in at)
         turned = (row * np.sign(row[at[0]])).tobytes()  # a line and its opposite deviate alike
         if turned not in spreads:
@@ -136,5 +138,5 @@ def largest_errors(rows: Array, resampled: Array, observed: Array, sizes: Array)
         further = sum((row[k] * (above if row[k] > 0.0 else below)[k]) ** 2 for k in at)
         most = np.minimum(value + np.sqrt(further), np.maximum(row, 0.0).sum())
         largest = np.maximum(largest, value)
-        reach = np.maximum(reach, np.maximum(most, value + CAUTION * spreads[turned]))
-    return np.asarray(np.maximum(reach - largest, 0.0) / CAUTION)
+        reach = np.maximum(reach, np.maximum(most, value + float(ndtri(sure)) * spreads[turned]))
+    return np.asarray(np.maximum(reach - largest, 0.0))

@@ -1,4 +1,9 @@
-"""Options: what could be done instead where no single threshold meets every constraint."""
+"""Options: what could be done instead where no single threshold meets every constraint.
+
+All are worked out over every threshold of the table: the best lottery by a linear program, and the threshold with the
+smallest sum of violations, :func:`fairgate.problem.violation`, which is what "nearest" means here. Each has the
+probability that it meets every constraint: the share of resampled tables in which it does.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.advice.choice import AT_ONCE, RESAMPLES, resample
+from fairgate.advice.sensitivity import reward_bounds
+from fairgate.advice.steady import Response
 from fairgate.constraints import Constraint
 from fairgate.constraints.pieces import rates_of
 from fairgate.counts import Counts
 from fairgate.people.applicants import Applicants
 from fairgate.people.labels import tail
 from fairgate.people.search import search
-from fairgate.problem import Problem, best_feasible, is_feasible
+from fairgate.problem import ROUNDING, Problem, best_feasible, is_feasible, violation
 from fairgate.settings import Array
 
 DRAWN, WEIGHTS = 48, 20
@@ -30,8 +38,11 @@ LEVELS = 400
 class Option:
     """Something else than one threshold for all, with its exact figures on the people of the table."""
 
-    kind: str  # "lottery" or "per-group"
-    reward: float | None = None  # per person; None if the constraints cannot be met this way
+    kind: str  # "lottery", "per-group" or "unlabelled"
+    rule: str = ""  # whom to accept
+    reward: float | None = None  # per person; None if the constraints cannot be met this way, or labels do not tell
+    bounds: tuple[float, float] | None = None  # of the reward, where labels do not tell it
+    probability: float | None = None  # that it meets every constraint
     rates: dict[str, float] = field(default_factory=dict)  # acceptance rate by group
     weights: list[tuple[float | None, float]] = field(default_factory=list)  # of a lottery; None accepts nobody
     thresholds: dict[str, float] = field(default_factory=dict)  # by group
@@ -50,15 +61,40 @@ class Candidates(NamedTuple):
         return Counts(np.stack((np.maximum(self.people - accepted, 0.0), accepted), axis=-1))
 
 
-def other_ways(applicants: Applicants, problem: Problem) -> list[Option]:
-    """Return the best lottery between shared thresholds, and thresholds by group, on the people as they are."""
+def other_ways(applicants: Applicants, candidates: Applicants, problem: Problem, seed: int = 0) -> list[Option]:
+    """Return the best lottery between shared thresholds, thresholds by group, and what labels do not tell about.
+
+    The first and the last are the best over all thresholds of the table, `applicants`; thresholds by group are
+    searched for among the `candidates`.
+    """
+    found = [_lottery(applicants, problem, seed), _per_group(candidates, problem, seed)]
+    return [*found, *_unlabelled(applicants, problem, seed)]
+
+
+def rules_of(applicants: Applicants) -> Candidates:
+    """Return the thresholds whose reward the labels tell, and accepting nobody."""
     places, accepted = np.flatnonzero(applicants.known), tail(applicants.filled)
     accepted = np.concatenate((accepted[:, places], np.zeros_like(accepted[:, :1])), axis=1)
-    candidates = Candidates(places, accepted, applicants.filled.sum(axis=1))
-    return [_lottery(applicants, candidates, problem), _per_group(applicants, candidates, problem)]
+    return Candidates(places, accepted, applicants.filled.sum(axis=1))
 
 
-def _lottery(applicants: Applicants, candidates: Candidates, problem: Problem) -> Option:
+def probability_of(applicants: Applicants, problem: Problem, accepted: Array, seed: int) -> float:
+    """Return the share of resampled tables in which accepting people with these probabilities meets every constraint.
+
+    `accepted` has the probability of each group's people in each bin, (G, B).
+    """
+    rng, met = np.random.default_rng([seed, 3]), 0
+    most = max(1, AT_ONCE // applicants.counts.size)
+    for start in range(0, RESAMPLES, most):
+        drawn = applicants.label_model.fill(resample(applicants, min(most, RESAMPLES - start), rng))
+        taken = (drawn * accepted[..., None]).sum(axis=2)
+        cells = np.stack((np.maximum(drawn.sum(axis=2) - taken, 0.0), taken), axis=-1)
+        met += int(is_feasible(problem.assess(Counts(cells)).residuals).sum())
+    return met / RESAMPLES
+
+
+def _lottery(applicants: Applicants, problem: Problem, seed: int) -> Option:
+    candidates = rules_of(applicants)
     weights = best_lottery(candidates, problem)
     if weights is None:
         text = "No lottery between shared thresholds was found that meets every constraint either."
@@ -71,15 +107,34 @@ def _lottery(applicants: Applicants, candidates: Candidates, problem: Problem) -
     rules = [f"{applicants.sign} {applicants.words(int(places[k]))}" if k < len(places) else "nobody" for k in drawn]
     parts = percentages(weights[drawn])
     listed = ", ".join(f"{rule} with {part}" for rule, part in zip(rules, parts, strict=True))
+    cuts = [int(places[k]) for k in drawn if k < len(places)]
+    fewer = applicants.coarsened(at=cuts)
+    chance = sum(
+        (weight * (fewer.cuts >= applicants.cuts[cut]) for cut, weight in zip(cuts, weights[drawn], strict=False)),
+        np.zeros(len(fewer.cuts)),
+    )
+    probability = probability_of(fewer, problem, np.tile(chance, (len(fewer.groups), 1)), seed)
     text = (
         "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint: "
-        f"drawn for each person, accept {listed} probability (exact weights are in report.json). It would earn "
-        f"{reward:.4f} per person."
+        f"drawn for each person, accept {listed} probability (exact weights are in report.json). It "
+        f"would earn {reward:.4f} per person, the most of all lotteries, and meets every constraint with probability "
+        f"{chances(probability)}."
     )
     shown = [float(applicants.shown(applicants.cuts[places[k]])) if k < len(places) else None for k in drawn]
     mixed = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
     pairs = list(zip(shown, weights[drawn].tolist(), strict=True))
-    return Option(kind="lottery", reward=reward, rates=mixed, weights=pairs, text=text)
+    return Option(
+        kind="lottery", rule=listed, reward=reward, probability=probability, rates=mixed, weights=pairs, text=text
+    )
+
+
+def chances(probability: float) -> str:
+    """Write a probability that comes from resampling, never as certain.
+
+    >>> [chances(each) for each in (0.934, 1.0, 0.0)]
+    ['93%', 'over 99%', 'under 1%']
+    """
+    return "over 99%" if probability > 0.99 else "under 1%" if probability < 0.01 else f"{probability:.0%}"
 
 
 def percentages(weights: Array) -> list[str]:
@@ -94,11 +149,12 @@ def percentages(weights: Array) -> list[str]:
     return [f"{part / 100:.2f}%" for part in whole.tolist()]
 
 
-def _per_group(applicants: Applicants, candidates: Candidates, problem: Problem) -> Option:
+def _per_group(applicants: Applicants, problem: Problem, seed: int) -> Option:
     text = (
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
     )
+    candidates = rules_of(applicants)
     accepted = candidates.accepted[:, :-1]  # a group of which nobody is accepted would have no threshold
     rates = accepted.sum(axis=2) / candidates.people.sum(axis=1)[:, None]  # falling
     steps = np.linspace(1.0, 0.0, LEVELS)
@@ -107,15 +163,54 @@ def _per_group(applicants: Applicants, candidates: Candidates, problem: Problem)
     if not found.rank[0]:
         return Option(kind="per-group", text=text + "Here none were found that meet every constraint either.")
     counts = candidates.counts(accepted[np.arange(len(accepted)), found.choice])
-    cuts = dict(zip(applicants.groups, candidates.places[found.choice].tolist(), strict=True))
+    places = candidates.places[found.choice]
+    cuts = dict(zip(applicants.groups, places.tolist(), strict=True))
     listed = ", ".join(
         f"{applicants.sign} {applicants.words(cut)} for {applicants.called(name)}" for name, cut in cuts.items()
     )
     reward = float(problem.utility.reward(counts))
     thresholds = {name: float(applicants.shown(applicants.cuts[cut])) for name, cut in cuts.items()}
     kept = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
-    text += f"They could meet every constraint, {listed}, and would earn {reward:.4f} per person."
-    return Option(kind="per-group", reward=reward, rates=kept, thresholds=thresholds, text=text)
+    taken = (np.arange(len(applicants.cuts)) >= places[:, None]).astype(np.float64)
+    probability = probability_of(applicants, problem, taken, seed)
+    text += (
+        f"They could meet every constraint, {listed}, would earn {reward:.4f} per person, and meet "
+        f"every constraint with probability {chances(probability)}."
+    )
+    return Option(
+        kind="per-group",
+        rule=listed,
+        reward=reward,
+        probability=probability,
+        rates=kept,
+        thresholds=thresholds,
+        text=text,
+    )
+
+
+def _unlabelled(applicants: Applicants, problem: Problem, seed: int) -> list[Option]:
+    """Return the nearest threshold of all, if it is one whose reward labels do not tell."""
+    accepted = np.moveaxis(tail(applicants.filled), 1, 0)
+    people = applicants.filled.sum(axis=1)
+    counts = Counts(np.stack((np.maximum(people - accepted, 0.0), accepted), axis=-1))
+    found, known = problem.assess(counts), applicants.known
+    amount = violation(found.residuals)
+    if amount[~known].min(initial=np.inf) >= amount[known].min(initial=np.inf) - 1e-12:
+        return []
+    cut = int(np.where(known, np.inf, amount).argmin())
+    worst, best = (float(end[cut]) for end in reward_bounds(applicants, problem, Response(0.0, 0.0)))
+    fewer = applicants.coarsened(at=[cut])
+    taken = np.tile((fewer.cuts >= applicants.cuts[cut]).astype(np.float64), (len(fewer.groups), 1))
+    probability = probability_of(fewer, problem, taken, seed)
+    does = "meets every constraint" if amount[cut] <= ROUNDING else "comes nearer to the constraints"
+    rule = f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}"
+    text = (
+        f"{rule} {does} (and meets them all with probability {chances(probability)}), but nothing is "
+        f"known of the labels of {float(applicants.unknown[cut]):.1%} of all people, whom it accepts: it would earn "
+        f"between {worst:.4f} per person, if all missing labels were bad, and {best:.4f}, if all were good."
+    )
+    rates = dict(zip(applicants.groups, counts.rates[cut].tolist(), strict=True))
+    return [Option(kind="unlabelled", rule=rule, bounds=(worst, best), probability=probability, rates=rates, text=text)]
 
 
 def best_lottery(candidates: Candidates, problem: Problem) -> Array | None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairgate.advice.aims import Aims, strength_name
-from fairgate.advice.choice import INFEASIBLE, RESAMPLES, SAFE, STEP, Choice
-from fairgate.advice.intervals import CAUTION, quantile_of
-from fairgate.advice.options import Option, other_ways
+from fairgate.advice.choice import INFEASIBLE, RESAMPLES, STEP, SURE, Choice
+from fairgate.advice.intervals import quantile_of
+from fairgate.advice.options import Option, chances, other_ways
+from fairgate.advice.sensitivity import flips_at, reward_bounds
 from fairgate.advice.steady import Steady, stands_until
 from fairgate.advice.today import Today
 from fairgate.constraints import Constraint
@@ -21,71 +22,132 @@ from fairgate.problem import ROUNDING, Problem, is_feasible
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """Another threshold, with its figures and the probability that it meets every constraint."""
+
+    cut: int
+    threshold: float
+    rule: str
+    reward: float
+    probability: float
+    rates: dict[str, float]
+    text: str
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """What to do, with the evidence.
 
-    The status is "safe", "uncertain" or "infeasible": the threshold keeps every constraint by two standard errors, only
-    on these very people, or not at all because none does.
+    The status is "sure", "uncertain" or "infeasible": the threshold meets every constraint with the probability that
+    was asked for; it does on these very people, with a lower probability; or none does.
     """
 
     status: str
+    sure: float  # the probability that was asked for
+    exact: bool  # whether "sure" holds for any number of people, or approximately
     cut: int  # number of the threshold
     threshold: float  # as it reads in the table
     rule: str  # whom to accept
     feedback: float  # strength it is made for
     reward: Estimate  # figures have 95% intervals
+    reward_bounds: tuple[float, float] | None  # if all missing labels were bad, or good; None if none is missing
+    unlabelled: float  # share of those accepted whose label is missing
+    flips_at: float | None  # odds ratio of a bad label, missing against known, at which the advice is another
     gap: Estimate
     acceptance: Estimate
     rates: dict[str, float]  # acceptance rate by group
     residuals: dict[str, float]
     misses: dict[str, float]  # the residuals that are broken
-    price: float  # reward given up for the margin, against the best threshold that is feasible on these people
-    holds: float  # share of resampled tables in which the threshold is feasible
-    same: float  # in which about the same threshold is chosen
+    probability: float  # that it meets every constraint: share of resampled tables in which it does
+    price: float  # reward given up for being sure, against the best threshold that is feasible on these people
+    cost_of_surety: float | None  # the same as a share of that reward; None if there is no reward to share
+    bolder: Alternative | None  # the threshold of highest reward that is feasible on these people, if another
+    same: float  # share of resampled tables in which about the same threshold is chosen
     possible: float  # in which any threshold is feasible
     stands_until: float | None  # strength of feedback up to which it stays feasible; None if not even without
     options: list[Option]  # what else could be done, if no threshold meets every constraint
     text: str  # all of this in words
 
 
-def recommend(applicants: Applicants, aims: Aims, today: Today, choice: Choice, steady: list[Steady]) -> Recommendation:
-    """Put a choice into figures and words; `applicants` and `today` have as many thresholds as `choice`."""
+def recommend(
+    applicants: Applicants,
+    aims: Aims,
+    today: Today,
+    choice: Choice,
+    steady: list[Steady],
+    *,
+    whole: Applicants | None = None,
+) -> Recommendation:
+    """Put a choice into figures and words; `applicants` and `today` have as many thresholds as `choice`.
+
+    `whole` is the table before its bins were joined, where options are looked for.
+    """
     cut, counts, response = choice.cut, choice.steady.counts, choice.steady.response
-    point = choice.steady.sweep.point(cut)
-    residuals = dict(zip(aims.problem.names, point.residuals, strict=True))
+    point, problem = choice.steady.sweep.point(cut), aims.problem
+    residuals = dict(zip(problem.names, point.residuals, strict=True))
     reward, gap, infeasible = today.reward.at(cut), today.gap.at(cut), choice.status == INFEASIBLE
-    if response.strength > 0.0:
+    if response.strength != 0.0:
         reach = quantile_of() * choice.reward_error
         reward = Estimate(point.reward, point.reward - reach, point.reward + reach)
-        reach = quantile_of() * choice.gap_error
+        reach = choice.gap_reach
         gap = Estimate(point.gap, max(point.gap - reach, 0.0), min(point.gap + reach, 1.0))
+    accepted = applicants.above[:, cut].sum(axis=0)
+    missing = float(accepted[2] / max(accepted.sum(), 1e-300))
+    bounds = [float(end[cut]) for end in reward_bounds(applicants, problem, response)] if missing else []
+    rivals = choice.allowed & (np.abs(counts.overall - counts.overall[cut]) > STEP + 1e-9)
     made = Recommendation(
         status=choice.status,
+        sure=choice.sure,
+        exact=choice.exact,
         cut=cut,
         threshold=point.threshold,
-        rule=f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}",
+        rule=_rule(applicants, cut),
         feedback=response.strength,
         reward=reward,
+        reward_bounds=(bounds[0], bounds[1]) if bounds else None,
+        unlabelled=missing,
+        flips_at=flips_at(applicants, problem, response, cut, rivals) if missing and not infeasible else None,
         gap=gap,
         acceptance=today.acceptance.at(cut)._replace(value=point.acceptance),
         rates=dict(zip(applicants.groups, counts.rates[cut].tolist(), strict=True)),
         residuals=residuals,
         misses={name: value for name, value in residuals.items() if value > ROUNDING},
-        price=0.0 if infeasible else choice.price,
-        holds=choice.holds,
+        probability=choice.probability,
+        price=choice.price,
+        cost_of_surety=choice.cost_of_surety,
+        bolder=_bolder(applicants, choice),
         same=choice.same,
         possible=choice.possible,
-        stands_until=stands_until(applicants, aims.problem, cut, response.balance),
-        options=other_ways(applicants, aims.problem) if infeasible else [],
+        stands_until=stands_until(applicants, problem, cut, response.balance),
+        options=other_ways(whole or applicants, applicants, problem, aims.seed) if infeasible else [],
         text="",
     )
     return replace(made, text=put_into_words(made, applicants, aims, choice, steady))
 
 
+def _rule(applicants: Applicants, cut: int) -> str:
+    return f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}"
+
+
+def _bolder(applicants: Applicants, choice: Choice) -> Alternative | None:
+    """Name the threshold of highest reward, and how likely it is to meet every constraint."""
+    cut = choice.bolder
+    if cut is None:
+        return None
+    point, probability = choice.steady.sweep.point(cut), float(choice.probabilities[cut])
+    where = "on these people" if choice.steady.response.strength == 0.0 else "in the long run, going by the table"
+    text = (
+        f"{_rule(applicants, cut)} would earn the most that is feasible {where}, {point.reward:.4f} per person, and "
+        f"keeps every constraint with probability {chances(probability)}."
+    )
+    rates = dict(zip(applicants.groups, choice.steady.counts.rates[cut].tolist(), strict=True))
+    return Alternative(cut, point.threshold, _rule(applicants, cut), point.reward, probability, rates, text)
+
+
 def put_into_words(
     made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice, steady: list[Steady]
 ) -> str:
-    """Write the recommendation as one paragraph."""
+    """Write the recommendation as one paragraph, the answer first."""
     rates = ", ".join(f"{applicants.called(name)}: {rate:.1%}" for name, rate in made.rates.items())
     gap = f", a gap of {with_interval(made.gap)}" if len(made.rates) > 1 else ""
     figures = f"earns {with_interval(made.reward)} per person and accepts {made.acceptance.value:.1%} ({rates}){gap}."
@@ -95,47 +157,80 @@ def put_into_words(
         parts = [
             f"No threshold{known} meets every constraint{long_run}. The nearest is {made.rule}, where "
             f"{_broken(aims, made.misses)}. It {figures}",
-            f"In {made.possible:.1%} of {RESAMPLES} resampled tables some threshold meets them all.",
+            _labels(made),
+            f"In {made.possible:.1%} of {RESAMPLES} resampled tables some threshold meets them all, and in "
+            f"{made.probability:.1%} this one does.",
             f"To go on, {_loosened(aims.problem, choice, applicants)}find a better score, or choose among these"
             + (", worked out for the people as they are." if long_run else "."),
             *(option.text for option in made.options),
         ]
-        return " ".join(parts)
-    today = "On the people of the table"
-    whom = today if made.feedback == 0.0 else f"With feedback of strength {made.feedback:g}, in the long run,"
-    parts = [f"Accept people with {made.rule}. {whom} that {figures}"]
+        return " ".join(filter(None, parts))
+    whom = "On the people of the table it"
+    whom = whom if made.feedback == 0.0 else f"With feedback of strength {made.feedback:g}, in the long run, it"
+    parts = [f"Accept people with {made.rule}.", _promise(made, applicants, aims, choice), f"{whom} {figures}"]
     if made.reward.value < 0.0:
         parts.append("That is less than accepting nobody would.")
-    same = f"in {made.same:.1%} the threshold chosen is the same but for at most {STEP:.1%} of all people"
-    if not made.residuals:
-        parts.append(f"No constraint was asked for. Of {RESAMPLES} resampled tables, {same}.")
-    else:
-        parts.append(_margin(made, applicants, aims, choice))
-        holds = f"it meets every constraint in {made.holds:.1%}"
-        parts.append(f"Of {RESAMPLES} resampled tables, {holds}, and {same}.")
+    parts += [_labels(made), _cost(made)]
+    parts.append(
+        f"In {made.same:.1%} of {RESAMPLES} resampled tables a threshold is chosen that differs for at most {STEP:.1%} "
+        "of all people."
+    )
     parts.append(_what_would_change_it(made, applicants, steady))
     return " ".join(filter(None, parts))
 
 
-def _margin(made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice) -> str:
-    """Say by how much the constraints are kept, what that costs, and what more people would help."""
-    free = made.price < 0.00005
-    if made.status == SAFE:
-        cost = "which costs nothing here" if free else f"a margin that costs {made.price:.4f} of reward per person"
-        return f"It keeps every constraint by at least {CAUTION:g} standard errors, {cost}."
+def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice) -> str:
+    """Say with what probability every constraint is kept, and what stands in the way of more."""
+    if not made.residuals:
+        return "No constraint was asked for."
+    where = "" if made.feedback == 0.0 else f" in the long run, if feedback has strength {made.feedback:g}"
+    if made.status == SURE:
+        so = "" if made.exact else " (approximately, by resampling: labels or feedback have a part in it)"
+        return (
+            f"With probability at least {made.sure:.4g} this keeps every constraint{where}, not only for these people "
+            f"but for all whom they were drawn from{so}."
+        )
     residuals = choice.steady.sweep.residuals[:, made.cut]
-    distance = residuals / np.maximum(choice.residual_errors[:, made.cut], 1e-9)
+    distance = residuals / np.maximum(choice.margins[:, made.cut], 1e-9)
     constraint, place = _residuals(aims.problem)[int(distance.argmax())]
     smallest = int(applicants.sizes.argmin())
     name = applicants.called(applicants.groups[smallest])
-    few = f", above all of {name} ({applicants.sizes[smallest]})" if constraint.compares_groups else ""
-    best = f"{applicants.columns.score} {applicants.sign} {applicants.words(choice.steady.cut)}"
-    other = "" if free else f" {best} would earn {made.price:.4f} more per person, with a smaller margin."
-    where = "on these people" if made.feedback == 0.0 else "in the long run, going by these people"
+    few = f", above all of {name} ({applicants.sizes[smallest]:.0f})" if constraint.compares_groups else ""
+    these = "on these people" if made.feedback == 0.0 else "in the long run, going by the table"
     return (
-        f"It meets every constraint {where}, but they are too few to be confident: no threshold keeps all of them by "
-        f"{CAUTION:g} standard errors, and this one has the largest margin. {constraint.words[place].about} has the "
-        f"smallest; more people would help{few}.{other}"
+        f"It keeps every constraint {these}, but for all whom they were drawn from only with a probability of about "
+        f"{chances(made.probability)}: no threshold could be shown to with the {made.sure:.4g} asked for. "
+        f"{constraint.words[place].about} has the smallest margin; more people would help{few}."
+    )
+
+
+def _cost(made: Recommendation) -> str:
+    """Say what being sure costs, and name the bolder threshold."""
+    if not made.residuals:
+        return ""
+    if made.bolder is None:
+        return "That caution costs nothing here: no feasible threshold earns more."
+    share = "" if made.cost_of_surety is None else f"{made.cost_of_surety:.1%} of the best reward, "
+    return f"That caution costs {share}{made.price:.4f} per person. Bolder: {made.bolder.text}"
+
+
+def _labels(made: Recommendation) -> str:
+    """Say what missing labels hide."""
+    if made.reward_bounds is None:
+        return ""
+    low, high = made.reward_bounds
+    text = (
+        f"Of those accepted, {made.unlabelled:.1%} have no label; the reward supposes that they are like people of "
+        f"similar score and the same group who have one. Whatever their labels are, it lies between {low:.4f} (all "
+        f"bad) and {high:.4f} (all good)."
+    )
+    if made.status == INFEASIBLE:
+        return text
+    if made.flips_at is None:
+        return f"{text} Even if all of them were bad, no other threshold that may be chosen would be better."
+    return (
+        f"{text} The advice flips if their odds of a bad label are {made.flips_at:.3g} times those of people with a "
+        "label, at the same score and group."
     )
 
 

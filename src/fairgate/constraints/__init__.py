@@ -53,7 +53,7 @@ CONSTRAINTS: dict[str, type[Any]] = {
 def parse_constraint(text: str) -> Constraint:
     """Read a constraint such as ``parity=0.05``, ``service=0.3:0.8`` or ``mypackage.mine:MyConstraint=0.2``.
 
-    >>> parse_constraint("service=0.3:0.8"), parse_constraint("disparate-impact")
+    >>> parse_constraint("service=0.3:0.8"), parse_constraint("ratio")
     (ServiceRate(low=0.3, high=0.8), DisparateImpact(ratio=0.8))
     >>> parse_constraint("service=0.3:0.8").text
     'service=0.3:0.8'

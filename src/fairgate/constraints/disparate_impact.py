@@ -42,11 +42,11 @@ class DisparateImpact(Constraint):
     array([0.12])
     """
 
-    name: ClassVar[str] = "disparate-impact"
+    name: ClassVar[str] = "ratio"
     help: ClassVar[str] = "Smallest ratio of the groups' acceptance rates, such as 0.8."
     needs: ClassVar[Needs] = "decisions"
     compares_groups: ClassVar[bool] = True
-    names: ClassVar[Sequence[str]] = ("disparate-impact",)
+    names: ClassVar[Sequence[str]] = ("ratio",)
     words: ClassVar[Sequence[Words]] = (
         Words("The ratio of the groups' acceptance rates", "the lowest acceptance rate of a group is {} too low"),
     )

@@ -40,9 +40,9 @@ class EqualOpportunity(Gap):
     array([0.1])
     """
 
-    name: ClassVar[str] = "equal-opportunity"
+    name: ClassVar[str] = "opportunity"
     help: ClassVar[str] = "Largest gap between the groups' acceptance rates among people of label 1."
     needs: ClassVar[Needs] = "all-labels"
     labels: ClassVar[Sequence[int | None]] = (1,)
     among: ClassVar[str] = " among people of label 1"
-    names: ClassVar[Sequence[str]] = ("equal-opportunity",)
+    names: ClassVar[Sequence[str]] = ("opportunity",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cached_property
@@ -219,14 +219,18 @@ class Applicants:
         """Return the same people with their history, whose bins are those of :meth:`coarsened`."""
         return replace(self, history=history)
 
-    def coarsened(self, bins: int = CANDIDATES) -> Applicants:
-        """Join neighbouring bins until there are at most `bins`, of about as many people each."""
+    def coarsened(self, bins: int = CANDIDATES, at: Sequence[int] = ()) -> Applicants:
+        """Join neighbouring bins until there are at most `bins`, of about as many people each.
+
+        With cuts also `at` some places there are a few more; a history has no such bins, and is left out.
+        """
         if len(self.cuts) <= bins:
             return self
         if self.history is not None and bins != CANDIDATES and len(self.cuts) > CANDIDATES:
             return self.coarsened().coarsened(bins)  # a history has no finer bins than that
-        starts = self.starts(bins)
+        starts = np.union1d(self.starts(bins), np.asarray(at, dtype=np.int64))
         history = self.history if self.history is None or bins == CANDIDATES else self.history.joined(starts)
+        history = None if len(at) else history
         return replace(
             self,
             cuts=self.cuts[starts],

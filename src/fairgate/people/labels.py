@@ -2,7 +2,12 @@
 
 People of similar score in the same group are supposed to have a positive label as often whether or not it is known
 (missing at random given score and group). Where hardly anybody's label is known, as below the threshold of a policy
-that never accepted anybody there, nothing is known, and that is said.
+that never accepted anybody there, nothing is known, and that is said. What is filled in can be shifted by an odds
+ratio, up to all bad and all good [1]_.
+
+References
+----------
+.. [1] C. F. Manski. Partial identification of probability distributions. Springer, 2003.
 """
 
 from __future__ import annotations
@@ -27,6 +32,9 @@ LABELLED = 0.05
 UNKNOWN = 0.01
 """Share of all people that may be accepted with nothing known of their label."""
 
+CHANCE = 0.01
+"""Probability below which people without a label beyond all that have one are not so by chance."""
+
 
 @dataclass(frozen=True)
 class LabelModel:
@@ -35,6 +43,7 @@ class LabelModel:
     bands: NDArray[np.int64]  # band of each bin, (G, B), from 0 up
     donor: NDArray[np.int64]  # band whose labels speak for a band, (G, bands): itself, or the nearest that has labels
     known: NDArray[np.bool_]  # whether labels are known in a band, (G, bands)
+    lit: NDArray[np.bool_]  # whether labels tell about a bin, (G, B)
 
     @classmethod
     def fit(cls, counts: NDArray[np.int64], starts: NDArray[np.int64]) -> LabelModel:
@@ -47,7 +56,7 @@ class LabelModel:
         most = BANDS if counts[..., 2].any() else 1
         count = np.clip(sizes // BAND_PEOPLE, 1, most).astype(np.int64)  # weights make sizes fractions
         middle = people.cumsum(axis=1) - people / 2.0
-        bands = np.minimum((middle * (count / sizes)[:, None]).astype(np.int64), count[:, None] - 1)
+        bands = np.minimum((middle * (count / np.maximum(sizes, 1))[:, None]).astype(np.int64), count[:, None] - 1)
         bands = np.repeat(bands, np.diff(starts, append=counts.shape[1]), axis=1)
         totals = sum_bands(counts, bands, most)
         labelled, everybody = totals[..., :2].sum(axis=-1), totals.sum(axis=-1)
@@ -60,11 +69,16 @@ class LabelModel:
             if known[group].any():
                 have = places[known[group]]
                 donor[group] = have[np.abs(places[:, None] - have).argmin(axis=1)]
-        return cls(bands, donor, known)
+        lit = np.take_along_axis(known, bands, axis=1)
+        for own, band, seen in zip(counts, bands, lit, strict=True):
+            seen[beyond(own, band)] = False
+            seen[len(seen) - 1 - beyond(own[::-1], band[::-1])] = False
+        return cls(bands, donor, known, lit)
 
     def joined(self, starts: NDArray[np.int64]) -> LabelModel:
         """Return the same model for runs of bins, which begin at `starts`."""
-        return LabelModel(self.bands[:, starts], self.donor, self.known)
+        lit = np.logical_and.reduceat(self.lit, starts, axis=1)
+        return LabelModel(self.bands[:, starts], self.donor, self.known, lit)
 
     def rates(self, counts: NDArray[np.int64]) -> Array:
         """Return the share of positive labels in each group and bin, (…, G, B), for counts (…, G, B, 3)."""
@@ -75,17 +89,51 @@ class LabelModel:
         taken = np.take_along_axis(share, np.broadcast_to(self.donor, share.shape), axis=-1)
         return np.take_along_axis(taken, np.broadcast_to(self.bands, (*share.shape[:-1], self.bands.shape[1])), axis=-1)
 
-    def fill(self, counts: NDArray[np.int64]) -> Array:
-        """Return people by group, bin and label 0 or 1, (…, G, B, 2), the missing labels shared out."""
+    def fill(self, counts: NDArray[np.int64], odds: float = 1.0) -> Array:
+        """Return people by group, bin and label 0 or 1, (…, G, B, 2), the missing labels shared out.
+
+        The odds of label 0 among people without a label are `odds` times those of people with one of similar score in
+        the same group; ``inf`` makes all of them 0, and 0 makes all of them 1.
+        """
         if not counts[..., 2].any():
             return counts[..., :2].astype(np.float64)
         rates = self.rates(counts)
+        if odds != 1.0:
+            rates = np.full(rates.shape, float(odds == 0.0)) if odds in (0.0, np.inf) else tilted(rates, odds)
         return np.asarray(counts[..., :2] + counts[..., 2, None] * np.stack((1.0 - rates, rates), axis=-1))
 
     def unknown(self, counts: NDArray[np.int64]) -> Array:
         """Return the share of all people who are accepted at each cut with nothing known of their label, (B,)."""
-        dark = ~np.take_along_axis(self.known, self.bands, axis=1) * counts[..., 2]
+        dark = ~self.lit * counts[..., 2]
         return np.asarray(tail(dark).sum(axis=0) / counts.sum())
+
+
+def tilted(rates: Array, odds: float) -> Array:
+    """Return shares of label 1 where the odds of label 0 are so many times as high.
+
+    >>> tilted(np.array([0.5, 0.8]), 4.0)
+    array([0.2, 0.5])
+    """
+    return np.asarray(rates / (rates + odds * (1.0 - rates)))
+
+
+def beyond(counts: NDArray[np.int64], band: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bins before the first label of a group, counts (B, 3), unless labels are so rare that it is chance.
+
+    >>> rows = np.array([[0, 0, 9], [0, 0, 9], [3, 6, 0], [2, 7, 0]])
+    >>> beyond(rows, np.zeros(4, int))
+    array([0, 1])
+    >>> rows[:, 2] = 9, 9, 90, 90                  # one in eleven has a label
+    >>> beyond(rows, np.zeros(4, int))
+    array([], dtype=int64)
+    """
+    labelled = counts[:, :2].sum(axis=1)
+    if not labelled.any():
+        return np.arange(len(counts))
+    first = int(np.flatnonzero(labelled)[0])
+    inside = (band == band[first]) & (np.arange(len(band)) >= first)
+    share = labelled[inside].sum() / counts[inside].sum()
+    return np.arange(first if (1.0 - share) ** counts[:first].sum() < CHANCE else 0)
 
 
 def sum_bands(counts: NDArray[np.int64], bands: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ class Choice(NamedTuple):
 
     thresholds: dict[Any, float]  # of every group
     feasible: bool | None = None
-    curve: Sweep | None = None  # of shared thresholds
+    curve: Sweep | None = None  # of shared thresholds; and of those by group, if they are better, as the last
     missed: str = ""  # which constraints are missed, and by how much, in words
 
 
@@ -70,13 +70,15 @@ class Chooser(NamedTuple):
                 raise
             raise InputError(f"sensitive_features must name at least 2 groups: {error}") from None
         assessment = self._assess(counts)
-        curve = Sweep(candidates, assessment.reward, counts.gap, counts.overall, assessment.residuals)
+        curve = _sweep(candidates, counts, assessment)
         best = Found.among(np.repeat(candidates[:, None], groups, axis=1), assessment)
         if self.per_group:
             found = self._search(table)
             if found.rank > best.rank:
                 unseen = table.people.sum(axis=(0, 2)) == 0  # nothing is known of these groups
                 best = found._replace(choice=np.where(unseen, best.choice, found.choice))
+                own = self._counts(table, np.stack(table.accepted(list(best.choice[:, None])), axis=1))
+                curve = _joined(curve, _sweep(np.array([np.nan]), own, self._assess(own)))
         missed = zip(self.problem.names, best.residuals, strict=True)
         amounts = ", ".join(f"{name} by {value:.3g}" for name, value in missed if value > ROUNDING)
         return Choice(dict(zip(table.groups, best.choice.tolist(), strict=True)), best.rank[0], curve, amounts)
@@ -115,6 +117,16 @@ class Chooser(NamedTuple):
         places = [np.searchsorted(own, level) for own, level in zip(every, even, strict=True)]
         found = search(table.accepted(every), places, lambda accepted: self._assess(self._counts(table, accepted)))
         return found._replace(choice=np.array([own[place] for own, place in zip(every, found.choice, strict=True)]))
+
+
+def _sweep(thresholds: Array, counts: Counts, found: Assessment) -> Sweep:
+    return Sweep(thresholds, found.reward, counts.gap, counts.overall, found.residuals)
+
+
+def _joined(one: Sweep, other: Sweep) -> Sweep:
+    """Return one curve after the other."""
+    parts = zip(vars(one).values(), vars(other).values(), strict=True)
+    return Sweep(*(np.concatenate(pair, axis=-1) for pair in parts))
 
 
 def _between(scores: Array) -> Array:

@@ -87,7 +87,8 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         Whether every constraint is met on the data; None while nobody has been scored.
     curve_ : fairgate.Sweep
         `thresholds` (K,) shared by all groups with their `reward`, `gap`, `acceptance` (K,) and `residuals` (J, K);
-        None while nobody has been scored.
+        None while nobody has been scored. If `per_group` found better ones, the last are the figures of these together,
+        with the threshold NaN, so that ``curve_.best`` is what was chosen.
     estimator_ : estimator
         The fitted classifier.
     classes_ : ndarray of shape (2,)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
 from fairgate.advice.choice import RESAMPLES, STEP
-from fairgate.advice.intervals import CAUTION, LEVEL
+from fairgate.advice.intervals import LEVEL
 from fairgate.advice.loop import Outcome
 from fairgate.advice.reference import reference
 from fairgate.advice.report.page import render
@@ -87,7 +87,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
         },
         "aims": advice.aims.describe(),
         "constraints": [describe_constraint(each) for each in advice.aims.problem.constraints],
-        "method": {"level": LEVEL, "caution": CAUTION, "resamples": RESAMPLES, "same_step": STEP},
+        "method": {"level": LEVEL, "resamples": RESAMPLES, "same_step": STEP},
         "findings": [finding._asdict() for finding in advice.findings],
         "today": curves(advice, places),
         "steady": [

@@ -8,8 +8,8 @@ from typing import Any
 from fairgate.pages import flat, templates
 
 STATUS = {
-    "safe": ("holds", "feasible with margin"),
-    "uncertain": ("direction", "feasible, margin too small to be confident"),
+    "sure": ("holds", "sure to meet every constraint"),
+    "uncertain": ("direction", "feasible on these people, but not sure"),
     "infeasible": ("fails", "no threshold is feasible"),
 }
 """Style and words of the badge of each status."""
@@ -27,7 +27,6 @@ ASKED = {
     "rounds": "rounds of a loop",
     "seed": "seed of the random numbers",
     "level": "level of the intervals",
-    "caution": "margin kept from a constraint, in standard errors",
     "resamples": "resampled tables",
     "same_step": "share of people by which thresholds count as the same",
     "fairgate": "version of fairgate",

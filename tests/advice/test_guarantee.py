@@ -1,0 +1,159 @@
+"""The guarantee: a threshold that is called sure meets every constraint in the population as often as is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import binom
+
+import fairgate as fg
+from fairgate.advice import Aims
+from fairgate.advice.choice import INFEASIBLE, SURE, choose
+from fairgate.advice.guarantee import certify, order, split
+from fairgate.advice.steady import Response, settle
+from fairgate.people import Applicants, from_frame
+from fairgate.people.labels import LabelModel
+from fairgate.problem import Problem
+from tests.advice.people import PARITY, SERVICE, World
+
+TODAY = Response(0.0, 0.0)
+COLUMNS: dict[str, Any] = {"score": "score", "label": "label", "group": "group"}
+NEVER = World(
+    (0.3, 0.0), (1.0, 1.0), 0.2, Aims(cost=1.0, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 0.7)])
+)
+"""No threshold is feasible, by a little."""
+
+
+def drawn(world: World, people: int, seed: int, missing: float = 0.0) -> Applicants:
+    """Scores are in hundredths, rounded down, which leaves the truth of a threshold as it is."""
+    table = world.draw(people, np.random.default_rng(seed), missing)
+    score = pa.array(np.floor(table["score"].to_numpy() * 100.0) / 100.0)
+    return from_frame(table.set_column(0, "score", score), **COLUMNS)
+
+
+def sure_cuts(people: Applicants, problem: Problem, response: Response, sure: float, seed: int = 0) -> Any:
+    return certify(people, problem, response, np.zeros((len(problem.names), len(people.cuts))), sure, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("world", "people"), [(SERVICE, 2000), (PARITY, 2000), (NEVER, 1000)])
+@pytest.mark.parametrize("sure", [0.8, 0.95])
+def test_no_sure_threshold_is_wrong_more_often_than_promised(world: World, people: int, sure: float) -> None:
+    """Any of the sure thresholds, not only the best: false alarm 1 in 1000, of 40 tables."""
+    wrong = called = 0
+    for draw in range(40):
+        table = drawn(world, people, draw)
+        found = sure_cuts(table, world.aims.problem, TODAY, sure, draw)
+        assert found.exact
+        called += bool(found.cuts.any())
+        if found.cuts.any():
+            wrong += bool(world.figures(table.cuts[found.cuts])[2].max() > 0.0)
+    assert wrong <= binom.ppf(0.999, 40, 1.0 - sure)
+    assert called > 20 or world is NEVER
+
+
+@pytest.mark.slow
+def test_with_feedback_it_holds_approximately() -> None:
+    """The steady state of a large table stands for the truth. The recommended threshold is wrong in 10% at most."""
+    response = Response(0.5, 0.5)
+    truth = drawn(SERVICE, 400_000, 1)
+    exact = settle(truth, SERVICE.aims.problem, response).sweep
+    called = wrong = 0
+    for draw in range(40):
+        people = drawn(SERVICE, 4000, 100 + draw).coarsened()
+        found = choose(people, SERVICE.aims.problem, response, 0.9, draw)
+        assert not found.exact
+        place = min(int(np.searchsorted(truth.cuts, people.cuts[found.cut])), len(truth.cuts) - 1)
+        called += found.status == SURE
+        wrong += found.status == SURE and bool(exact.residuals[:, place].max() > 0.0)
+    assert called > 20
+    assert wrong <= binom.ppf(0.999, 40, 0.1)
+
+
+def test_the_pilot_alone_says_the_order_and_every_threshold_is_tested_once() -> None:
+    people = drawn(SERVICE, 2000, 3)
+    pilot, rest = split(people, np.random.default_rng(0))
+    assert (pilot + rest == people.counts).all()
+    assert pilot.sum() == 300
+    segments = order(people, pilot, SERVICE.aims.problem, TODAY, 0.9)
+    assert sum(each.weight for each in segments) == pytest.approx(1.0)
+    places = [cut for each in segments for cut in each.cuts]
+    assert sorted(places) == list(range(len(people.cuts)))
+    other = replace(people, counts=pilot + 2 * rest)  # others of whom the pilot knows nothing
+    again = order(other, pilot, SERVICE.aims.problem, TODAY, 0.9)
+    assert again == segments
+
+
+def test_the_same_seed_gives_the_same_and_bins_that_were_joined_are_no_bolder() -> None:
+    people = drawn(SERVICE, 6000, 5)
+    one, other = (sure_cuts(people, SERVICE.aims.problem, TODAY, 0.9, 7).cuts for _ in range(2))
+    assert (one == other).all()
+    joined = people.coarsened(64)
+    fewer = sure_cuts(joined, SERVICE.aims.problem, TODAY, 0.9, 7).cuts
+    assert not joined.exact
+    assert fewer.mean() <= one.mean() + 1 / 32
+
+
+@pytest.mark.parametrize(
+    ("constraints", "missing", "exact"),
+    [
+        ([fg.DemographicParity(0.3), fg.DisparateImpact(0.5), fg.Budget(0.9), fg.GroupService(0.1, 0.9)], 0.9, True),
+        ([fg.EqualOpportunity(0.3)], 0.0, True),
+        ([fg.EqualOpportunity(0.3)], 0.9, False),
+        ([fg.EqualisedOdds(0.3)], 0.0, True),
+    ],
+)
+def test_what_is_exact_and_what_is_not(constraints: list[Any], missing: float, exact: bool) -> None:
+    people = drawn(SERVICE, 3000, 2, missing).coarsened()
+    found = choose(people, Aims(constraints=constraints).problem, TODAY, 0.9)
+    assert found.exact is exact
+    assert found.status == SURE
+    assert found.probability >= 0.9
+    assert not choose(people, Aims(constraints=constraints).problem, Response(0.3, 0.5), 0.9).exact
+
+
+def test_being_surer_costs_more_and_the_bolder_threshold_is_named_with_a_lower_probability() -> None:
+    people = drawn(SERVICE, 5000, 11).coarsened()
+    found = {sure: choose(people, SERVICE.aims.problem, TODAY, sure) for sure in (0.6, 0.9, 0.99)}
+    costs = [each.cost_of_surety for each in found.values()]
+    assert costs == sorted(costs)  # type: ignore[type-var]
+    assert costs[0] < costs[-1]  # type: ignore[operator]
+    bolder = found[0.9].bolder
+    assert bolder is not None
+    assert found[0.9].steady.sweep.reward[bolder] > found[0.9].steady.sweep.reward[found[0.9].cut]
+    assert found[0.9].probabilities[bolder] < 0.8
+    assert found[0.9].probability >= 0.9
+
+
+@pytest.mark.parametrize(
+    "change", [lambda counts: counts[:, :1], lambda counts: counts * 1.5, lambda counts: counts * 0.013]
+)
+def test_odd_tables_break_nothing(change: Callable[[Any], Any]) -> None:
+    """One bin, weights that make counts fractions, next to nobody."""
+    people = drawn(SERVICE, 600, 1)
+    counts = change(people.counts)
+    few = replace(people, counts=counts, cuts=people.cuts[: counts.shape[1]], tops=people.tops[: counts.shape[1]])
+    found = sure_cuts(few, SERVICE.aims.problem, TODAY, 0.9)
+    assert found.cuts.shape == few.cuts.shape
+
+
+def test_a_group_of_nine_is_never_sure_of_a_narrow_gap() -> None:
+    rng = np.random.default_rng(0)
+    group = np.array(["a"] * 3000 + ["b"] * 9)
+    score = rng.normal(size=3009).round(2)
+    table = pa.table({"score": score, "label": rng.random(3009) < 0.5, "group": group})
+    people = from_frame(table, **COLUMNS)
+    found = choose(people, Aims(constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.2, 0.8)]).problem, TODAY, 0.9)
+    assert found.status != SURE
+    assert LabelModel.fit(people.counts * 0, people.starts(512)).known.sum() == 0
+
+
+def test_where_nothing_is_feasible_nothing_is_sure() -> None:
+    problem = Aims(constraints=[fg.ServiceRate(0.4, 0.6), fg.Budget(0.3)]).problem
+    found = choose(drawn(SERVICE, 500, 0), problem, TODAY)
+    assert (found.status, found.bolder, found.price) == (INFEASIBLE, None, 0.0)

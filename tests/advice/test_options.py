@@ -1,0 +1,80 @@
+"""What could be done instead: the nearest threshold and the best lottery of all there are, by other ways."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+import pytest
+from scipy.optimize import linprog
+
+import fairgate as fg
+from fairgate.advice import Advice, Aims, advise
+from fairgate.people import from_frame
+from tests.advice.people import SERVICE
+
+AIMS = Aims(
+    cost=1.0,
+    constraints=[fg.DemographicParity(0.02), fg.ServiceRate(0.3, 0.35)],
+    feedback=(0.0,),
+    seeds=1,
+    rounds=5,
+)
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    return SERVICE.draw(3000, np.random.default_rng(6)).to_pandas()
+
+
+@pytest.fixture(scope="module")
+def advice(people: pd.DataFrame) -> Advice:
+    return advise(from_frame(people, score="score", label="label", group="group"), AIMS)
+
+
+def curves(people: pd.DataFrame) -> tuple[np.ndarray, ...]:
+    """Thresholds at every score and one for nobody; rates of both groups, of everybody, and rewards."""
+    cuts = np.concatenate((np.sort(people["score"].unique()), [np.inf]))
+    taken = people["score"].to_numpy()[:, None] >= cuts
+    group = people["group"].to_numpy()
+    worth = np.where(people["label"] == 1.0, 1.0, -1.0)
+    return (
+        cuts,
+        taken[group == 0].mean(axis=0),
+        taken[group == 1].mean(axis=0),
+        taken.mean(axis=0),
+        worth @ taken / len(people),
+    )
+
+
+def test_the_nearest_is_the_nearest_of_all_thresholds(people: pd.DataFrame, advice: Advice) -> None:
+    cuts, one, other, overall, _ = curves(people)
+    residuals = np.stack((np.abs(one - other) - 0.02, 0.3 - overall, overall - 0.35))
+    amount = np.maximum(residuals, 0.0).sum(axis=0)
+    made = advice.recommendation
+    assert made.status == "infeasible"
+    assert made.threshold == cuts[amount.argmin()]
+    assert sum(made.misses.values()) == pytest.approx(amount.min())
+
+
+def test_the_best_lottery_is_that_of_a_linear_program_over_all_thresholds(people: pd.DataFrame, advice: Advice) -> None:
+    _, one, other, overall, reward = curves(people)
+    rows = np.stack((one - other, other - one, overall, -overall))
+    solved = linprog(-reward, A_ub=rows, b_ub=[0.02, 0.02, 0.35, -0.3], A_eq=np.ones((1, len(reward))), b_eq=[1.0])
+    lottery = advice.recommendation.options[0]
+    assert lottery.kind == "lottery"
+    assert lottery.reward == pytest.approx(-solved.fun, abs=1e-9)
+    assert lottery.probability is not None
+    assert 0.0 < lottery.probability < 1.0  # its constraints are tight
+
+
+def test_the_probability_of_a_lottery_is_that_of_new_tables_of_these_people(
+    people: pd.DataFrame, advice: Advice
+) -> None:
+    lottery = advice.recommendation.options[0]
+    chance = sum(w * (people["score"] >= (np.inf if cut is None else cut)) for cut, w in lottery.weights).to_numpy()
+    group, rng, met = people["group"].to_numpy(), np.random.default_rng(0), 0
+    for _ in range(400):
+        drawn = rng.integers(len(people), size=len(people))
+        rates = [chance[drawn][group[drawn] == each].mean() for each in (0, 1)]
+        met += abs(rates[0] - rates[1]) <= 0.02 + 1e-12 and 0.3 <= chance[drawn].mean() <= 0.35 + 1e-12
+    assert lottery.probability == pytest.approx(met / 400, abs=4.0 * np.sqrt(0.25 / 200 + 0.25 / 400))
