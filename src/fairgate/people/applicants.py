@@ -58,6 +58,8 @@ class Applicants:
         Lines of a text file that are not blank; 0 of other tables.
     fitted
         What is known of missing labels, if it has been worked out before the bins were joined.
+    decisions
+        People rejected and accepted in the past, by group and bin, (G, B, 2); None without a decision column.
     """
 
     groups: tuple[str, ...]
@@ -72,6 +74,7 @@ class Applicants:
     exact: bool = True
     lines: int = 0
     fitted: LabelModel | None = None
+    decisions: NDArray[Any] | None = None
 
     def __repr__(self) -> str:
         size = f"{self.people} people, {len(self.groups)} groups, {len(self.cuts)} thresholds"
@@ -81,6 +84,33 @@ class Applicants:
     def people(self) -> int:
         """Number of people, those dropped not included."""
         return int(self.counts.sum())
+
+    @property
+    def total(self) -> float:
+        """Number of people the table stands for."""
+        return float(self.people)
+
+    @property
+    def current_rates(self) -> Array | None:
+        """Share of each group accepted in the past, (G,); None without a decision column."""
+        if self.decisions is None:
+            return None
+        rejected, accepted = np.moveaxis(self.decisions.sum(axis=1), -1, 0)
+        return np.asarray(accepted / np.maximum(rejected + accepted, 1e-300))
+
+    @property
+    def good(self) -> str:
+        """The labels that count as 1 in words, such as "repaid = yes"."""
+        return self._label_words(1)
+
+    @property
+    def bad(self) -> str:
+        """The labels that count as 0 in words."""
+        return self._label_words(0)
+
+    def _label_words(self, meaning: int) -> str:
+        values = sorted((value for value, own in self.meanings.items() if own == meaning), key=natural)
+        return f"{self.columns.label} = {' or '.join(values) or meaning}"
 
     @cached_property
     def missing(self) -> int:
@@ -127,8 +157,8 @@ class Applicants:
         return 0.0 - scores if self.descending else scores  # no negative zero
 
     def called(self, group: str) -> str:
-        """Name a group in words; one that is a number by its column, too."""
-        return f"{self.columns.group} {group}" if natural(group)[0] == 0 else group
+        """Name a group in words, by its column, such as "sex = f"."""
+        return f"{self.columns.group} = {group}"
 
     def words(self, place: int) -> str:
         """Write a threshold as it reads in the table, short, but so that it accepts the very same people.
@@ -170,5 +200,6 @@ class Applicants:
             tops=np.maximum.reduceat(self.tops, starts),
             counts=np.add.reduceat(self.counts, starts, axis=1),
             exact=False,
+            decisions=None if self.decisions is None else np.add.reduceat(self.decisions, starts, axis=1),
             fitted=self.label_model.joined(starts) if bins == CANDIDATES else None,  # whole bands
         )

@@ -1,0 +1,165 @@
+"""Words: what the page and the PDF say of ``report.json``, read by name; what is not in it is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairgate.advice.money import Money
+
+STATUS = {
+    "safe": ("holds", "meets every requirement, with a margin"),
+    "sure": ("holds", "meets every requirement"),
+    "uncertain": ("direction", "feasible, margin too small to be confident"),
+    "likely": ("direction", "meets every requirement on these people, but not with the probability asked for"),
+    "infeasible": ("fails", "no threshold is feasible"),
+}
+"""Style and words of the badge of each status."""
+
+TITLES = {
+    "recommended": "Recommended",
+    "nearest": "Nearest to what is required",
+    "bolder": "Bolder",
+    "current": "Today",
+    "lottery": "Lottery",
+    "per-group": "Thresholds per group",
+}
+"""What the options are called."""
+
+Document = Mapping[str, Any]
+
+
+def badge(status: str) -> tuple[str, str]:
+    """Return the style and the words of a status; one that is not known here speaks for itself."""
+    return STATUS.get(status, ("direction", status))
+
+
+def money_in(document: Document) -> Money:
+    """Return how to write the rewards of a report."""
+    given = document["money"]
+    people = {"total": given["people"]}
+    return Money(**people, **{name: given[name] for name in ("cost", "benefit", "currency", "good", "bad")})
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """Write a share.
+
+    >>> percent(0.1234), percent(None)
+    ('12.3%', '–')
+    """
+    return "–" if share is None else f"{share:.{digits}%}"
+
+
+def chance(probability: float | None) -> str:
+    """Write a probability, never as certain.
+
+    >>> [chance(each) for each in (0.934, 0.9999, 0.0001, None)]
+    ['93%', 'over 99%', 'under 1%', '']
+    """
+    if probability is None:
+        return ""
+    return "over 99%" if probability > 0.99 else "under 1%" if probability < 0.01 else f"{probability:.0%}"
+
+
+def headline(document: Document) -> dict[str, Any]:
+    """Return what the first card says."""
+    advised, money = document["recommendation"], money_in(document)
+    style, words = badge(advised["status"])
+    probability = chance(advised.get("probability"))
+    reward = advised["reward"]
+    rows = by_key(document, "recommended")
+    return {
+        "style": style,
+        "word": advised["status"],
+        "status": words + (f" with probability {probability}" if probability and style != "fails" else ""),
+        "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with",
+        "rule": advised["rule"],
+        "person": money.per_person(reward["value"]),
+        "person_range": _between(money.per_person, reward),
+        "total": money.in_all(reward["value"]),
+        "total_range": _between(money.in_all, reward),
+        "bounds": _between(money.in_all, bounds(advised)),
+        "gap": advised["gap"] if len(advised["rates"]) > 1 else None,
+        "acceptance": advised["acceptance"],
+        "rates": [(row["called"], rate) for row, rate in zip(rows, advised["rates"].values(), strict=True)],
+        "people": f"{money.total:,.0f}",
+        "warnings": sum(finding["level"] == "warning" for finding in document["findings"]),
+    }
+
+
+def bounds(advised: Document) -> Document | None:
+    """Return the reward if every missing label were bad, and if every one were good, where the report has them."""
+    for name in ("bounds", "reward_bounds"):
+        found = advised.get(name)
+        if isinstance(found, Mapping):
+            return found
+        if isinstance(found, list) and len(found) == 2:
+            return {"low": found[0], "high": found[1]}
+    return None
+
+
+def _between(write: Any, figure: Document | None) -> str:
+    ends = [] if figure is None else [figure.get(end) for end in ("low", "high")]
+    return " to ".join(map(write, ends)) if ends and None not in ends else ""
+
+
+def by_key(document: Document, key: str) -> list[dict[str, Any]]:
+    """Return the rows of the groups under one rule."""
+    found: list[dict[str, Any]] = next(rule["groups"] for rule in document["by_group"]["rules"] if rule["key"] == key)
+    return found
+
+
+def cards(document: Document) -> list[dict[str, Any]]:
+    """Return the options, the recommended one first: title, rule, reward, probability, acceptance by group, text."""
+    advised, money = document["recommendation"], money_in(document)
+    names = [row["called"] for row in by_key(document, "recommended")]
+    nearest = advised["status"] == "infeasible"
+    found = [
+        card(money, "nearest" if nearest else "recommended", names, advised, rule=advised["rule"], text="")
+        | {"style": badge(advised["status"])[0]}
+    ]
+    bolder = advised.get("bolder")
+    if bolder:
+        found.append(card(money, "bolder", names, bolder))
+    change = document.get("change")
+    if change:
+        everybody, total = change["everybody"], money.total * money.benefit
+        now = {
+            "rule": change["current"],
+            "reward": everybody["money_now"] / total if total else 0.0,
+            "rates": {part["name"]: part["rate_now"] for part in change["groups"]},
+        }
+        found.append(card(money, "current", names, now))
+    found += [card(money, option["kind"], names, option) for option in advised.get("options") or []]
+    return found
+
+
+def card(money: Money, kind: str, names: list[str], made: Document, **more: Any) -> dict[str, Any]:
+    """Return one option; its figures are those that it has."""
+    reward = made.get("reward")
+    value = reward.get("value") if isinstance(reward, Mapping) else reward
+    rates = list((made.get("rates") or {}).values())
+    return {
+        "kind": kind,
+        "title": TITLES.get(kind, kind.capitalize()),
+        "style": "",
+        "rule": made.get("rule", ""),
+        "text": made.get("text", ""),
+        "person": None if value is None else money.per_person(value),
+        "total": None if value is None else money.in_all(value),
+        "probability": chance(made.get("probability")),
+        "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
+        "gap": max(rates) - min(rates) if len(rates) > 1 else None,
+        **more,
+    }
+
+
+def told_change(money: Money, change: Document) -> str:
+    """Say what the change is worth, in one sentence."""
+    everybody = change["everybody"]
+    more = everybody["money_then"] - everybody["money_now"]
+    return (
+        f"{everybody['newly_accepted']:,.0f} people would be newly accepted and {everybody['newly_rejected']:,.0f} newly "
+        f"rejected; the total goes from {money.amount(everybody['money_now'])} to "
+        f"{money.amount(everybody['money_then'])}, {money.amount(abs(more))} {'more' if more >= 0.0 else 'less'}."
+    )
