@@ -45,15 +45,10 @@ class Money:
             f"{self._amount(self.cost)}."
         )
 
-    @property
-    def unit(self) -> str:
-        """What amounts are counted in, for the heading of a column or an axis."""
-        return self.currency or ("" if self.given else "a good acceptance = 1")
-
     def per_person(self, reward: float) -> str:
         """Write a reward per person."""
         value = reward * self.benefit
-        text = f"{value:,.4f}" if not self.given else f"{value:,.2f}" if abs(value) < 1000.0 else f"{value:,.0f}"
+        text = f"{value:,.4f}" if not self.given else f"{value:,.2f}" if abs(value) < 100.0 else f"{value:,.0f}"
         return self._with_currency(text)
 
     def in_all(self, reward: float) -> str:
@@ -63,6 +58,10 @@ class Money:
     def amount(self, value: float) -> str:
         """Write an amount of the currency, or of good acceptances, that is a total."""
         return self._with_currency(f"{value:,.1f}" if abs(value) < 1000.0 and not self.given else f"{value:,.0f}")
+
+    def bare(self, amount: str) -> str:
+        """Leave the currency away, where it is said elsewhere."""
+        return amount.removesuffix(self.currency).rstrip()
 
     def _amount(self, value: float) -> str:
         return self._with_currency(f"{value:,.10g}")

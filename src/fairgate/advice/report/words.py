@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairgate.advice.money import Money
@@ -75,10 +75,10 @@ def headline(document: Document) -> dict[str, Any]:
         "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with",
         "rule": advised["rule"],
         "person": money.per_person(reward["value"]),
-        "person_range": _between(money.per_person, reward),
+        "person_range": _between(money.per_person, money, reward),
         "total": money.in_all(reward["value"]),
-        "total_range": _between(money.in_all, reward),
-        "bounds": _between(money.in_all, bounds(advised)),
+        "total_range": _between(money.in_all, money, reward),
+        "bounds": _between(money.in_all, money, bounds(advised)),
         "gap": advised["gap"] if len(advised["rates"]) > 1 else None,
         "acceptance": advised["acceptance"],
         "rates": [(row["called"], rate) for row, rate in zip(rows, advised["rates"].values(), strict=True)],
@@ -98,9 +98,11 @@ def bounds(advised: Document) -> Document | None:
     return None
 
 
-def _between(write: Any, figure: Document | None) -> str:
-    ends = [] if figure is None else [figure.get(end) for end in ("low", "high")]
-    return " to ".join(map(write, ends)) if ends and None not in ends else ""
+def _between(write: Callable[[float], str], money: Money, figure: Document | None) -> str:
+    low, high = (None, None) if figure is None else (figure.get("low"), figure.get("high"))
+    if low is None or high is None:
+        return ""
+    return f"{money.bare(write(low))} to {write(high)}"
 
 
 def by_key(document: Document, key: str) -> list[dict[str, Any]]:
@@ -158,8 +160,14 @@ def told_change(money: Money, change: Document) -> str:
     """Say what the change is worth, in one sentence."""
     everybody = change["everybody"]
     more = everybody["money_then"] - everybody["money_now"]
+    joined, left = (_people(everybody[name]) for name in ("newly_accepted", "newly_rejected"))
     return (
-        f"{everybody['newly_accepted']:,.0f} people would be newly accepted and {everybody['newly_rejected']:,.0f} newly "
-        f"rejected; the total goes from {money.amount(everybody['money_now'])} to "
-        f"{money.amount(everybody['money_then'])}, {money.amount(abs(more))} {'more' if more >= 0.0 else 'less'}."
+        f"Against today ({change['current']}), {joined} would be newly accepted and {left} newly rejected; "
+        f"the total goes from {money.amount(everybody['money_now'])} to {money.amount(everybody['money_then'])}, "
+        f"{money.amount(abs(more))} {'more' if more >= 0.0 else 'less'}."
     )
+
+
+def _people(count: float) -> str:
+    whole = round(count)
+    return "nobody" if whole == 0 else "1 person" if whole == 1 else f"{whole:,} people"
