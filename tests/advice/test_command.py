@@ -30,11 +30,16 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
     first = fairgate("init", "x", cwd=tmp_path)
     assert first.returncode == 0
     assert "fairgate advise --config x/policy.toml" in first.stdout
-    result = fairgate("advise", "--config", "x/policy.toml", "--seeds", "3", "--rounds", "60", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    result = fairgate("advise", "--config", "x/policy.toml", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert "Recommendation\nAccept people with risk_score ≥ " in result.stdout
-    assert result.stderr.splitlines()[0] == "feedback 0: best of today, kept"
+    assert "In the loop" not in result.stdout
+    small = ("--loops", "--seeds", "3", "--rounds", "60")
+    looped = fairgate("advise", "--config", "x/policy.toml", *small, cwd=tmp_path)
+    assert max(len(line) for line in looped.stdout.splitlines()) <= 80
+    assert "In the loop, feedback medium (0.5): 3 loops × 60 rounds" in looped.stdout
+    assert looped.stderr.splitlines()[0] == "feedback 0: best of today, kept"
     assert {path.name for path in (tmp_path / "x/advice").iterdir()} == {
         "report.html",
         "report.json",
@@ -47,7 +52,7 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
 
 def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     pq.write_table(example_table(), tmp_path / "people.parquet")
-    options = ("--positive", "1", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--json")
+    options = ("--positive", "1", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--loops", "--json")
     result = fairgate("advise", "people.parquet", *NAMES, *options, *SMALL, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     report = json.loads(result.stdout)
@@ -56,6 +61,7 @@ def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     aims = Aims(
         cost=2,
         constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 0.8)],
+        loops=True,
         seeds=2,
         rounds=20,
         feedback=(0.0, 0.5),
@@ -179,7 +185,8 @@ def test_help_tells_an_example(tmp_path: Path) -> None:
 
 def test_an_interruption_leaves_no_half_report(tmp_path: Path) -> None:
     fairgate_here("init", ".", cwd=tmp_path)
-    command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--rounds", "100000"]
+    command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--loops"]
+    command += ["--rounds", "100000"]
 
     def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)

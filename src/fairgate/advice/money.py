@@ -15,7 +15,8 @@ MINUS = "−"
 class Money:
     """How to write rewards, which are in units of the benefit of a good acceptance.
 
-    >>> money = Money(cost=900.0, benefit=120.0, currency="EUR", total=10_000.0, good="default = No", bad="default = Yes")
+    >>> words = {"good": "default = No", "bad": "default = Yes"}
+    >>> money = Money(cost=900.0, benefit=120.0, currency="EUR", total=10_000.0, **words)
     >>> money.per_person(0.0442), money.in_all(0.0442)
     ('5.30 EUR', '53,040 EUR')
     >>> money.terms

@@ -20,6 +20,7 @@ from fairgate.advice.intervals import CAUTION, LEVEL
 from fairgate.advice.loop import Outcome
 from fairgate.advice.money import money_of
 from fairgate.advice.report.page import render
+from fairgate.advice.report.pdf import write_pdf
 from fairgate.advice.steady import Steady
 from fairgate.constraints import Constraint
 from fairgate.problem import is_feasible
@@ -32,9 +33,11 @@ POINTS = 201
 """Points of a curve in ``report.json``, but for a few more that are spoken of; ``thresholds.csv`` has them all."""
 
 
-def write(advice: Advice, folder: Path, source: str) -> dict[str, Any]:
+def write(advice: Advice, folder: Path, source: str, *, pdf: bool = False) -> dict[str, Any]:
     """Write the files under `folder`, each whole or not at all, and return what ``report.json`` holds."""
     found = document(advice, source)
+    if pdf:
+        write_pdf(found, folder / "report.pdf")
     write_text(folder / "thresholds.csv", table(advice))
     write_text(folder / "report.html", render(found))
     write_text(folder / "report.json", json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

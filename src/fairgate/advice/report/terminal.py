@@ -20,7 +20,6 @@ from fairgate.advice.recommendation import with_interval
 from fairgate.advice.report.words import badge, percent
 from fairgate.estimates import Estimate
 
-
 COLOURS = {"holds": "black on green", "direction": "black on yellow", "fails": "white on red"}
 """Colours of the badge of a status."""
 
@@ -78,7 +77,7 @@ def _groups(rule: Rule) -> Table:
         table.add_row(
             escape(each.called),
             f"{each.people:,.0f}",
-            f"{percent(each.acceptance.value)} ({percent(low)} to {percent(high)})".replace("% to ", " to "),
+            f"{percent(each.acceptance.value)} ({percent(low)[:-1]}–{percent(high)[:-1]})",
             "–" if each.ratio.value is None else f"{each.ratio.value:.2f}",
             *(percent(None if rate is None else rate.value) for rate in (each.tpr, each.fpr, each.precision)),
         )
