@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,20 @@ def test_against_decisions_people_are_counted_and_money_goes_by_score_and_group(
         assert part.money_now == pytest.approx(mean[own & now].sum())
         assert part.money_of_accepted == pytest.approx(mean[own & then & ~now].sum())
     assert totals(found.everybody) == pytest.approx(np.sum([totals(part) for part in found.groups], axis=0))
+
+
+def test_people_whose_decision_is_missing_are_left_out_and_said() -> None:
+    table = loans(missing=0.0)
+    people = counted(table[table["sex"] != "x"], decided=True)
+    assert people.decisions is not None
+    known = people.decisions.copy()
+    known[0] = 0  # nothing is known of the first group
+    found = compare(replace(people, decisions=known), Aims(**MONEY), 0.47)
+    assert found is not None
+    first, second = found.groups
+    assert (first.people, first.money_now, first.newly_accepted) == (0.0, 0.0, 0.0)
+    assert (second.people, found.undecided) == ((table["sex"] == "m").sum(), (table["sex"] == "f").sum())
+    assert found.everybody.people == second.people
 
 
 def totals(part: Part) -> list[float]:

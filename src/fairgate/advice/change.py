@@ -51,6 +51,7 @@ class Change:
     groups: list[Part]
     everybody: Part
     unknown: float  # people accepted now or then with nothing known of their label: their worth is a guess
+    undecided: float  # people whose decision is missing, who are left out
 
 
 def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
@@ -64,11 +65,13 @@ def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
     >>> found.current, found.everybody.newly_accepted, found.everybody.money_now, found.everybody.money_then
     ('score ≥ 3', 1.0, -780.0, -660.0)
     """
-    each = applicants.counts.sum(axis=2)
+    each = applicants.counts.sum(axis=2).astype(np.float64)
+    whole = np.maximum(each, 1e-300)
     bins = np.arange(len(applicants.cuts))
     if applicants.decisions is not None:
         rejected, accepted = np.moveaxis(applicants.decisions, -1, 0)
-        now = np.divide(accepted, np.maximum(rejected + accepted, 1e-300))
+        each = (rejected + accepted).astype(np.float64)  # people whose decision is known
+        now = accepted / np.maximum(each, 1e-300)
         source, current, threshold = "decision", "the decisions made", None
     elif aims.current is not None:
         in_use = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
@@ -80,7 +83,7 @@ def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
     then = np.broadcast_to((bins >= np.searchsorted(applicants.cuts, cut)).astype(np.float64), each.shape)
     scale = applicants.total / applicants.counts.sum()
     people = scale * each
-    worth = scale * (aims.benefit * applicants.filled[..., 1] - aims.cost * applicants.filled[..., 0])
+    worth = people * (aims.benefit * applicants.filled[..., 1] - aims.cost * applicants.filled[..., 0]) / whole
     joined, left = then * (1.0 - now), now * (1.0 - then)
 
     def part(name: str, called: str, rows: slice) -> Part:
@@ -102,9 +105,10 @@ def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
         )
 
     model = applicants.label_model
-    dark = scale * ~np.take_along_axis(model.known, model.bands, axis=1) * applicants.counts[..., 2]
+    dark = people * ~np.take_along_axis(model.known, model.bands, axis=1) * applicants.counts[..., 2] / whole
+    undecided = max(applicants.total - float(people.sum()), 0.0)
     unknown = float((np.maximum(now, then) * dark).sum())
     groups = [
         part(name, applicants.called(name), slice(place, place + 1)) for place, name in enumerate(applicants.groups)
     ]
-    return Change(source, current, threshold, groups, part("", "everybody", slice(None)), unknown)
+    return Change(source, current, threshold, groups, part("", "everybody", slice(None)), unknown, undecided)

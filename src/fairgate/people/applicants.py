@@ -157,8 +157,11 @@ class Applicants:
         return 0.0 - scores if self.descending else scores  # no negative zero
 
     def called(self, group: str) -> str:
-        """Name a group in words, by its column, such as "sex = f"."""
-        return f"{self.columns.group} = {group}"
+        """Name a group in words, by its columns, such as "sex = f", or "sex = f · race = black"."""
+        columns, values = self.columns.group.split(" × "), group.split(" · ")
+        if len(columns) != len(values):
+            columns, values = [self.columns.group], [group]
+        return " · ".join(f"{column} = {value}" for column, value in zip(columns, values, strict=True))
 
     def words(self, place: int) -> str:
         """Write a threshold as it reads in the table, short, but so that it accepts the very same people.

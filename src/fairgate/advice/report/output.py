@@ -77,7 +77,13 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             "dropped": dict(applicants.dropped),
             "labels": {"meanings": dict(applicants.meanings), "missing": applicants.missing, "unknown_share": unknown},
             "groups": [
-                {"name": name, "people": int(size), "labelled": int(known.sum()), "positive": int(known[1])}
+                {
+                    "name": name,
+                    "called": applicants.called(name),
+                    "people": int(size),
+                    "labelled": int(known.sum()),
+                    "positive": int(known[1]),
+                }
                 for name, size, known in zip(applicants.groups, applicants.sizes, labelled, strict=True)
             ],
             "descending": applicants.descending,
@@ -157,7 +163,7 @@ def describe_frontier(advice: Advice, strength: float) -> dict[str, Any]:
         add("recommended", float(today.gap.value[row]), float(today.reward.value[row]))
         if change is not None:
             rates = [part.rate_now for part in change.groups]
-            worth = change.everybody.money_now / (aims.benefit * advice.applicants.total)
+            worth = change.everybody.money_now / (aims.benefit * max(change.everybody.people, 1e-300))
             add("current", max(rates) - min(rates), worth)
         for option in made.options:
             if option.reward is not None and option.rates:

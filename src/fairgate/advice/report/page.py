@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairgate.advice.report.words import cards, headline, money_in, percent, told_change
+from fairgate.advice.report.words import cards, headline, money_in, percent, reference, told_change
 from fairgate.pages import flat, templates
 
 ASKED = {
@@ -50,6 +50,7 @@ def render(document: Mapping[str, Any]) -> str:
         money=money,
         head=headline(document),
         cards=cards(document),
+        reference=reference(document),
         change=change,
         changed=told_change(money, change) if change else "",
         feedback=document.get("feedback"),

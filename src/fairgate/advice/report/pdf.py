@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from fairgate.advice.money import Money
 from fairgate.advice.report.charts import draw
-from fairgate.advice.report.words import cards, chance, headline, money_in, percent, told_change
+from fairgate.advice.report.words import cards, headline, money_in, percent, reference, told_change
 from fairgate.errors import InputError
 from fairgate.store import write_bytes
 
@@ -68,7 +68,7 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "change": [change_row(money, part) for part in (*change["groups"], change["everybody"])] if change else [],
         "cards": [card_words(each) for each in cards(document)],
         "rules": [rule_words(rule) for rule in document["by_group"]["rules"]],
-        "reference": document["by_group"]["rules"][0]["reference"],
+        "reference": reference(document),
         "findings": [(finding["level"].capitalize(), finding["text"]) for finding in document["findings"]],
         "feedback": feedback["text"] if feedback and feedback.get("text") else "",
         "steady": [
@@ -85,7 +85,6 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "several": len(table["groups"]) > 1,
         "missing": f"{table['labels']['missing']:,} of {table['people']:,}" if table["labels"]["missing"] else "",
         "descending": table["descending"],
-        "sure": chance(document["aims"].get("sure")),
         "fairgate": document["fairgate"],
     }
 

@@ -111,6 +111,12 @@ def by_key(document: Document, key: str) -> list[dict[str, Any]]:
     return found
 
 
+def reference(document: Document) -> str:
+    """Return the group that ratios are to, in words."""
+    wanted = document["by_group"]["rules"][0]["reference"]
+    return str(next(row["called"] for row in by_key(document, "recommended") if row["name"] == wanted))
+
+
 def cards(document: Document) -> list[dict[str, Any]]:
     """Return the options, the recommended one first: title, rule, reward, probability, acceptance by group, text."""
     advised, money = document["recommendation"], money_in(document)
@@ -125,10 +131,10 @@ def cards(document: Document) -> list[dict[str, Any]]:
         found.append(card(money, "bolder", names, bolder))
     change = document.get("change")
     if change:
-        everybody, total = change["everybody"], money.total * money.benefit
+        everybody = change["everybody"]
         now = {
             "rule": change["current"],
-            "reward": everybody["money_now"] / total if total else 0.0,
+            "reward": everybody["money_now"] / (money.benefit * max(everybody["people"], 1e-300)),
             "rates": {part["name"]: part["rate_now"] for part in change["groups"]},
         }
         found.append(card(money, "current", names, now))
@@ -160,9 +166,10 @@ def told_change(money: Money, change: Document) -> str:
     """Say what the change is worth, in one sentence."""
     everybody = change["everybody"]
     more = everybody["money_then"] - everybody["money_now"]
+    among = f" of the {_people(everybody['people'])} whose decision is known" if change["undecided"] >= 0.5 else ""
     joined, left = (_people(everybody[name]) for name in ("newly_accepted", "newly_rejected"))
     return (
-        f"Against today ({change['current']}), {joined} would be newly accepted and {left} newly rejected; "
+        f"Against today ({change['current']}), {joined}{among} would be newly accepted and {left} newly rejected; "
         f"the total goes from {money.amount(everybody['money_now'])} to {money.amount(everybody['money_then'])}, "
         f"{money.amount(abs(more))} {'more' if more >= 0.0 else 'less'}."
     )
