@@ -155,7 +155,7 @@ def at_cut(applicants: Applicants, cut: float, key: str, title: str) -> Rule:
     accepted = applicants.counts[:, place:].sum(axis=1)  # (G, 3): bad, good, missing
     rejected = applicants.counts[:, :place].sum(axis=1)
     reference, ratios = ratios_of(accepted.sum(axis=1), applicants.sizes)
-    scale = applicants.total / applicants.counts.sum()
+    scale = applicants.total / float(applicants.counts.sum())
     groups = []
     for name, taken, left, ratio in zip(applicants.groups, accepted, rejected, ratios, strict=True):
         (bad, good, unknown), (kept_bad, kept_good, kept_unknown) = taken.tolist(), left.tolist()
@@ -181,7 +181,7 @@ def at_cut(applicants: Applicants, cut: float, key: str, title: str) -> Rule:
 
 def decided(applicants: Applicants, decisions: NDArray[Any]) -> Rule:
     """Return what past decisions say: acceptance alone, since they may have gone by more than the score."""
-    scale = applicants.total / applicants.counts.sum()
+    scale = applicants.total / float(applicants.counts.sum())
     rejected, accepted = np.moveaxis(decisions.sum(axis=1), -1, 0)
     reference, ratios = ratios_of(accepted, rejected + accepted)
     groups = []

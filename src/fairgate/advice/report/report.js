@@ -258,7 +258,7 @@
       if (view > 0 && chart.lines.length === 1) line(chart, today[name + suffix], "line before", place);
       line(chart, values, look, place);
     }
-    if (data.current) mark(chart, place(data.current.place), "in-use", "in use");
+    if (data.current) mark(chart, axis === "score" ? x(data.current.score) : place(data.current.place), "in-use", "in use");
     mark(chart, place(data.advised), "advised", data.nearest ? "nearest" : "recommended");
     chart.cursor = add(inside, "line", { class: "cursor", y1: TOP, y2: bottom + 5 });
     chart.dots = chart.lines.map(([, , look]) => add(inside, "circle", { class: look.replace("line", "dot"), r: 4.5 }));
@@ -451,7 +451,7 @@
     const center = box.left + stop.x * scale;
     const beside = center + 14 + tip.offsetWidth < wide ? center + 14 : center - 14 - tip.offsetWidth;
     tip.style.left = window.scrollX + Math.max(4, Math.min(beside, wide - tip.offsetWidth - 4)) + "px";
-    tip.style.top = window.scrollY + box.top + TOP * scale + "px";
+    tip.style.top = window.scrollY + (wide < 600 ? box.bottom : box.top + TOP * scale) + "px"; // on a phone below the chart
     if (!chart.hair || !chart.hair.isConnected) chart.hair = add(chart.inside, "line", { class: "hair", y1: TOP, y2: chart.bottom });
     chart.hair.setAttribute("x1", stop.x);
     chart.hair.setAttribute("x2", stop.x);
