@@ -14,6 +14,9 @@ from fairgate.settings import Array
 STEPS = 41
 """Gaps at which thresholds per group are looked at."""
 
+LOWEST = 1024
+"""Most acceptance rates that are tried as the lowest of all groups'."""
+
 
 @dataclass(frozen=True)
 class Frontier:
@@ -59,7 +62,7 @@ def best_per_group(applicants: Applicants, allowed: Array, cost: float) -> Array
     """Return the highest reward per person of thresholds per group whose acceptance rates differ by at most `allowed`.
 
     Exact over the candidates: with the lowest rate a, every group chooses for itself among its rates from a to
-    a + gap, and a is one of the groups' rates.
+    a + gap, and a is one of the groups' rates. Where these are very many, as of many groups, some are tried.
     """
     places = np.flatnonzero(applicants.known)
     taken = tail(applicants.filled)[:, places]  # accepted by group, candidate and label; falling
@@ -69,6 +72,7 @@ def best_per_group(applicants: Applicants, allowed: Array, cost: float) -> Array
     rates = taken.sum(axis=2) / sizes[:, None]
     worth = (taken[..., 1] - cost * taken[..., 0]) / sizes.sum()
     lowest = np.unique(rates)
+    lowest = lowest[np.unique(np.linspace(0, len(lowest) - 1, LOWEST).round().astype(np.int64))]
     tables = [RangeMaximum(own) for own in worth]
     found = []
     for gap in allowed.tolist():

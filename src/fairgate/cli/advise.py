@@ -78,8 +78,11 @@ def advise(*, as_json: AsJson = False, **given: Any) -> None:
         need_typst()
     prepare_folder(chosen.out)
     source = str(chosen.table.get("file") or chosen.table.get("query", "the table"))
-    stage(f"reading {source}", quiet=as_json)
-    advice = find(from_file(**chosen.table), chosen.aims, quiet=as_json)
+    try:
+        stage(f"reading {source}", quiet=as_json)
+        advice = find(from_file(**chosen.table), chosen.aims, quiet=as_json)
+    finally:
+        stage("", quiet=as_json)
     document = write(advice, chosen.out, source, pdf=chosen.pdf)
     if as_json:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))

@@ -102,7 +102,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             {
                 "strength": each.response.strength,
                 "name": strength_name(each.response.strength),
-                "balance": each.response.balance,
+                "balance": np.asarray(each.response.balance).tolist(),
                 "best": asdict(each.best) | {"written": advice.candidates.words(each.cut)},
                 "recommended": asdict(each.sweep.point(advice.recommendation.cut)),
                 "curve": steady_curves(advice, each, places),

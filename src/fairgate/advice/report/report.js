@@ -428,13 +428,14 @@
   }
 
   // ---------------------------------------------------------------- values under the pointer, and by the arrow keys
-  const tip = find("tip");
+  const tip = find("tip"), MOST = 14; // lines
   function point(chart, stop) {
     tip.replaceChildren();
     const title = tip.appendChild(document.createElement("strong"));
     title.textContent = stop.title;
     const list = tip.appendChild(document.createElement("dl"));
-    for (const [look, name, value, range] of stop.rows) {
+    const rows = stop.rows.length > MOST ? [...stop.rows.slice(0, MOST), ["", "and " + (stop.rows.length - MOST) + " more", "", ""]] : stop.rows;
+    for (const [look, name, value, range] of rows) {
       const term = list.appendChild(document.createElement("dt"));
       if (look) {
         const key = add(term, "svg", { viewBox: "0 0 22 12", "aria-hidden": "true" });

@@ -31,11 +31,10 @@ def show(advice: Advice, console: Console) -> None:
     say("[bold]Recommendation[/bold]")
     say(escape(advice.recommendation.text))
     say()
-    people, money = advice.applicants, money_of(advice.applicants, advice.aims)
-    sizes = ", ".join(
-        f"{people.called(name)}: {size:,.0f}" for name, size in zip(people.groups, people.sizes.tolist(), strict=True)
-    )
-    say(escape(f"{people.people:,} people ({sizes}), {people.missing:,} labels missing."))
+    money, groups = money_of(advice.applicants, advice.aims), advice.groups.rules[0].groups
+    sizes = ", ".join(f"{each.called}: {each.people:,.0f}" for each in groups)
+    missing = sum(each.missing for each in groups)
+    say(escape(f"{money.total:,.0f} people ({sizes}), {missing:,.0f} labels missing."))
     say(escape(money.terms))
     for constraint in advice.aims.problem.constraints:
         say(escape(f"Required: {constraint.requirement}"))
