@@ -19,6 +19,9 @@ WIDTH = 6.9
 
 FONT = 8.0
 
+LONGEST = 24
+"""Letters of a group's name in a legend."""
+
 Document = Mapping[str, Any]
 
 
@@ -32,7 +35,7 @@ def draw(document: Document) -> bytes:
     paints += [frontier, scores, labels] if len(document["table"]["groups"]) > 1 else [scores, labels]
     rows = (len(paints) + 1) // 2
     with rc_context({"pdf.fonttype": 42, "font.size": FONT}):  # letters stay letters: text can be selected
-        figure, axes = panels(rows, 2, WIDTH, 2.45 * rows)
+        figure, axes = panels(rows, 2, WIDTH, 2.2 * rows)
         for each, paint in zip(axes, paints, strict=False):
             paint(each, document)
         for each in axes[len(paints) :]:
@@ -46,8 +49,8 @@ def look(index: int) -> dict[str, Any]:
 
 
 def names(document: Document) -> list[str]:
-    """Return the groups in words."""
-    return [row["called"] for row in by_key(document, "recommended")]
+    """Return the groups in words, short."""
+    return [row["called"][:LONGEST] for row in by_key(document, "recommended")]
 
 
 def figures(values: list[Any], unit: float = 1.0) -> Any:
@@ -116,7 +119,8 @@ def frontier(axes: Axes, document: Document) -> None:
     heights = []
     for point in found["points"]:
         colour, marker = spots.get(point["kind"], ("0.4", "^"))
-        title = {"current": "today", "per-group": "per group"}.get(point["kind"], point["kind"])
+        advised = "nearest" if document["recommendation"]["status"] == "infeasible" else "recommended"
+        title = {"current": "today", "per-group": "per group", "recommended": advised}.get(point["kind"], point["kind"])
         axes.plot([point["gap"]], [unit * point["reward"]], marker, color=colour, markersize=5)
         right = point["gap"] > 0.6 * max(*found["gap"], *(each["gap"] for each in found["points"]))
         height = 5 if point["kind"] == "current" else -9
@@ -139,6 +143,7 @@ def scores(axes: Axes, document: Document) -> None:
     for index, (shares, name) in enumerate(zip(found["bars"], names(document), strict=True)):
         axes.stairs(figures(shares, 100.0), found["edges"], label=name, **look(index))
     mark(axes, document)
+    axes.set_xlim(found["edges"][0], found["edges"][-1])
     axes.set_title("Scores, % of each group", fontsize=FONT)
     axes.set_xlabel(document["table"]["columns"]["score"], fontsize=FONT)
     small_legend(axes)
@@ -148,9 +153,13 @@ def labels(axes: Axes, document: Document) -> None:
     """Draw the share of labels by score, and the diagonal where scores are probabilities."""
     found = document["by_group"]
     likely = all(band["predicted"] is not None for band in found["bands"])
+    ends = (found["edges"][0], found["edges"][-1])
     for index, name in enumerate(names(document)):
         points = [
-            (band["predicted"][index] if likely else (band["low"] + band["high"]) / 2.0, band["observed"][index])
+            (
+                band["predicted"][index] if likely else np.clip((band["low"], band["high"]), *ends).mean(),
+                band["observed"][index],
+            )
             for band in found["bands"]
             if band["observed"][index]["value"] is not None
         ]

@@ -16,6 +16,9 @@ from fairgate.advice.report.words import cards, headline, money_in, percent, ref
 from fairgate.errors import InputError
 from fairgate.store import write_bytes
 
+FEW, MANY = 4, 8
+"""Up to so many groups their acceptance is told with each option, and their figures under today's rule, too."""
+
 
 def need_typst() -> None:
     """Say so if the PDF cannot be made, before anything is worked out."""
@@ -42,7 +45,7 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
     money, table, change = money_in(document), document["table"], document.get("change")
     advised, feedback = document["recommendation"], document.get("feedback")
     head = headline(document)
-    gap, acceptance = head["gap"], head["acceptance"]
+    gap, acceptance, rules = head["gap"], head["acceptance"], document["by_group"]["rules"]
     facts = [
         ("In all" + (f" ({money.currency})" if money.currency else ""), money.bare(head["total"]), head["total_range"]),
         ("Per person", head["person"], head["person_range"]),
@@ -67,7 +70,7 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "changed": told_change(money, change) if change else "",
         "change": [change_row(money, part) for part in (*change["groups"], change["everybody"])] if change else [],
         "cards": [card_words(each) for each in cards(document)],
-        "rules": [rule_words(rule) for rule in document["by_group"]["rules"]],
+        "rules": [rule_words(rule) for rule in (rules[:1] if len(head["rates"]) > MANY else rules)],
         "reference": reference(document),
         "findings": [(finding["level"].capitalize(), finding["text"]) for finding in document["findings"]],
         "feedback": feedback["text"] if feedback and feedback.get("text") else "",
@@ -94,7 +97,8 @@ def card_words(card: Mapping[str, Any]) -> dict[str, Any]:
     lines = [("In all", card["total"]), ("Per person", card["person"])] if card["total"] is not None else []
     if card["probability"]:
         lines.append(("Meets every requirement with probability", card["probability"]))
-    lines += [(name, percent(share)) for name, share in card["rates"]]
+    if len(card["rates"]) <= FEW:
+        lines += [(name, percent(share)) for name, share in card["rates"]]
     if card["gap"] is not None:
         lines.append(("Gap", f"{card['gap']:.4f}"))
     return {"title": card["title"], "rule": card["rule"], "lines": lines, "text": card["text"]}

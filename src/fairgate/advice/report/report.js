@@ -54,7 +54,7 @@
       fill("group-" + index, "acceptance", group, share);
       find("bar-" + index).style.width = 100 * at("acceptance " + group) + "%";
     });
-    fill("gap", "gap", undefined, plain);
+    if (data.groups.length > 1) fill("gap", "gap", undefined, plain);
     fill("reward", "reward", undefined, person);
     fill("total", "reward", undefined, everybody);
     if (data.missing) {
@@ -121,7 +121,7 @@
     const unit = chart.unit || 1; // ticks are round in it
     const [low, high] = chart.range().map((end) => end * unit), [from, to] = chart.domain();
     const vertical = ticks(low, high, 4);
-    const labels = vertical.found.map((value) => (chart.write ? chart.write(value) : commas(tick(value, vertical.step))));
+    const labels = vertical.found.map((value) => (chart.write ? chart.write(value, vertical.step) : commas(tick(value, vertical.step))));
     const left = Math.max(44, 16 + 7.5 * Math.max(...labels.map((label) => label.length)));
     const right = width - RIGHT, bottom = HEIGHT - BOTTOM;
     const x = (value) => left + ((right - left) * (value - from)) / (to - from || 1);
@@ -217,7 +217,7 @@
       unit,
       zero: true,
     },
-  ].map((chart) => Object.defineProperties(chart, Object.getOwnPropertyDescriptors(SHARED)));
+  ].filter((chart) => find(chart.id)).map((chart) => Object.defineProperties(chart, Object.getOwnPropertyDescriptors(SHARED)));
 
   function drawCurve(chart) {
     chart.words = [];
@@ -366,7 +366,8 @@
   const BARS = {
     id: "chart-scores",
     range: () => [0, Math.max(...data.bars.bars.flat(), 0.01) * 1.08],
-    write: (value) => signed(100 * value, value && value < 0.02 ? 1 : 0) + "%",
+    unit: 100,
+    write: (value, step) => tick(value, step) + "%",
     domain: () => [data.bars.edges[0], data.bars.edges.at(-1)],
     name: () => data.score,
   };
@@ -390,7 +391,9 @@
 
   // ---------------------------------------------------------------- what became of people, by score
   const likely = data.bands.every((band) => band.predicted !== null);
-  const bandPlace = (band, group) => (likely && band.predicted[group] !== null ? band.predicted[group] : (band.low + band.high) / 2);
+  const inBars = (score) => Math.min(Math.max(score, data.bars.edges[0]), data.bars.edges.at(-1));
+  const bandPlace = (band, group) =>
+    likely && band.predicted[group] !== null ? band.predicted[group] : (inBars(band.low) + inBars(band.high)) / 2;
   const BANDS = {
     id: "chart-calibration",
     range: () => [0, 1],
@@ -398,7 +401,7 @@
     get across() {
       return likely ? percents : undefined;
     },
-    domain: () => (likely ? [0, 1] : [domain[0], domain[1]]),
+    domain: () => (likely ? [0, 1] : [data.bars.edges[0], data.bars.edges.at(-1)]),
     name: () => (likely ? "mean " + data.score : data.score),
   };
   function drawBands() {
@@ -532,6 +535,6 @@
   });
   window.addEventListener("afterprint", () => folded.forEach((each) => (each.open = false)));
   document.querySelectorAll(".ready-with-script").forEach((each) => each.classList.add("ready"));
-  new ResizeObserver(draw).observe(find("chart-gap").parentNode);
+  new ResizeObserver(draw).observe(find("chart-acceptance").parentNode);
   draw();
 })();

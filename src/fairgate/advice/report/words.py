@@ -65,13 +65,15 @@ def headline(document: Document) -> dict[str, Any]:
     """Return what the first card says."""
     advised, money = document["recommendation"], money_in(document)
     style, words = badge(advised["status"])
+    words = words if document["constraints"] else "no requirement was asked for"
     probability = chance(advised.get("probability"))
     reward = advised["reward"]
     rows = by_key(document, "recommended")
     return {
         "style": style,
         "word": advised["status"],
-        "status": words + (f" with probability {probability}" if probability and style != "fails" else ""),
+        "status": words
+        + (f" with probability {probability}" if probability and style != "fails" and document["constraints"] else ""),
         "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with",
         "rule": advised["rule"],
         "person": money.per_person(reward["value"]),
