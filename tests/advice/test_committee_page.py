@@ -243,6 +243,7 @@ def test_the_old_cut_off_and_the_unknown_labels_are_marked(path: Path, browser: 
     )
 
 
+@pytest.mark.slow
 def test_the_printed_page_has_what_is_folded(path: Path, browser: Browser) -> None:
     page = browser.open(path, 1280)
     assert page.evaluate("document.querySelectorAll('details:not([open])').length") >= 3
