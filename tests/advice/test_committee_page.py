@@ -18,6 +18,7 @@ import fairgate as fg
 from fairgate.advice import Advice, Aims, advise
 from fairgate.advice.report.output import FORMAT, document
 from fairgate.advice.report.page import render
+from fairgate.advice.report.pdf import words as pdf_words
 from fairgate.advice.report.terminal import show
 from tests.advice.committee import counted, loans
 from tests.browser import Browser, Page
@@ -104,25 +105,39 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
         "sure": 0.9,
         "probability": 0.934,
         "bolder": {"rule": "score ≥ 0.41", "reward": 0.05, "probability": 0.71},
-        "options": [{"kind": "nearest", "text": "The nearest of all.", "reward": 0.01, "probability": 0.2}],
-        "bounds": {"low": -0.25, "high": 0.125},
+        "cost_of_surety": 0.125,
+        "options": [
+            {"kind": "nearest", "text": "The nearest of all.", "reward": 0.01, "probability": 0.2},
+            {"kind": "unlabelled", "rule": "score ≥ 0.2", "text": "", "reward": None, "bounds": [-0.2, 0.1]},
+        ],
+        "reward_bounds": [-0.25, 0.125],
         "flips_at": 1.75,
     }
     more["feedback"] = {"strength": 0.3, "low": 0.1, "high": 0.5, "verdict": "feedback", "text": "History tells 0.3."}
-    more["backtest"] = [{"period": "2024-01", "reward": 0.5, "feasible": True}]
+    more["reference"] = {"text": "A group stays as it is at its share accepted."}
+    done = {"people": 200, "accepted": 50, "gap": 0.125, "reward_low": 0.1, "reward_high": 0.2}
+    month = {"period": "2024-05", "threshold": 0.5, "written": "0.5", "status": "sure"}
+    more["backtest"] = [month | {"advised": done | {"reward_high": 0.1}, "done": done}]
     page, before = words(render(more)), words(render(report))
     for text in (
-        "sure : meets every requirement with probability 93%",
+        "sure : meets every requirement with probability at least 90%",
+        "Probability that it holds 93%",
+        "Cost of being sure 12.5% of the best reward",
+        "Where labels do not tell score ≥ 0.2 In all −72,000 to 36,000 EUR",
         "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Meets every requirement with probability 71%",
         "The nearest of all.",
         "−90,000 to 45,000 EUR",
         "1.8 times",
         "History tells 0.3.",
-        "What this advice would have given Period Reward Feasible 2024-01 0.5000 True",
+        "A group stays as it is at its share accepted.",
+        "2024-05 0.5 sure 25.0% 0.1250 12.00 EUR 25.0% 0.1250 12.00 to 24.00 EUR",
     ):
         assert text in page, text
         assert text not in before
     assert "None" not in page
+    told = pdf_words(more)
+    assert told["backtest"][1][0][-1] == "12.00 to 24.00 EUR"
+    assert ["Probability that it holds", "93%", "by resampling"] in [list(each) for each in told["facts"]]
     lean = deepcopy(report)
     del lean["change"]
     for name in ("options", "text"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairgate.advice.aims import Aims
+from fairgate.estimates import Estimate
 from fairgate.people.applicants import Applicants
 
 MINUS = "−"
@@ -55,6 +56,19 @@ class Money:
     def in_all(self, reward: float) -> str:
         """Write the total of a reward per person over everybody."""
         return self.amount(reward * self.benefit * self.total)
+
+    def told(self, figure: Estimate) -> str:
+        """Write a reward per person with its interval, and the total where amounts are given.
+
+        >>> words = {"good": "default = No", "bad": "default = Yes"}
+        >>> Money(900.0, 120.0, "EUR", 10_000.0, **words).told(Estimate(0.0442, 0.032, 0.0564))
+        '5.30 EUR (3.84 to 6.77) per person, 53,040 EUR in all,'
+        >>> Money(2.0, 1.0, "", 500.0, **words).told(Estimate(0.0442, 0.032, 0.0564))
+        '0.0442 (0.0320 to 0.0564) per person'
+        """
+        value, low, high = (self.per_person(each).replace(MINUS, "-") for each in figure[:3])
+        person = f"{value} ({self.bare(low)} to {self.bare(high)}) per person"
+        return f"{person}, {self.in_all(figure.value)} in all," if self.given else person
 
     def amount(self, value: float) -> str:
         """Write an amount of the currency, or of good acceptances, that is a total."""

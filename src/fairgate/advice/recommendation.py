@@ -10,6 +10,7 @@ import numpy as np
 from fairgate.advice.aims import Aims, strength_name
 from fairgate.advice.choice import INFEASIBLE, RESAMPLES, SAFE, STEP, Choice
 from fairgate.advice.intervals import CAUTION, quantile_of
+from fairgate.advice.money import Money, money_of
 from fairgate.advice.options import Option, other_ways
 from fairgate.advice.steady import Steady, stands_until
 from fairgate.advice.today import Today
@@ -88,7 +89,8 @@ def put_into_words(
     """Write the recommendation as one paragraph."""
     rates = ", ".join(f"{applicants.called(name)}: {rate:.1%}" for name, rate in made.rates.items())
     gap = f", a gap of {with_interval(made.gap)}" if len(made.rates) > 1 else ""
-    figures = f"earns {with_interval(made.reward)} per person and accepts {made.acceptance.value:.1%} ({rates}){gap}."
+    money = money_of(applicants, aims)
+    figures = f"earns {money.told(made.reward)} and accepts {made.acceptance.value:.1%} ({rates}){gap}."
     if made.status == INFEASIBLE:
         known = "" if applicants.known.all() else " among those whose reward the labels tell"
         long_run = "" if made.feedback == 0.0 else f" in the long run, with feedback of strength {made.feedback:g}"
@@ -113,7 +115,7 @@ def put_into_words(
         parts.append(_margin(made, applicants, aims, choice))
         holds = f"it meets every constraint in {made.holds:.1%}"
         parts.append(f"Of {RESAMPLES} resampled tables, {holds}, and {same}.")
-    parts.append(_what_would_change_it(made, applicants, steady))
+    parts.append(_what_would_change_it(made, applicants, steady, money))
     return " ".join(filter(None, parts))
 
 
@@ -171,7 +173,7 @@ def with_interval(figure: Estimate, digits: int = 4) -> str:
     return f"{value} ({low} to {high})"
 
 
-def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: list[Steady]) -> str:
+def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: list[Steady], money: Money) -> str:
     """Say how feedback moves the answer."""
     parts = []
     if made.residuals and made.stands_until is not None:
@@ -185,9 +187,13 @@ def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: 
         parts.append(f"{under} no threshold would meet every constraint in the long run.")
     elif strength > made.feedback and strongest.cut != made.cut:
         here = strongest.sweep.point(made.cut)
-        instead = f"instead of {here.reward:.4f}" if here.feasible else "while this one would break a constraint"
+        instead = (
+            f"instead of {money.per_person(here.reward)}"
+            if here.feasible
+            else "while this one would break a constraint"
+        )
         parts.append(
             f"{under} the best threshold in the long run would be {applicants.words(strongest.cut)}, earning "
-            f"{best.reward:.4f} per person {instead}."
+            f"{money.per_person(best.reward)} per person {instead}."
         )
     return " ".join(parts)

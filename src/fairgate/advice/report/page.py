@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairgate.advice.report.words import cards, headline, money_in, percent, reference, told_change
+from fairgate.advice.report.words import backtest_table, cards, headline, money_in, percent, reference, told_change
 from fairgate.pages import flat, templates
 
 ASKED = {
@@ -54,7 +54,7 @@ def render(document: Mapping[str, Any]) -> str:
         change=change,
         changed=told_change(money, change) if change else "",
         feedback=document.get("feedback"),
-        backtest=document.get("backtest"),
+        backtest=backtest_table(document),
         shown=shown(document),
         required={figure: write_limit(figure, *ends) for figure, ends in limits(document).items()},
         lines=flat({ASKED.get(name, name): value for name, value in asked.items() if value not in (None, [], "")}),

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from fairgate.advice.money import Money
 from fairgate.advice.report.charts import draw
-from fairgate.advice.report.words import cards, headline, money_in, percent, reference, told_change
+from fairgate.advice.report.words import backtest_table, cards, headline, money_in, percent, reference, told_change
 from fairgate.errors import InputError
 from fairgate.store import write_bytes
 
@@ -53,6 +53,8 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if gap:
         facts.append(("Gap", f"{gap['value']:.4f}", f"{gap['low']:.4f} to {gap['high']:.4f}"))
+    if head["probability"]:
+        facts.append(("Probability that it holds", head["probability"], "by resampling"))
     if head["bounds"]:
         facts.append(("If all missing labels were bad, or good", head["bounds"], ""))
     return {
@@ -73,7 +75,8 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "rules": [rule_words(rule) for rule in (rules[:1] if len(head["rates"]) > MANY else rules)],
         "reference": reference(document),
         "findings": [(finding["level"].capitalize(), finding["text"]) for finding in document["findings"]],
-        "feedback": feedback["text"] if feedback and feedback.get("text") else "",
+        "feedback": " ".join(each["text"] for each in (feedback, document.get("reference")) if each),
+        "backtest": backtest_table(document),
         "steady": [
             (
                 f"{each['name']} ({each['strength']:g})",
@@ -94,7 +97,7 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def card_words(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return an option with its figures as lines."""
-    lines = [("In all", card["total"]), ("Per person", card["person"])] if card["total"] is not None else []
+    lines = [("In all", card["total"]), ("Per person", card["person"])] if card["total"] else []
     if card["probability"]:
         lines.append(("Meets every requirement with probability", card["probability"]))
     if len(card["rates"]) <= FEW:

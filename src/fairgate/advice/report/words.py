@@ -23,6 +23,7 @@ TITLES = {
     "current": "Today",
     "lottery": "Lottery",
     "per-group": "Thresholds per group",
+    "unlabelled": "Where labels do not tell",
 }
 """What the options are called."""
 
@@ -66,14 +67,17 @@ def headline(document: Document) -> dict[str, Any]:
     advised, money = document["recommendation"], money_in(document)
     style, words = badge(advised["status"])
     words = words if document["constraints"] else "no requirement was asked for"
-    probability = chance(advised.get("probability"))
+    probability, asked = chance(advised.get("probability")), chance(advised.get("sure"))
+    if advised["status"] == "sure" and asked and document["constraints"]:
+        words += f" with probability at least {asked}"
     reward = advised["reward"]
     rows = by_key(document, "recommended")
     return {
         "style": style,
         "word": advised["status"],
-        "status": words
-        + (f" with probability {probability}" if probability and style != "fails" and document["constraints"] else ""),
+        "status": words,
+        "probability": probability if document["constraints"] else "",
+        "surety": percent(advised["cost_of_surety"]) if advised.get("cost_of_surety") else "",
         "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with",
         "rule": advised["rule"],
         "person": money.per_person(reward["value"]),
@@ -149,14 +153,15 @@ def card(money: Money, kind: str, names: list[str], made: Document, **more: Any)
     reward = made.get("reward")
     value = reward.get("value") if isinstance(reward, Mapping) else reward
     rates = list((made.get("rates") or {}).values())
+    hidden = bounds(made) if value is None else None
     return {
         "kind": kind,
         "title": TITLES.get(kind, kind.capitalize()),
         "style": "",
         "rule": made.get("rule", ""),
         "text": made.get("text", ""),
-        "person": None if value is None else money.per_person(value),
-        "total": None if value is None else money.in_all(value),
+        "person": _between(money.per_person, money, hidden) if value is None else money.per_person(value),
+        "total": _between(money.in_all, money, hidden) if value is None else money.in_all(value),
         "probability": chance(made.get("probability")),
         "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
         "gap": max(rates) - min(rates) if len(rates) > 1 else None,
@@ -180,3 +185,35 @@ def told_change(money: Money, change: Document) -> str:
 def _people(count: float) -> str:
     whole = round(count)
     return "nobody" if whole == 0 else "1 person" if whole == 1 else f"{whole:,} people"
+
+
+def backtest_table(document: Document) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of what the advice would have given in each period, beside what was done."""
+    rows, money = document.get("backtest") or [], money_in(document)
+    if not rows:
+        return [], []
+    if not isinstance(rows[0].get("advised"), Mapping):  # rows of plain figures
+        names = [name.replace("_", " ").capitalize() for name in rows[0]]
+        return names, [[_plainly(value) for value in row.values()] for row in rows]
+    done = any(row.get("done") for row in rows)
+    headings = ["Period", "Threshold", "Status", "Accepted", "Gap", "Per person"]
+    headings += ["Accepted then", "Gap then", "Per person then"] if done else []
+    found = []
+    for row in rows:
+        cells = [row["period"], row["written"], row["status"], *_decided(row["advised"], money)]
+        found.append([*cells, *(_decided(row.get("done"), money) if done else [])])
+    return headings, found
+
+
+def _decided(made: Document | None, money: Money) -> list[str]:
+    if not made:
+        return ["–", "–", "–"]
+    gap = "–" if made["gap"] is None else f"{made['gap']:.4f}"
+    ends = {"low": made["reward_low"], "high": made["reward_high"]}
+    same = abs(ends["high"] - ends["low"]) < 1e-12
+    reward = money.per_person(ends["low"]) if same else _between(money.per_person, money, ends)
+    return [percent(made["accepted"] / max(made["people"], 1)), gap, reward]
+
+
+def _plainly(value: Any) -> str:
+    return "–" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
