@@ -124,7 +124,7 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
         "Probability that it holds 93%",
         "Cost of being sure 12.5% of the best reward",
         "Where labels do not tell score ≥ 0.2 In all −72,000 to 36,000 EUR",
-        "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Meets every requirement with probability 71%",
+        "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Holds with probability 71%",
         "The nearest of all.",
         "−90,000 to 45,000 EUR",
         "1.8 times",

@@ -99,7 +99,7 @@ def card_words(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return an option with its figures as lines."""
     lines = [("In all", card["total"]), ("Per person", card["person"])] if card["total"] else []
     if card["probability"]:
-        lines.append(("Meets every requirement with probability", card["probability"]))
+        lines.append(("Holds with probability", card["probability"]))
     if len(card["rates"]) <= FEW:
         lines += [(name, percent(share)) for name, share in card["rates"]]
     if card["gap"] is not None:

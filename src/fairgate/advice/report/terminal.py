@@ -64,6 +64,9 @@ def _badge(advice: Advice) -> Text:
     reward = made.reward.value
     rates = ", ".join(f"{advice.applicants.called(name)}: {rate:.0%}" for name, rate in made.rates.items())
     text.append(f" · {money.in_all(reward)} in all, {money.per_person(reward)} per person · {rates}", style="not bold")
+    warnings = sum(finding.level == "warning" for finding in advice.findings)
+    if warnings:
+        text.append(f" · {warnings} warning{'s' if warnings > 1 else ''}", style="not bold")
     return text
 
 
