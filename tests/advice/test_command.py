@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -251,3 +252,19 @@ def test_an_option_replaces_what_the_policy_file_says(tmp_path: Path) -> None:
     given = {"file": "a.csv", "score": "s", "label": "y", "group": "g"}
     config = put_together(tmp_path / "parity.toml", given, {"parity": "0.1"})
     assert [each.text for each in config.aims.problem.constraints] == ["parity=0.1"]
+
+
+@pytest.mark.slow
+def test_ten_thousand_rows_take_less_than_five_seconds(tmp_path: Path) -> None:
+    """Processor time of the whole command, so that a busy machine does not matter; no learner runs."""
+    rng = np.random.default_rng(2)
+    group, score = rng.integers(3, size=10_000), rng.normal(size=10_000)
+    label = (rng.random(len(score)) < 1.0 / (1.0 + np.exp(-2.0 * score))).astype(float)
+    label[rng.random(len(score)) < 0.2] = np.nan
+    table = pa.table({"risk_score": score, "repaid": pa.array(label, from_pandas=True), "sex": group})
+    pq.write_table(table, tmp_path / "people.parquet")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = fairgate("advise", "people.parquet", *NAMES, "--parity", "0.1", "--current", "0.5", cwd=tmp_path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5.0
