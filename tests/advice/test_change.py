@@ -70,7 +70,7 @@ def test_people_whose_decision_is_missing_are_left_out_and_said() -> None:
     found = compare(replace(people, decisions=known), Aims(**MONEY), 0.47)
     assert found is not None
     first, second = found.groups
-    assert (first.people, first.money_now, first.newly_accepted) == (0.0, 0.0, 0.0)
+    assert (first.people, first.money_now, first.newly_accepted, first.rate_now) == (0.0, 0.0, 0.0, None)
     assert (second.people, found.undecided) == ((table["sex"] == "m").sum(), (table["sex"] == "f").sum())
     assert found.everybody.people == second.people
 

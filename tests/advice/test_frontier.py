@@ -7,8 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from fairgate.advice import Aims, advise
 from fairgate.advice.frontier import RangeMaximum, best_per_group, undominated
 from fairgate.people import Applicants, Columns
+from tests.advice.committee import counted, loans
 
 
 def some_people(groups: int, bins: int, seed: int) -> Applicants:
@@ -44,6 +46,24 @@ def test_the_frontier_has_those_that_no_other_beats() -> None:
         better = ((gap <= gap[place]) & (reward > reward[place])) | ((gap < gap[place]) & (reward >= reward[place]))
         same = (gap == gap[place]) & (reward == reward[place])
         assert better.any() != bool(on & set(np.flatnonzero(same).tolist()))
+
+
+def test_a_threshold_per_group_is_never_worse_than_one_for_all() -> None:
+    table = loans(people=2000)
+    found = advise(counted(table), Aims(cost=2.0, feedback=(0.3,))).frontiers
+    assert list(found) == [0.0, 0.3]
+    today = found[0.0]
+    assert today.gap == sorted(today.gap)
+    assert today.reward == sorted(today.reward)
+    for allowed, best in zip(today.per_group_gap, today.per_group_reward, strict=True):
+        shared = [reward for gap, reward in zip(today.gap, today.reward, strict=True) if gap <= allowed]
+        assert best >= max(shared, default=0.0) - 1e-12
+    for cut, gap, reward in zip(today.cuts, today.gap, today.reward, strict=True):
+        accepted = table["score"] >= counted(table).cuts[cut]
+        rates = accepted.groupby(table["sex"]).mean()
+        assert gap == pytest.approx(rates.max() - rates.min())
+        assert reward <= accepted.mean()
+    assert found[0.3].per_group_gap == []
 
 
 def test_the_largest_between_two_places() -> None:

@@ -28,14 +28,14 @@ class Part:
     money_of_rejected: float  # what those newly rejected were worth
 
     @property
-    def rate_now(self) -> float:
-        """Share accepted today."""
-        return self.accepted_now / max(self.people, 1e-300)
+    def rate_now(self) -> float | None:
+        """Share accepted today; None where nobody's decision is known."""
+        return self.accepted_now / self.people if self.people else None
 
     @property
-    def rate_then(self) -> float:
-        """Share accepted under the recommendation."""
-        return self.accepted_then / max(self.people, 1e-300)
+    def rate_then(self) -> float | None:
+        """Share accepted under the recommendation, of the same people."""
+        return self.accepted_then / self.people if self.people else None
 
 
 @dataclass(frozen=True)

@@ -162,9 +162,9 @@ def describe_frontier(advice: Advice, strength: float) -> dict[str, Any]:
         today = advice.today
         add("recommended", float(today.gap.value[row]), float(today.reward.value[row]))
         if change is not None:
-            rates = [part.rate_now for part in change.groups]
+            rates = [part.rate_now for part in change.groups if part.rate_now is not None]
             worth = change.everybody.money_now / (aims.benefit * max(change.everybody.people, 1e-300))
-            add("current", max(rates) - min(rates), worth)
+            add("current", max(rates, default=0.0) - min(rates, default=0.0), worth)
         for option in made.options:
             if option.reward is not None and option.rates:
                 add(option.kind, max(option.rates.values()) - min(option.rates.values()), option.reward)

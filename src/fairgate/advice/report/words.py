@@ -153,6 +153,7 @@ def card(money: Money, kind: str, names: list[str], made: Document, **more: Any)
     reward = made.get("reward")
     value = reward.get("value") if isinstance(reward, Mapping) else reward
     rates = list((made.get("rates") or {}).values())
+    known = [rate for rate in rates if rate is not None]
     hidden = bounds(made) if value is None else None
     return {
         "kind": kind,
@@ -164,7 +165,7 @@ def card(money: Money, kind: str, names: list[str], made: Document, **more: Any)
         "total": _between(money.in_all, money, hidden) if value is None else money.in_all(value),
         "probability": chance(made.get("probability")),
         "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
-        "gap": max(rates) - min(rates) if len(rates) > 1 else None,
+        "gap": max(known) - min(known) if len(known) > 1 else None,
         **more,
     }
 
