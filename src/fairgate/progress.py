@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -35,3 +36,10 @@ def progress(total: int, *, quiet: bool = False) -> Iterator[Start]:
             return lambda steps: bar.advance(task, steps)
 
         yield start
+
+
+def stage(text: str, *, quiet: bool = False) -> None:
+    """Say on a terminal, on one line that is written over, what is being done; nothing at the end."""
+    if not quiet and sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}{' …' if text else ''}")
+        sys.stderr.flush()

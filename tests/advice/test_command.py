@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -30,11 +31,16 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
     first = fairgate("init", "x", cwd=tmp_path)
     assert first.returncode == 0
     assert "fairgate advise --config x/policy.toml" in first.stdout
-    result = fairgate("advise", "--config", "x/policy.toml", "--seeds", "3", "--rounds", "60", cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    result = fairgate("advise", "--config", "x/policy.toml", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert "Recommendation\nAccept people with risk_score ≥ " in result.stdout
-    assert result.stderr.splitlines()[0] == "feedback 0: best of today, kept"
+    assert "In the loop" not in result.stdout
+    small = ("--loops", "--seeds", "3", "--rounds", "60")
+    looped = fairgate("advise", "--config", "x/policy.toml", *small, cwd=tmp_path)
+    assert max(len(line) for line in looped.stdout.splitlines()) <= 80
+    assert "In the loop, feedback medium (0.5): 3 loops × 60 rounds" in looped.stdout
+    assert looped.stderr.splitlines()[0] == "feedback 0: best of today, kept"
     assert {path.name for path in (tmp_path / "x/advice").iterdir()} == {
         "reference.json",
         "report.html",
@@ -48,7 +54,7 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
 
 def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     pq.write_table(example_table(), tmp_path / "people.parquet")
-    options = ("--positive", "1", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--json")
+    options = ("--positive", "1", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--loops", "--json")
     result = fairgate("advise", "people.parquet", *NAMES, *options, *SMALL, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
     report = json.loads(result.stdout)
@@ -57,6 +63,7 @@ def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     aims = Aims(
         cost=2,
         constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.3, 0.8)],
+        loops=True,
         seeds=2,
         rounds=20,
         feedback=(0.0, 0.5),
@@ -183,7 +190,8 @@ def test_help_tells_an_example(tmp_path: Path) -> None:
 
 def test_an_interruption_leaves_no_half_report(tmp_path: Path) -> None:
     fairgate_here("init", ".", cwd=tmp_path)
-    command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--rounds", "100000"]
+    command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--loops"]
+    command += ["--rounds", "100000"]
 
     def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -248,3 +256,19 @@ def test_an_option_replaces_what_the_policy_file_says(tmp_path: Path) -> None:
     given = {"file": "a.csv", "score": "s", "label": "y", "group": "g"}
     config = put_together(tmp_path / "parity.toml", given, {"parity": "0.1"})
     assert [each.text for each in config.aims.problem.constraints] == ["parity=0.1"]
+
+
+@pytest.mark.slow
+def test_ten_thousand_rows_take_less_than_five_seconds(tmp_path: Path) -> None:
+    """Processor time of the whole command, so that a busy machine does not matter; no learner runs."""
+    rng = np.random.default_rng(2)
+    group, score = rng.integers(3, size=10_000), rng.normal(size=10_000)
+    label = (rng.random(len(score)) < 1.0 / (1.0 + np.exp(-2.0 * score))).astype(float)
+    label[rng.random(len(score)) < 0.2] = np.nan
+    table = pa.table({"risk_score": score, "repaid": pa.array(label, from_pandas=True), "sex": group})
+    pq.write_table(table, tmp_path / "people.parquet")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = fairgate("advise", "people.parquet", *NAMES, "--parity", "0.1", "--current", "0.5", cwd=tmp_path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5.0

@@ -30,7 +30,7 @@ from tests.command import fairgate_here
 
 pd: Any = pytest.importorskip("pandas")
 
-SMALL = ("--seeds", "2", "--rounds", "30", "--feedback", "0,0.5")
+SMALL = ("--loops", "--seeds", "2", "--rounds", "30", "--feedback", "0,0.5")
 QUICK: dict[str, Any] = {"seeds": 1, "rounds": 5, "feedback": (0.0,)}
 
 INCOME = ("age", "workclass", "education-num", "occupation", "capital-gain", "capital-loss", "hours-per-week")

@@ -84,9 +84,7 @@ def test_command_line_and_policy_file(place: str, tmp_path: Path) -> None:
     told = fairgate("advise", "applicants.csv", *names, *given, cwd=tmp_path)
     assert told.returncode == 0, told.stderr
     policy = (tmp_path / "policy.toml").read_text(encoding="utf-8")
-    policy = policy.replace("parity = 0.10", f'"{place}" = 0.05\nratio = 0.7').replace(
-        "[0.3, 0.8]", "[0.2, 0.8]"
-    )
+    policy = policy.replace("parity = 0.10", f'"{place}" = 0.05\nratio = 0.7').replace("[0.3, 0.8]", "[0.2, 0.8]")
     policy = policy.replace("cost = 2.0", "cost = 1.0").replace("seeds = 20", "seeds = 1").replace("1000", "10")
     (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
     again = fairgate_here("advise", "--config", "policy.toml", "--json", cwd=tmp_path)

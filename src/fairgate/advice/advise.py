@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from fairgate.advice.aims import Aims
+from fairgate.advice.by_group import ByGroup, by_group
+from fairgate.advice.change import Change, compare
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import Finding, inspect, warn
+from fairgate.advice.frontier import Frontier, frontier
 from fairgate.advice.loop import Outcome, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.steady import Response, Steady, settle
@@ -17,6 +20,7 @@ from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
 from fairgate.problem import Problem
+from fairgate.progress import stage
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,9 +40,15 @@ class Advice:
     steady
         The best threshold in the long run under every strength of feedback.
     loops
-        How learners and kept thresholds fare, by strength of feedback.
+        How learners and kept thresholds fare, by strength of feedback; empty unless `Aims.loops` asks for it.
     recommendation
         What to do.
+    groups
+        Each group's figures under the recommendation and today, and what the score is like there.
+    change
+        Who would be decided differently from today; None if neither decisions nor a threshold in use are known.
+    frontiers
+        What reward each gap allows, for the people as they are and under the feedback the recommendation is for.
     """
 
     applicants: Applicants
@@ -49,6 +59,9 @@ class Advice:
     steady: list[Steady]
     loops: dict[float, list[Outcome]]
     recommendation: Recommendation
+    groups: ByGroup
+    change: Change | None
+    frontiers: dict[float, Frontier]
 
     def thresholds(self) -> dict[str, Any]:
         """Return the figures of every threshold as columns, those of ``thresholds.csv``."""
@@ -106,16 +119,51 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
         raise InputError(f"aims must be Aims(…), got {type(aims).__name__}")
     aims = Aims() if aims is None else aims
     findings = inspect(applicants, aims)
+    stage("working out every threshold", quiet=quiet)
     today = look(applicants, aims)
     candidates = candidates_of(applicants, aims.problem)
     today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
     balance = balance_of(candidates, aims, today_best)
+    stage("looking at the long run", quiet=quiet)
     steady = [settle(candidates, aims.problem, Response(strength, balance)) for strength in aims.feedback]
+    stage("choosing", quiet=quiet)
     choice = choose(candidates, aims.problem, steady[0].response, aims.sure, aims.seed, whole=applicants)
     recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady, whole=applicants)
     findings += warn(candidates, recommendation.rates)
-    loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet)
-    return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation)
+    stage("", quiet=quiet)
+    loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet) if aims.loops else {}
+    cut = float(candidates.cuts[recommendation.cut])
+    groups = by_group(applicants, cut, recommendation.rule, aims.current)
+    change = compare(applicants, aims, cut)
+    frontiers = find_frontiers(candidates, aims, steady)
+    return Advice(
+        applicants,
+        aims,
+        findings,
+        today,
+        candidates,
+        steady,
+        loops,
+        recommendation,
+        groups,
+        change,
+        frontiers,
+    )
+
+
+def find_frontiers(candidates: Applicants, aims: Aims, steady: list[Steady]) -> dict[float, Frontier]:
+    """Return the frontier for the people as they are, and for the feedback the recommendation is made for."""
+    today = settle(candidates, aims.problem, Response(0.0, steady[0].response.balance))
+    return {
+        each.response.strength: frontier(
+            candidates,
+            each.sweep.gap,
+            each.sweep.reward,
+            aims.unit_cost,
+            per_group=each.response.strength == 0.0,
+        )
+        for each in (today, steady[0])
+    }
 
 
 def candidates_of(applicants: Applicants, problem: Problem) -> Applicants:

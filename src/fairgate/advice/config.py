@@ -52,6 +52,7 @@ class Config(NamedTuple):
     table: dict[str, Any]  # for :func:`fairgate.people.from_file`
     aims: Aims
     out: Path
+    pdf: bool = False
 
 
 def put_together(policy: Path | None, given: Mapping[str, Any], constraints: Mapping[str, object]) -> Config:
@@ -79,7 +80,8 @@ def put_together(policy: Path | None, given: Mapping[str, Any], constraints: Map
     table = {name: settings[name] for name in TABLES["data"] if name in settings}
     if "reader" in table:
         table["reader"] = import_place(table["reader"], "reader")
-    return Config(table, Aims(**aims, constraints=tuple(required.values())), Path(settings.get("out", "advice")))
+    asked = Aims(**aims, constraints=tuple(required.values()))
+    return Config(table, asked, Path(settings.get("out", "advice")), settings.get("pdf", False))
 
 
 def read_policy(path: Path) -> tuple[dict[str, Any], dict[str, Constraint]]:

@@ -31,7 +31,9 @@ group = "sex"                 # groups to be treated alike; ["sex", "race"] cros
 # max_lost = 0.2              # largest share of rows that may be left out
 
 [aims]
-cost = 2.0                    # of accepting somebody whose label is 0; a good acceptance is worth 1
+cost = 2.0                    # of accepting somebody with a bad label; a good acceptance is worth 1, or:
+# benefit = 120.0             # what a good acceptance is worth
+# currency = "EUR"            # what cost and benefit are counted in
 
 [constraints]                 # any of parity, service, ratio, budget, group-service, opportunity,
                               # equalised-odds, or a class of yours, "package.module:Class" = setting
@@ -41,12 +43,14 @@ service = [0.3, 0.8]          # lowest and highest share of everybody that may b
 [loop]
 feedback = [0.0, 0.25, 0.5, 0.8]    # how strongly acceptance changes who applies; advice is for the first
 # current = 0.5               # the threshold in use when the table was made
+loops = false                 # also let learners run in the closed loop
 seeds = 20
 rounds = 1000
 seed = 0
 
 [output]
 out = "advice"                # folder for the report; as seen from this file
+# pdf = true                  # also report.pdf, for a committee to sign: pip install 'fairgate[paper]'
 """
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from fairgate.advice.aims import Aims, strength_name
 from fairgate.advice.choice import INFEASIBLE, RESAMPLES, STEP, SURE, Choice
 from fairgate.advice.intervals import quantile_of
+from fairgate.advice.money import Money, money_of
 from fairgate.advice.options import Option, chances, other_ways
 from fairgate.advice.sensitivity import flips_at, reward_bounds
 from fairgate.advice.steady import Steady, stands_until
@@ -150,7 +151,8 @@ def put_into_words(
     """Write the recommendation as one paragraph, the answer first."""
     rates = ", ".join(f"{applicants.called(name)}: {rate:.1%}" for name, rate in made.rates.items())
     gap = f", a gap of {with_interval(made.gap)}" if len(made.rates) > 1 else ""
-    figures = f"earns {with_interval(made.reward)} per person and accepts {made.acceptance.value:.1%} ({rates}){gap}."
+    money = money_of(applicants, aims)
+    figures = f"earns {money.told(made.reward)} and accepts {made.acceptance.value:.1%} ({rates}){gap}."
     if made.status == INFEASIBLE:
         known = "" if applicants.known.all() else " among those whose reward the labels tell"
         long_run = "" if made.feedback == 0.0 else f" in the long run, with feedback of strength {made.feedback:g}"
@@ -175,7 +177,7 @@ def put_into_words(
         f"In {made.same:.1%} of {RESAMPLES} resampled tables a threshold is chosen that differs for at most {STEP:.1%} "
         "of all people."
     )
-    parts.append(_what_would_change_it(made, applicants, steady))
+    parts.append(_what_would_change_it(made, applicants, steady, money))
     return " ".join(filter(None, parts))
 
 
@@ -266,7 +268,7 @@ def with_interval(figure: Estimate, digits: int = 4) -> str:
     return f"{value} ({low} to {high})"
 
 
-def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: list[Steady]) -> str:
+def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: list[Steady], money: Money) -> str:
     """Say how feedback moves the answer."""
     parts = []
     if made.residuals and made.stands_until is not None:
@@ -280,9 +282,13 @@ def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: 
         parts.append(f"{under} no threshold would meet every constraint in the long run.")
     elif strength > made.feedback and strongest.cut != made.cut:
         here = strongest.sweep.point(made.cut)
-        instead = f"instead of {here.reward:.4f}" if here.feasible else "while this one would break a constraint"
+        instead = (
+            f"instead of {money.per_person(here.reward)}"
+            if here.feasible
+            else "while this one would break a constraint"
+        )
         parts.append(
             f"{under} the best threshold in the long run would be {applicants.words(strongest.cut)}, earning "
-            f"{best.reward:.4f} per person {instead}."
+            f"{money.per_person(best.reward)} per person {instead}."
         )
     return " ".join(parts)

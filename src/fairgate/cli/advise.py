@@ -14,6 +14,7 @@ from rich.console import Console
 from fairgate.cli.options import AsJson
 from fairgate.constraints import CONSTRAINTS
 from fairgate.errors import InputError
+from fairgate.progress import stage
 from fairgate.store import prepare_folder
 
 
@@ -61,10 +62,11 @@ OPTIONS: dict[str, Any] = {
 
 
 def advise(*, as_json: AsJson = False, **given: Any) -> None:
-    """Find the threshold to use for your own applicants: findings, figures, loops and a recommendation."""
+    """Find the threshold to use for your own applicants: a recommendation, and the evidence for it."""
     from fairgate.advice import advise as find
     from fairgate.advice.config import parse_strengths, put_together
     from fairgate.advice.report.output import write
+    from fairgate.advice.report.pdf import need_typst
     from fairgate.advice.report.terminal import show
     from fairgate.people import from_file
 
@@ -74,15 +76,22 @@ def advise(*, as_json: AsJson = False, **given: Any) -> None:
     given["feedback"] = parse_strengths(given["feedback"])
     given["group"] = given["group"] or None
     chosen = put_together(given.pop("config"), given, _once([*named, *written]))
+    if chosen.pdf:
+        need_typst()
     prepare_folder(chosen.out)
-    advice = find(from_file(**chosen.table), chosen.aims, quiet=as_json)
-    document = write(advice, chosen.out, str(chosen.table.get("file") or chosen.table["query"]))
+    source = str(chosen.table.get("file") or chosen.table.get("query", "the table"))
+    try:
+        stage(f"reading {source}", quiet=as_json)
+        advice = find(from_file(**chosen.table), chosen.aims, quiet=as_json)
+    finally:
+        stage("", quiet=as_json)
+    document = write(advice, chosen.out, source, pdf=chosen.pdf)
     if as_json:
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
         return
     show(advice, Console())
-    told = f"Written to {chosen.out}: open report.html (also report.json, thresholds.csv)"
-    Console().print(told, highlight=False, soft_wrap=True)
+    others = f"report.json, thresholds.csv{', report.pdf' if chosen.pdf else ''}"
+    Console().print(f"Written to {chosen.out}: open report.html (also {others})", highlight=False, soft_wrap=True)
 
 
 _keyword = inspect.Parameter.KEYWORD_ONLY

@@ -18,23 +18,27 @@ from fairgate.advice.aims import strength_name
 from fairgate.advice.choice import RESAMPLES, STEP
 from fairgate.advice.intervals import LEVEL
 from fairgate.advice.loop import Outcome
+from fairgate.advice.money import money_of
 from fairgate.advice.reference import reference
 from fairgate.advice.report.page import render
+from fairgate.advice.report.pdf import write_pdf
 from fairgate.advice.steady import Steady
 from fairgate.constraints import Constraint
 from fairgate.problem import is_feasible
 from fairgate.store import plain, write_text
 
-FORMAT = 2
+FORMAT = 3
 """Version of ``report.json``."""
 
 POINTS = 201
 """Points of a curve in ``report.json``, but for a few more that are spoken of; ``thresholds.csv`` has them all."""
 
 
-def write(advice: Advice, folder: Path, source: str) -> dict[str, Any]:
+def write(advice: Advice, folder: Path, source: str, *, pdf: bool = False) -> dict[str, Any]:
     """Write the files under `folder`, each whole or not at all, and return what ``report.json`` holds."""
     found = document(advice, source)
+    if pdf:
+        write_pdf(found, folder / "report.pdf")
     write_text(folder / "thresholds.csv", table(advice))
     write_text(folder / "report.html", render(found))
     compared = reference(advice.applicants, advice.aims, advice.recommendation)
@@ -76,7 +80,13 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             "dropped": dict(applicants.dropped),
             "labels": {"meanings": dict(applicants.meanings), "missing": applicants.missing, "unknown_share": unknown},
             "groups": [
-                {"name": name, "people": int(size), "labelled": int(known.sum()), "positive": int(known[1])}
+                {
+                    "name": name,
+                    "called": applicants.called(name),
+                    "people": int(size),
+                    "labelled": int(known.sum()),
+                    "positive": int(known[1]),
+                }
                 for name, size, known in zip(applicants.groups, applicants.sizes, labelled, strict=True)
             ],
             "descending": applicants.descending,
@@ -85,6 +95,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             "lowest": float(applicants.shown(applicants.cuts).min()),
             "highest": float(applicants.shown(applicants.cuts).max()),
         },
+        "money": money_of(applicants, advice.aims).described(),
         "aims": advice.aims.describe(),
         "constraints": [describe_constraint(each) for each in advice.aims.problem.constraints],
         "method": {"level": LEVEL, "resamples": RESAMPLES, "same_step": STEP},
@@ -94,7 +105,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             {
                 "strength": each.response.strength,
                 "name": strength_name(each.response.strength),
-                "balance": each.response.balance,
+                "balance": np.asarray(each.response.balance).tolist(),
                 "best": asdict(each.best) | {"written": advice.candidates.words(each.cut)},
                 "recommended": asdict(each.sweep.point(advice.recommendation.cut)),
                 "curve": steady_curves(advice, each, places),
@@ -110,6 +121,9 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             for strength, outcomes in advice.loops.items()
         ],
         "recommendation": advised,
+        "by_group": asdict(advice.groups),
+        "change": describe_change(advice),
+        "frontier": [describe_frontier(advice, strength) for strength in advice.frontiers],
     }
     written: dict[str, Any] = plain(found)
     return written
@@ -126,6 +140,43 @@ def describe_constraint(constraint: Constraint) -> dict[str, Any]:
     }
 
 
+def describe_change(advice: Advice) -> dict[str, Any] | None:
+    """Return who changes, with acceptance rates."""
+    change = advice.change
+    if change is None:
+        return None
+    parts = [asdict(part) | {"rate_now": part.rate_now, "rate_then": part.rate_then} for part in change.groups]
+    whole = asdict(change.everybody)
+    whole |= {"rate_now": change.everybody.rate_now, "rate_then": change.everybody.rate_then}
+    return asdict(change) | {"groups": parts, "everybody": whole}
+
+
+def describe_frontier(advice: Advice, strength: float) -> dict[str, Any]:
+    """Return a frontier with its thresholds written, and where the options that the report speaks of lie."""
+    found, made, aims = advice.frontiers[strength], advice.recommendation, advice.aims
+    points: list[dict[str, Any]] = []
+
+    def add(kind: str, gap: float, reward: float) -> None:
+        points.append({"kind": kind, "gap": gap, "reward": reward})
+
+    change = advice.change
+    if strength == 0.0:
+        row = int(np.searchsorted(advice.applicants.cuts, advice.candidates.cuts[made.cut]))
+        today = advice.today
+        add("recommended", float(today.gap.value[row]), float(today.reward.value[row]))
+        if change is not None:
+            rates = [part.rate_now for part in change.groups if part.rate_now is not None]
+            worth = change.everybody.money_now / (aims.benefit * max(change.everybody.people, 1e-300))
+            add("current", max(rates, default=0.0) - min(rates, default=0.0), worth)
+        for option in made.options:
+            if option.reward is not None and option.rates:
+                add(option.kind, max(option.rates.values()) - min(option.rates.values()), option.reward)
+    else:
+        add("recommended", made.gap.value, made.reward.value)
+    words = [advice.candidates.words(cut) for cut in found.cuts]
+    return {"strength": strength, "name": strength_name(strength), "written": words, "points": points} | asdict(found)
+
+
 def describe_outcome(outcome: Outcome) -> dict[str, Any]:
     """Return what came of one way of choosing."""
     plainly = outcome._asdict()
@@ -136,7 +187,11 @@ def shown_cuts(advice: Advice) -> NDArray[np.int64]:
     """Return the numbers of the candidates in ``report.json``: evenly spread, and all that the report speaks of."""
     count = len(advice.candidates.cuts)
     even = np.linspace(0, count - 1, min(count, POINTS)).round().astype(np.int64)
-    return np.union1d(even, [advice.recommendation.cut, *(each.cut for each in advice.steady)])
+    spoken = [advice.recommendation.cut, *(each.cut for each in advice.steady)]
+    if advice.aims.current is not None:
+        in_use = int(np.searchsorted(advice.candidates.cuts, advice.candidates.shown(advice.aims.current)))
+        spoken.append(min(in_use, count - 1))
+    return np.union1d(even, spoken)
 
 
 def curves(advice: Advice, places: NDArray[np.int64]) -> dict[str, Any]:

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairgate.advice.report.words import backtest_table, cards, headline, money_in, percent, reference, told_change
 from fairgate.pages import flat, templates
 
-STATUS = {
-    "sure": ("holds", "sure to meet every constraint"),
-    "uncertain": ("direction", "feasible on these people, but not sure"),
-    "infeasible": ("fails", "no threshold is feasible"),
-}
-"""Style and words of the badge of each status."""
-
 ASKED = {
-    "cost": "cost of accepting somebody whose label is 0",
-    "benefit": "benefit of accepting somebody whose label is 1",
+    "cost": "cost of accepting somebody with a bad label",
+    "benefit": "benefit of accepting somebody with a good label",
     "currency": "counted in",
     "sure": "probability with which the advice must hold",
     "loops": "whether learners run in the loop",
@@ -37,21 +31,32 @@ ASKED = {
 def render(document: Mapping[str, Any]) -> str:
     """Write the page; the same document gives the same bytes."""
     page = templates("fairgate.advice.report")
+    money = money_in(document)
     page.filters.update(
-        percent=lambda share: f"{share:.1%}",
+        percent=percent,
         figure=lambda value, digits=4: "–" if value is None else f"{value:.{digits}f}".replace("-", "−"),
+        whole=lambda value: f"{value:,.0f}",
+        person=lambda reward: "–" if reward is None else money.per_person(reward),
+        total=lambda reward: "–" if reward is None else money.in_all(reward),
+        amount=money.amount,
     )
     asked = {**document["aims"], **document["method"], "fairgate": document["fairgate"]}
-    badge, words = STATUS[document["recommendation"]["status"]]
+    change = document.get("change")
     return page.get_template("report.html.j2").render(
         report=document,
         table=document["table"],
         advised=document["recommendation"],
-        badge=badge,
-        status=words,
+        money=money,
+        head=headline(document),
+        cards=cards(document),
+        reference=reference(document),
+        change=change,
+        changed=told_change(money, change) if change else "",
+        feedback=document.get("feedback"),
+        backtest=backtest_table(document),
         shown=shown(document),
         required={figure: write_limit(figure, *ends) for figure, ends in limits(document).items()},
-        lines=flat({ASKED[name]: value for name, value in asked.items() if value not in (None, [], "")}),
+        lines=flat({ASKED.get(name, name): value for name, value in asked.items() if value not in (None, [], "")}),
     )
 
 
@@ -69,8 +74,22 @@ def shown(document: Mapping[str, Any]) -> dict[str, Any]:
             title = f"after {each['name']} feedback ({each['strength']:g})"
             columns = rising(each["curve"])
             views.append({"title": title, "columns": columns, "best": best, "strength": each["strength"]})
+    money, found = document["money"], document["by_group"]
+    current = document["aims"].get("current")
     return {
         "score": table["columns"]["score"],
+        "money": {
+            "benefit": money["benefit"],
+            "currency": money["currency"],
+            "people": money["people"],
+            "given": money_in(document).given,
+        },
+        "called": [group["called"] for group in found["rules"][0]["groups"]],
+        "current": None if current is None else {"score": current, "place": place_of(today, current, table)},
+        "bars": {name: found[name] for name in ("edges", "bars", "beyond")},
+        "bands": found["bands"],
+        "observed": found["observed"],
+        "frontier": document["frontier"],
         "sign": "≤" if table["descending"] else "≥",
         "groups": [group["name"] for group in table["groups"]],
         "limits": limits(document),
@@ -82,9 +101,18 @@ def shown(document: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "thresholds": today["written"],
         "advised": today["threshold"].index(advised["threshold"]),
+        "nearest": advised["status"] == "infeasible",
         "views": views,
         "view": next((place for place, each in enumerate(views) if each["strength"] == advised["feedback"]), 0),
     }
+
+
+def place_of(today: Mapping[str, list[Any]], current: float, table: Mapping[str, Any]) -> int:
+    """Return the place, among rising thresholds, of the one that accepts the same people as the threshold in use."""
+    rising_scores = today["threshold"]
+    if table["descending"]:
+        return max((place for place, score in enumerate(rising_scores) if score <= current), default=0)
+    return min((place for place, score in enumerate(rising_scores) if score >= current), default=len(rising_scores) - 1)
 
 
 def limits(document: Mapping[str, Any]) -> dict[str, list[float | None]]:

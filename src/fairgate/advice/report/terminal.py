@@ -1,64 +1,131 @@
-"""The advice on a terminal of 80 columns; the recommendation comes last."""
+"""The advice on a terminal of 80 columns: the recommendation first, then the evidence."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
+from fairgate.advice.by_group import Rule
+from fairgate.advice.change import Change
+from fairgate.advice.money import Money, money_of
 from fairgate.advice.recommendation import with_interval
+from fairgate.advice.report.words import badge, percent
+from fairgate.estimates import Estimate
+
+COLOURS = {"holds": "black on green", "direction": "black on yellow", "fails": "white on red"}
+"""Colours of the badge of a status."""
 
 
 def show(advice: Advice, console: Console) -> None:
-    """Print findings, today's figures, the best thresholds in the long run, the loops, and the recommendation."""
-    people = advice.applicants
-    sizes = ", ".join(
-        f"{people.called(name)}: {size}" for name, size in zip(people.groups, people.sizes.tolist(), strict=True)
-    )
-    console.print(escape(f"{people.people} people ({sizes}), {people.missing} labels missing."), highlight=False)
-    for finding in advice.findings:
-        console.print(escape(f"{finding.level.capitalize()}: {finding.text}"), highlight=False)
+    """Print the recommendation, findings, figures by group, who changes, thresholds, the long run, and the loops."""
+    say = partial(console.print, highlight=False)
+    say(_badge(advice))
+    say("[bold]Recommendation[/bold]")
+    say(escape(advice.recommendation.text))
+    say()
+    money, groups = money_of(advice.applicants, advice.aims), advice.groups.rules[0].groups
+    sizes = ", ".join(f"{each.called}: {each.people:,.0f}" for each in groups)
+    missing = sum(each.missing for each in groups)
+    say(escape(f"{money.total:,.0f} people ({sizes}), {missing:,.0f} labels missing."))
+    say(escape(money.terms))
     for constraint in advice.aims.problem.constraints:
-        console.print(escape(f"Required: {constraint.requirement}"), highlight=False)
-    console.print(_today(advice))
-    console.print(_steady(advice))
-    moving = sorted(strength for strength in advice.loops if strength > 0.0) or list(advice.loops)
-    console.print(_loop(advice, moving[len(moving) // 2]))
-    console.print(
-        "Exact figures of the population over the last rounds; violation is summed over all. "
-        f"{_levels(advice)}{_dark(advice)}",
-        highlight=False,
-    )
-    console.print()
-    console.print("[bold]Recommendation[/bold]")
-    console.print(escape(advice.recommendation.text), highlight=False)
+        say(escape(f"Required: {constraint.requirement}"))
+    for finding in advice.findings:
+        say(escape(f"{finding.level.capitalize()}: {finding.text}"))
+    for rule in advice.groups.rules:
+        console.print(_groups(rule))
+    if advice.change is not None:
+        console.print(_change(advice.change, money))
+    console.print(_today(advice, money))
+    console.print(_steady(advice, money))
+    if advice.loops:
+        moving = sorted(strength for strength in advice.loops if strength > 0.0) or list(advice.loops)
+        console.print(_loop(advice, moving[len(moving) // 2]))
+        say(
+            "Exact figures of the population over the last rounds; violation is summed over all. "
+            f"{_levels(advice)}{_dark(advice)}"
+        )
 
 
-def _today(advice: Advice) -> Table:
+def _badge(advice: Advice) -> Text:
+    """The status in colour, whom to accept, and what that gives."""
+    made, money = advice.recommendation, money_of(advice.applicants, advice.aims)
+    style, _ = badge(made.status)
+    text = Text(f" {made.status.upper()} ", style=COLOURS[style])
+    text.append(f" {made.rule}", style="bold")
+    reward = made.reward.value
+    rates = ", ".join(f"{advice.applicants.called(name)}: {rate:.0%}" for name, rate in made.rates.items())
+    text.append(f" · {money.in_all(reward)} in all, {money.per_person(reward)} per person · {rates}", style="not bold")
+    warnings = sum(finding.level == "warning" for finding in advice.findings)
+    if warnings:
+        text.append(f" · {warnings} warning{'s' if warnings > 1 else ''}", style="not bold")
+    return text
+
+
+def _groups(rule: Rule) -> Table:
+    title = f"By group, {rule.title} (ratio to the largest group, {rule.reference})"
+    table = _table(title, "group", "people", "accepted", "ratio", "TPR", "FPR", "precision")
+    table.columns[0].justify = "left"
+    for each in rule.groups:
+        low, high = each.acceptance.low, each.acceptance.high
+        table.add_row(
+            escape(each.called),
+            f"{each.people:,.0f}",
+            f"{percent(each.acceptance.value)} ({percent(low)[:-1]}–{percent(high)[:-1]})",
+            "–" if each.ratio.value is None else f"{each.ratio.value:.2f}",
+            *(percent(None if rate is None else rate.value) for rate in (each.tpr, each.fpr, each.precision)),
+        )
+    return table
+
+
+def _change(change: Change, money: Money) -> Table:
+    title = f"Accepted today ({change.current}) and as advised: who changes, and what that is worth"
+    unit = money.currency or ("money" if money.given else "reward")
+    headings = ("group", "today", "advised", "newly in", "newly out", f"{unit} today", f"{unit} advised")
+    table = _table(title, *headings)
+    table.columns[0].justify = "left"
+    for part in (*change.groups, change.everybody):
+        table.add_row(
+            escape(part.called),
+            percent(part.rate_now),
+            percent(part.rate_then),
+            f"{part.newly_accepted:,.0f}",
+            f"{part.newly_rejected:,.0f}",
+            money.bare(money.amount(part.money_now)),
+            money.bare(money.amount(part.money_then)),
+        )
+    return table
+
+
+def _today(advice: Advice, money: Money) -> Table:
     """Nine thresholds at about even shares of people and the recommended one, each with 95% intervals."""
     today, advised = advice.today, advice.recommendation.threshold
     even = [int(np.abs(today.acceptance.value - share).argmin()) for share in np.linspace(0.9, 0.1, 9)]
     place = int(np.flatnonzero(today.thresholds == advised)[0])
     size = f"with 95% intervals; all {len(today.thresholds)} thresholds are in thresholds.csv"
-    table = _table(f"Today ({size})", "threshold", "accepted", "gap", "reward", "met")
+    table = _table(f"Today ({size})", "threshold", "accepted", "gap", "per person", "met")
     for k in sorted({*even, place}):
         table.add_row(
             advice.applicants.words(k),
             f"{today.acceptance.value[k]:.1%}",
             with_interval(today.gap.at(k), 3),
-            with_interval(today.reward.at(k), 3) if today.known[k] else "not known",
+            _reward(today.reward.at(k), money) if today.known[k] else "not known",
             "yes" if today.feasible[k] else "no",
             style="bold" if k == place else "",
         )
     return table
 
 
-def _steady(advice: Advice) -> Table:
-    headings = ("feedback", "threshold", "reward", "gap", "acceptance", "feasible")
+def _steady(advice: Advice, money: Money) -> Table:
+    headings = ("feedback", "threshold", "per person", "gap", "acceptance", "feasible")
     table = _table("Best threshold in the long run", *headings)
     table.columns[0].justify = "left"
     for each in advice.steady:
@@ -66,7 +133,7 @@ def _steady(advice: Advice) -> Table:
         table.add_row(
             f"{strength_name(each.response.strength)} ({each.response.strength:g})",
             advice.candidates.words(each.cut),
-            _short(best.reward, 4),
+            money.per_person(best.reward),
             f"{best.gap:.4f}",
             f"{best.acceptance:.1%}",
             "yes" if best.feasible else "no",
@@ -91,6 +158,13 @@ def _loop(advice: Advice, strength: float) -> Table:
             f"{figures['feasible'].mean:.0%}",
         )
     return table
+
+
+def _reward(figure: Estimate, money: Money) -> str:
+    if not money.given:
+        return with_interval(figure, 3)
+    value, low, high = (money.bare(money.per_person(each)) for each in figure[:3])
+    return f"{value} ({low} to {high})"
 
 
 def _table(title: str, *headings: str) -> Table:

@@ -1,0 +1,220 @@
+"""Words: what the page and the PDF say of ``report.json``, read by name; what is not in it is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fairgate.advice.money import Money
+
+STATUS = {
+    "safe": ("holds", "meets every requirement, with a margin"),
+    "sure": ("holds", "meets every requirement"),
+    "uncertain": ("direction", "feasible, margin too small to be confident"),
+    "likely": ("direction", "meets every requirement on these people, but not with the probability asked for"),
+    "infeasible": ("fails", "no threshold is feasible"),
+}
+"""Style and words of the badge of each status."""
+
+TITLES = {
+    "recommended": "Recommended",
+    "nearest": "Nearest to what is required",
+    "bolder": "Bolder",
+    "current": "Today",
+    "lottery": "Lottery",
+    "per-group": "Thresholds per group",
+    "unlabelled": "Where labels do not tell",
+}
+"""What the options are called."""
+
+Document = Mapping[str, Any]
+
+
+def badge(status: str) -> tuple[str, str]:
+    """Return the style and the words of a status; one that is not known here speaks for itself."""
+    return STATUS.get(status, ("direction", status))
+
+
+def money_in(document: Document) -> Money:
+    """Return how to write the rewards of a report."""
+    given = document["money"]
+    people = {"total": given["people"]}
+    return Money(**people, **{name: given[name] for name in ("cost", "benefit", "currency", "good", "bad")})
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """Write a share.
+
+    >>> percent(0.1234), percent(None)
+    ('12.3%', '–')
+    """
+    return "–" if share is None else f"{share:.{digits}%}"
+
+
+def chance(probability: float | None) -> str:
+    """Write a probability, never as certain.
+
+    >>> [chance(each) for each in (0.934, 0.9999, 0.0001, None)]
+    ['93%', 'over 99%', 'under 1%', '']
+    """
+    if probability is None:
+        return ""
+    return "over 99%" if probability > 0.99 else "under 1%" if probability < 0.01 else f"{probability:.0%}"
+
+
+def headline(document: Document) -> dict[str, Any]:
+    """Return what the first card says."""
+    advised, money = document["recommendation"], money_in(document)
+    style, words = badge(advised["status"])
+    words = words if document["constraints"] else "no requirement was asked for"
+    probability, asked = chance(advised.get("probability")), chance(advised.get("sure"))
+    if advised["status"] == "sure" and asked and document["constraints"]:
+        words += f" with probability at least {asked}"
+    reward = advised["reward"]
+    rows = by_key(document, "recommended")
+    return {
+        "style": style,
+        "word": advised["status"],
+        "status": words,
+        "probability": probability if document["constraints"] else "",
+        "surety": percent(advised["cost_of_surety"]) if advised.get("cost_of_surety") else "",
+        "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with",
+        "rule": advised["rule"],
+        "person": money.per_person(reward["value"]),
+        "person_range": _between(money.per_person, money, reward),
+        "total": money.in_all(reward["value"]),
+        "total_range": _between(money.in_all, money, reward),
+        "bounds": _between(money.in_all, money, bounds(advised)),
+        "gap": advised["gap"] if len(advised["rates"]) > 1 else None,
+        "acceptance": advised["acceptance"],
+        "rates": [(row["called"], rate) for row, rate in zip(rows, advised["rates"].values(), strict=True)],
+        "people": f"{money.total:,.0f}",
+        "warnings": sum(finding["level"] == "warning" for finding in document["findings"]),
+    }
+
+
+def bounds(advised: Document) -> Document | None:
+    """Return the reward if every missing label were bad, and if every one were good, where the report has them."""
+    for name in ("bounds", "reward_bounds"):
+        found = advised.get(name)
+        if isinstance(found, Mapping):
+            return found
+        if isinstance(found, list) and len(found) == 2:
+            return {"low": found[0], "high": found[1]}
+    return None
+
+
+def _between(write: Callable[[float], str], money: Money, figure: Document | None) -> str:
+    low, high = (None, None) if figure is None else (figure.get("low"), figure.get("high"))
+    if low is None or high is None:
+        return ""
+    return f"{money.bare(write(low))} to {write(high)}"
+
+
+def by_key(document: Document, key: str) -> list[dict[str, Any]]:
+    """Return the rows of the groups under one rule."""
+    found: list[dict[str, Any]] = next(rule["groups"] for rule in document["by_group"]["rules"] if rule["key"] == key)
+    return found
+
+
+def reference(document: Document) -> str:
+    """Return the group that ratios are to, in words."""
+    wanted = document["by_group"]["rules"][0]["reference"]
+    return str(next(row["called"] for row in by_key(document, "recommended") if row["name"] == wanted))
+
+
+def cards(document: Document) -> list[dict[str, Any]]:
+    """Return the options, the recommended one first: title, rule, reward, probability, acceptance by group, text."""
+    advised, money = document["recommendation"], money_in(document)
+    names = [row["called"] for row in by_key(document, "recommended")]
+    nearest = advised["status"] == "infeasible"
+    found = [
+        card(money, "nearest" if nearest else "recommended", names, advised, rule=advised["rule"], text="")
+        | {"style": badge(advised["status"])[0]}
+    ]
+    bolder = advised.get("bolder")
+    if bolder:
+        found.append(card(money, "bolder", names, bolder))
+    change = document.get("change")
+    if change:
+        everybody = change["everybody"]
+        now = {
+            "rule": change["current"],
+            "reward": everybody["money_now"] / (money.benefit * max(everybody["people"], 1e-300)),
+            "rates": {part["name"]: part["rate_now"] for part in change["groups"]},
+        }
+        found.append(card(money, "current", names, now))
+    found += [card(money, option["kind"], names, option) for option in advised.get("options") or []]
+    return found
+
+
+def card(money: Money, kind: str, names: list[str], made: Document, **more: Any) -> dict[str, Any]:
+    """Return one option; its figures are those that it has."""
+    reward = made.get("reward")
+    value = reward.get("value") if isinstance(reward, Mapping) else reward
+    rates = list((made.get("rates") or {}).values())
+    known = [rate for rate in rates if rate is not None]
+    hidden = bounds(made) if value is None else None
+    return {
+        "kind": kind,
+        "title": TITLES.get(kind, kind.capitalize()),
+        "style": "",
+        "rule": made.get("rule", ""),
+        "text": made.get("text", ""),
+        "person": _between(money.per_person, money, hidden) if value is None else money.per_person(value),
+        "total": _between(money.in_all, money, hidden) if value is None else money.in_all(value),
+        "probability": chance(made.get("probability")),
+        "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
+        "gap": max(known) - min(known) if len(known) > 1 else None,
+        **more,
+    }
+
+
+def told_change(money: Money, change: Document) -> str:
+    """Say what the change is worth, in one sentence."""
+    everybody = change["everybody"]
+    more = everybody["money_then"] - everybody["money_now"]
+    among = f" of the {_people(everybody['people'])} whose decision is known" if change["undecided"] >= 0.5 else ""
+    joined, left = (_people(everybody[name]) for name in ("newly_accepted", "newly_rejected"))
+    return (
+        f"Against today ({change['current']}), {joined}{among} would be newly accepted and {left} newly rejected; "
+        f"the total goes from {money.amount(everybody['money_now'])} to {money.amount(everybody['money_then'])}, "
+        f"{money.amount(abs(more))} {'more' if more >= 0.0 else 'less'}."
+    )
+
+
+def _people(count: float) -> str:
+    whole = round(count)
+    return "nobody" if whole == 0 else "1 person" if whole == 1 else f"{whole:,} people"
+
+
+def backtest_table(document: Document) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of what the advice would have given in each period, beside what was done."""
+    rows, money = document.get("backtest") or [], money_in(document)
+    if not rows:
+        return [], []
+    if not isinstance(rows[0].get("advised"), Mapping):  # rows of plain figures
+        names = [name.replace("_", " ").capitalize() for name in rows[0]]
+        return names, [[_plainly(value) for value in row.values()] for row in rows]
+    done = any(row.get("done") for row in rows)
+    headings = ["Period", "Threshold", "Status", "Accepted", "Gap", "Per person"]
+    headings += ["Accepted then", "Gap then", "Per person then"] if done else []
+    found = []
+    for row in rows:
+        cells = [row["period"], row["written"], row["status"], *_decided(row["advised"], money)]
+        found.append([*cells, *(_decided(row.get("done"), money) if done else [])])
+    return headings, found
+
+
+def _decided(made: Document | None, money: Money) -> list[str]:
+    if not made:
+        return ["–", "–", "–"]
+    gap = "–" if made["gap"] is None else f"{made['gap']:.4f}"
+    ends = {"low": made["reward_low"], "high": made["reward_high"]}
+    same = abs(ends["high"] - ends["low"]) < 1e-12
+    reward = money.per_person(ends["low"]) if same else _between(money.per_person, money, ends)
+    return [percent(made["accepted"] / max(made["people"], 1)), gap, reward]
+
+
+def _plainly(value: Any) -> str:
+    return "–" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,95 @@
+"""Who changes, and money, are what pandas gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fairgate.advice import Aims
+from fairgate.advice.change import Part, compare
+from tests.advice.committee import counted, loans
+
+MONEY: dict[str, Any] = {"cost": 900.0, "benefit": 120.0, "currency": "EUR"}
+
+
+def worth(table: Any) -> Any:
+    return table["repaid"].map({"yes": 120.0, "no": -900.0})
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_against_a_threshold_in_use(descending: bool) -> None:
+    table = loans(descending=descending, missing=0.0)
+    people = counted(table, descending=descending)
+    found = compare(people, Aims(**MONEY, current=0.6), float(people.shown(0.47)))
+    assert found is not None
+    now, then = (table["score"] <= at if descending else table["score"] >= at for at in (0.6, 0.47))
+    assert (found.source, found.threshold, found.unknown) == ("threshold", 0.6, 0.0)
+    assert found.current == f"score {'≤' if descending else '≥'} 0.6"
+    for part in (*found.groups, found.everybody):
+        own = table["sex"] == part.name if part.name else np.full(len(table), True)
+        money = worth(table)
+        assert part.people == own.sum()
+        assert (part.accepted_now, part.accepted_then) == ((own & now).sum(), (own & then).sum())
+        assert part.newly_accepted == (own & then & ~now).sum()
+        assert part.newly_rejected == (own & now & ~then).sum()
+        assert part.rate_now == pytest.approx(now[own].mean())
+        assert part.money_now == pytest.approx(money[own & now].sum())
+        assert part.money_then == pytest.approx(money[own & then].sum())
+        assert part.money_of_accepted == pytest.approx(money[own & then & ~now].sum())
+        assert part.money_of_rejected == pytest.approx(money[own & now & ~then].sum())
+        difference = part.money_of_accepted - part.money_of_rejected
+        assert part.money_then - part.money_now == pytest.approx(difference)
+
+
+def test_against_decisions_people_are_counted_and_money_goes_by_score_and_group() -> None:
+    table = loans(missing=0.0)
+    found = compare(counted(table, decided=True), Aims(**MONEY, current=0.9), 0.47)
+    assert found is not None
+    assert (found.source, found.threshold) == ("decision", None)  # what was decided counts for more than a threshold
+    now, then = table["granted"] == 1, table["score"] >= 0.47
+    mean = worth(table).groupby([table["sex"], table["score"]]).transform("mean")
+    for part in found.groups:
+        own = table["sex"] == part.name
+        assert part.accepted_now == pytest.approx((own & now).sum())
+        assert part.newly_accepted == pytest.approx((own & then & ~now).sum())
+        assert part.newly_rejected == pytest.approx((own & now & ~then).sum())
+        assert part.money_now == pytest.approx(mean[own & now].sum())
+        assert part.money_of_accepted == pytest.approx(mean[own & then & ~now].sum())
+    assert totals(found.everybody) == pytest.approx(np.sum([totals(part) for part in found.groups], axis=0))
+
+
+def test_people_whose_decision_is_missing_are_left_out_and_said() -> None:
+    table = loans(missing=0.0)
+    people = counted(table[table["sex"] != "x"], decided=True)
+    assert people.decisions is not None
+    known = people.decisions.copy()
+    known[0] = 0  # nothing is known of the first group
+    found = compare(replace(people, decisions=known), Aims(**MONEY), 0.47)
+    assert found is not None
+    first, second = found.groups
+    assert (first.people, first.money_now, first.newly_accepted, first.rate_now) == (0.0, 0.0, 0.0, None)
+    assert (second.people, found.undecided) == ((table["sex"] == "m").sum(), (table["sex"] == "f").sum())
+    assert found.everybody.people == second.people
+
+
+def totals(part: Part) -> list[float]:
+    return [value for value in vars(part).values() if isinstance(value, float)]
+
+
+def test_without_a_present_there_is_nothing_to_compare() -> None:
+    assert compare(counted(loans()), Aims(), 0.5) is None
+
+
+def test_people_of_whose_labels_nothing_is_known_are_counted() -> None:
+    table = loans(missing=0.0)
+    table.loc[table["score"] < 0.4, "repaid"] = None
+    dark = compare(counted(table), Aims(current=0.2), 0.5)
+    light = compare(counted(table), Aims(current=0.5), 0.6)
+    assert dark is not None
+    assert light is not None
+    between = ((table["score"] >= 0.2) & (table["score"] < 0.4)).sum()
+    assert 0.7 * between <= dark.unknown <= between  # bands at the edge have some labels
+    assert light.unknown == 0.0
