@@ -14,7 +14,7 @@ from scipy.stats import binom
 import fairgate as fg
 from fairgate.advice import Aims
 from fairgate.advice.choice import INFEASIBLE, SURE, choose
-from fairgate.advice.guarantee import certify, order, split
+from fairgate.advice.guarantee import Exact, accepted_by, certify, order, sort_out, split
 from fairgate.advice.steady import Response, settle
 from fairgate.people import Applicants, from_frame
 from fairgate.people.labels import LabelModel
@@ -89,14 +89,26 @@ def test_the_pilot_alone_says_the_order_and_every_threshold_is_tested_once() -> 
     assert again == segments
 
 
-def test_the_same_seed_gives_the_same_and_bins_that_were_joined_are_no_bolder() -> None:
+def test_the_same_seed_gives_the_same() -> None:
     people = drawn(SERVICE, 6000, 5)
     one, other = (sure_cuts(people, SERVICE.aims.problem, TODAY, 0.9, 7).cuts for _ in range(2))
+    assert one.any()
     assert (one == other).all()
-    joined = people.coarsened(64)
-    fewer = sure_cuts(joined, SERVICE.aims.problem, TODAY, 0.9, 7).cuts
-    assert not joined.exact
-    assert fewer.mean() <= one.mean() + 1 / 32
+
+
+def test_a_test_of_joined_bins_speaks_of_all_thresholds_in_them() -> None:
+    people = drawn(SERVICE, 6000, 5)
+    lines = sort_out(people, SERVICE.aims.problem, TODAY).lines
+    most = accepted_by(people.counts)
+    starts = people.starts(64)
+    least = np.concatenate((most[starts[1:]], 0.0 * most[:1]))
+    every, joined = Exact(most, most, lines), Exact(most[starts], least, lines)
+    passed = [k for k in range(len(starts)) if joined.holds(k, 0.1)]
+    assert len(passed) > 5
+    for k in passed:
+        assert all(every.holds(cut, 0.1) for cut in range(starts[k], starts[k + 1]))
+    alone = [k for k, start in enumerate(starts) if every.holds(int(start), 0.1)]
+    assert len(alone) > len(passed)  # the ends of a bin are worse than its first threshold alone
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_census_income_as_it_comes(census: Any, group: str, status: str, tmp_pat
     table = people(census["score"], census["loan"] == " >50K", census[group].str.strip())
     check(report["recommendation"], table, aims)
     assert report["recommendation"]["status"] == status
-    assert [finding["key"] for finding in report["findings"]] == ["binned"]
+    assert [finding["key"] for finding in report["findings"]] == ["binned", "four-fifths"]
     assert report["table"]["labels"]["meanings"] == {"<=50K": 0, ">50K": 1}
     sizes = {each["name"]: each["people"] for each in report["table"]["groups"]}
     assert sizes == table["group"].value_counts().to_dict()

@@ -77,7 +77,7 @@ def certify(
     """
     pilot, rest = split(applicants, np.random.default_rng([seed, 2]))
     tests = sort_out(applicants, problem, response)
-    most = _accepted(rest)
+    most = accepted_by(rest)
     least = most if applicants.exact else np.concatenate((most[1:], 0.0 * most[:1]))
     exact = Exact(most, least, tests.lines)
     found, wider = np.zeros((0, len(most))), np.zeros((0, len(most)))
@@ -125,7 +125,7 @@ def split(applicants: Applicants, rng: np.random.Generator) -> tuple[NDArray[np.
 def sort_out(applicants: Applicants, problem: Problem, response: Response) -> Sorted:
     """Say which lines can be tested exactly, and which residuals are left for margins."""
     groups = len(applicants.groups)
-    sizes = _accepted(applicants.counts)[0]
+    sizes = accepted_by(applicants.counts)[0]
     lines: list[Line] = []
     others: list[int] = []
     number = 0
@@ -156,7 +156,7 @@ def _lines(rows: Array, limit: float, sizes: Array, groups: int, missing: bool) 
     return found
 
 
-def _accepted(counts: NDArray[np.int64]) -> Array:
+def accepted_by(counts: NDArray[np.int64]) -> Array:
     """Return the people of each population at or above each cut, (B, 1 + 3 G), labels that are missing left out."""
     above = tail(counts)  # (G, B, 3)
     each = above.sum(axis=2)
@@ -251,7 +251,7 @@ def pass_probability(
 ) -> Array:
     """Return the probability, by the pilot, that each threshold will pass its test on the others, (B,)."""
     rates, _ = rates_of(counts)
-    sizes = np.maximum(_accepted(pilot)[0], 1.0)
+    sizes = np.maximum(accepted_by(pilot)[0], 1.0)
     share = np.nan_to_num(rates, nan=0.5)
     smooth = (share * sizes + 1.0) / (sizes + 2.0)
     variance = smooth * (1.0 - smooth) / sizes  # (B, P)
