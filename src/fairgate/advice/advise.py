@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.advice.aims import Aims
+from fairgate.advice.aims import STRENGTHS, Aims
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import Finding, inspect
 from fairgate.advice.loop import Outcome, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
-from fairgate.advice.steady import Response, Steady, settle
+from fairgate.advice.steady import Reference, Response, Steady, reference_rates, settle
 from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
@@ -38,6 +38,8 @@ class Advice:
         How learners and kept thresholds fare, by strength of feedback.
     recommendation
         What to do.
+    reference
+        The acceptance rates at which groups stay as they are.
     """
 
     applicants: Applicants
@@ -48,6 +50,7 @@ class Advice:
     steady: list[Steady]
     loops: dict[float, list[Outcome]]
     recommendation: Recommendation
+    reference: Reference
 
     def thresholds(self) -> dict[str, Any]:
         """Return the figures of every threshold as columns, those of ``thresholds.csv``."""
@@ -108,18 +111,10 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     today = look(applicants, aims)
     candidates = applicants.coarsened()
     today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
-    balance = balance_of(candidates, aims, today_best)
-    steady = [settle(candidates, aims.problem, Response(strength, balance)) for strength in aims.feedback]
+    reference = reference_rates(candidates, aims)
+    strengths = STRENGTHS if aims.feedback is None else aims.feedback
+    steady = [settle(candidates, aims.problem, Response(strength, reference.rates)) for strength in strengths]
     choice = choose(candidates, aims.problem, steady[0].response, aims.seed)
     recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady)
     loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet)
-    return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation)
-
-
-def balance_of(applicants: Applicants, aims: Aims, best: int) -> float:
-    """Return the acceptance rate people are used to: at the threshold in use, else at the best of today."""
-    accepted = applicants.above.sum(axis=(0, 2)) / applicants.people
-    if aims.current is None:
-        return float(accepted[best])
-    place = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
-    return float(accepted[place]) if place < len(accepted) else 0.0
+    return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation, reference)

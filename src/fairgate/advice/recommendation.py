@@ -54,7 +54,7 @@ def recommend(applicants: Applicants, aims: Aims, today: Today, choice: Choice, 
     point = choice.steady.sweep.point(cut)
     residuals = dict(zip(aims.problem.names, point.residuals, strict=True))
     reward, gap, infeasible = today.reward.at(cut), today.gap.at(cut), choice.status == INFEASIBLE
-    if response.strength > 0.0:
+    if response.strength != 0.0:
         reach = quantile_of() * choice.reward_error
         reward = Estimate(point.reward, point.reward - reach, point.reward + reach)
         reach = quantile_of() * choice.gap_error

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.people.history import History
 from fairgate.people.labels import UNKNOWN, LabelModel, tail
 from fairgate.people.values import natural
 from fairgate.settings import Array
@@ -58,6 +59,10 @@ class Applicants:
         Lines of a text file that are not blank; 0 of other tables.
     fitted
         What is known of missing labels, if it has been worked out before the bins were joined.
+    decisions
+        People rejected and accepted in the past, by group and bin, (G, B, 2); None without a decision column.
+    history
+        The same people by period; None without a date column.
     """
 
     groups: tuple[str, ...]
@@ -72,6 +77,8 @@ class Applicants:
     exact: bool = True
     lines: int = 0
     fitted: LabelModel | None = None
+    decisions: NDArray[np.int64] | None = None
+    history: History | None = None
 
     def __repr__(self) -> str:
         size = f"{self.people} people, {len(self.groups)} groups, {len(self.cuts)} thresholds"
@@ -91,6 +98,14 @@ class Applicants:
     def sizes(self) -> NDArray[np.int64]:
         """People of each group, (G,)."""
         return np.asarray(self.counts.sum(axis=(1, 2)))
+
+    @property
+    def current_rates(self) -> Array | None:
+        """Share of each group that was accepted in the past, (G,); None without a decision column."""
+        if self.decisions is None:
+            return None
+        decided = self.decisions.sum(axis=1)
+        return np.asarray(decided[:, 1] / decided.sum(axis=1))
 
     @cached_property
     def above(self) -> NDArray[np.int64]:
@@ -170,5 +185,6 @@ class Applicants:
             tops=np.maximum.reduceat(self.tops, starts),
             counts=np.add.reduceat(self.counts, starts, axis=1),
             exact=False,
+            decisions=None if self.decisions is None else np.add.reduceat(self.decisions, starts, axis=1),
             fitted=self.label_model.joined(starts) if bins == CANDIDATES else None,  # whole bands
         )

@@ -91,13 +91,13 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             {
                 "strength": each.response.strength,
                 "name": strength_name(each.response.strength),
-                "balance": each.response.balance,
                 "best": asdict(each.best) | {"written": advice.candidates.words(each.cut)},
                 "recommended": asdict(each.sweep.point(advice.recommendation.cut)),
                 "curve": steady_curves(advice, each, places),
             }
             for each in advice.steady
         ],
+        "reference": advice.reference.describe(applicants.groups),
         "loop": [
             {
                 "strength": strength,

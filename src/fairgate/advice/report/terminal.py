@@ -26,7 +26,8 @@ def show(advice: Advice, console: Console) -> None:
         console.print(escape(f"Required: {constraint.requirement}"), highlight=False)
     console.print(_today(advice))
     console.print(_steady(advice))
-    moving = sorted(strength for strength in advice.loops if strength > 0.0) or list(advice.loops)
+    console.print(escape(advice.reference.text), highlight=False)
+    moving = sorted(strength for strength in advice.loops if strength != 0.0) or list(advice.loops)
     console.print(_loop(advice, moving[len(moving) // 2]))
     console.print(
         "Exact figures of the population over the last rounds; violation is summed over all. "
