@@ -94,7 +94,7 @@ class Steady(NamedTuple):
         return self.sweep.point(self.cut)
 
 
-def environment(applicants: Applicants, response: Response) -> ScorePools:
+def environment(applicants: Applicants, response: Response, rate: float = 0.1) -> ScorePools:
     """Make the environment whose people are the applicants; a score is twice the number of its bin.
 
     The bin with a group's median belongs half to either pool: what is above the median scores one more, which no even
@@ -111,6 +111,7 @@ def environment(applicants: Applicants, response: Response) -> ScorePools:
         split=SPLIT,
         floor=0.0,
         ceiling=response.strength,
+        rate=rate,
         weights=halves[group, place, half, label],
         shift=np.broadcast_to(response.floor, len(people)),
     )
