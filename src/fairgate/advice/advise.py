@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairgate.advice.aims import STRENGTHS, Aims
+from fairgate.advice.backtest import BacktestPeriod, backtest
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import Finding, inspect
+from fairgate.advice.history import FeedbackEstimate, estimate_feedback
 from fairgate.advice.loop import Outcome, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.steady import Reference, Response, Steady, reference_rates, settle
@@ -40,6 +42,10 @@ class Advice:
         What to do.
     reference
         The acceptance rates at which groups stay as they are.
+    feedback
+        What the history says of feedback; None without one.
+    backtest
+        What the advice would have given, period by period; empty without a history.
     """
 
     applicants: Applicants
@@ -51,6 +57,8 @@ class Advice:
     loops: dict[float, list[Outcome]]
     recommendation: Recommendation
     reference: Reference
+    feedback: FeedbackEstimate | None
+    backtest: list[BacktestPeriod]
 
     def thresholds(self) -> dict[str, Any]:
         """Return the figures of every threshold as columns, those of ``thresholds.csv``."""
@@ -112,9 +120,14 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     candidates = applicants.coarsened()
     today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
     reference = reference_rates(candidates, aims)
-    strengths = STRENGTHS if aims.feedback is None else aims.feedback
+    history = candidates.history
+    feedback = None if history is None else estimate_feedback(history, candidates.groups)
+    strengths = aims.feedback or (feedback and feedback.strengths) or STRENGTHS
     steady = [settle(candidates, aims.problem, Response(strength, reference.rates)) for strength in strengths]
     choice = choose(candidates, aims.problem, steady[0].response, aims.seed)
     recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady)
     loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet)
-    return Advice(applicants, aims, findings, today, candidates, steady, loops, recommendation, reference)
+    tested = [] if history is None else backtest(candidates, history, aims)
+    return Advice(
+        applicants, aims, findings, today, candidates, steady, loops, recommendation, reference, feedback, tested
+    )

@@ -1,4 +1,4 @@
-"""Example histories: periods of applicants drawn from a world whose feedback is known, to check what is read off them."""
+"""Example histories: periods of applicants drawn from a world whose feedback is known."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def draw_history(
     cuts = np.stack([np.searchsorted(below[g], 1.0 - shares[:, g]) for g in range(shares.shape[1])], axis=1)
     away = np.broadcast_to(disturbance, shares.shape)
     counts = np.zeros((*shares.shape, BINS, 3, 2), dtype=np.int64)
-    edges = 2.0 * np.arange(1, BINS)
+    edges = np.arange(2.0, 2.0 * BINS, 2.0)
     state = pools.start(1)
     for period, cut in enumerate(cuts):
         chances = pools.histogram(np.clip(state + away[period], 0.0, 1.0), edges)[0]

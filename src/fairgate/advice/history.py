@@ -1,4 +1,4 @@
-"""Feedback estimated from a history: how strongly, and how fast, acceptance changes who applies, if that can be told."""
+"""Feedback estimated from a history: how strongly and how fast acceptance changes who applies, if it can tell."""
 
 from __future__ import annotations
 
@@ -121,12 +121,13 @@ def estimate_feedback(history: History, names: Sequence[str]) -> FeedbackEstimat
     pooled = fit(_only(seen, largest))
     own = tuple(_own(name, _only(seen, np.array([place]))) for place, name in enumerate(names))
     low, high = pooled.interval(LEVEL)
-    verdict = FOUND if low > 0.0 or high < 0.0 else NONE if max(-low, high) <= NEGLIGIBLE else UNTOLD
     swing = float(np.sqrt(np.mean(seen.policy[:, largest].var(axis=0))))
+    excluded = low > 0.0 or high < 0.0
+    told = FOUND if excluded else NONE if max(-low, high) <= NEGLIGIBLE else UNTOLD
     periods, planned = what_it_would_take(_only(seen, largest), pooled, swing)
     slow, fast = pooled.speeds(LEVEL)
     found = FeedbackEstimate(
-        verdict=verdict,
+        verdict=told if swing >= VARIES else UNTOLD,
         strength=pooled.strength if swing >= VARIES else None,
         low=low,
         high=high,
@@ -220,5 +221,18 @@ def _only(seen: Series, places: NDArray[np.int64]) -> Series:
 def _untold(history: History, text: str) -> FeedbackEstimate:
     """Return that nothing can be said."""
     return FeedbackEstimate(
-        UNTOLD, None, float(GRID[0]), float(GRID[-1]), 1.0, None, float(SPEEDS[0]), float(SPEEDS[-1]), len(history.periods), 1, (), None, None, text
+        UNTOLD,
+        None,
+        float(GRID[0]),
+        float(GRID[-1]),
+        1.0,
+        None,
+        float(SPEEDS[0]),
+        float(SPEEDS[-1]),
+        len(history.periods),
+        1,
+        (),
+        None,
+        None,
+        text,
     )

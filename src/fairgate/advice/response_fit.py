@@ -3,8 +3,8 @@ r"""Fit of the response model to a history: which strengths of feedback, and whi
 Let :math:`w_{gt}` be the weight of group g's high pool in period t, seen as the share of its applicants above the
 group's median. What was decided in a period is told apart from who came: :math:`z_{gt}` is the acceptance that the
 period's decisions, score by score, would have given to the group as it is over the whole history, and
-:math:`\lambda_{gt}` how much more of the high pool than of the low pool they accepted, so that the group's acceptance is
-:math:`z + \lambda (w - \tfrac12)`. Feedback of strength f and speed ρ then leads from :math:`k_0 = 0` along
+:math:`\lambda_{gt}` how much more of the high pool than of the low pool they accepted, so that the group's acceptance
+is :math:`z + \lambda (w - \tfrac12)`. Feedback of strength f and speed ρ then leads from :math:`k_0 = 0` along
 
 .. math:: k_{t+1} = k_t + \rho\,(f\,(z_t - \bar z + \lambda_t k_t) - k_t), \qquad
           w_{gt} = c_g + d_g t + b_g (1 - \rho)^t + k_{gt}(f, \rho) + \text{noise}.
@@ -200,7 +200,7 @@ class Fit:
         return float(2.0 * stats.t.sf(np.sqrt(self.profile[MIDDLE] / INFLATION), self.freedom))
 
     def information(self, policy: Array, lift: Array) -> float:
-        """Return what decisions (T, G) would tell of the strength in this noise: one over its squared standard error."""
+        """Return what decisions (T, G) would tell of the strength in this noise: its standard error to the power −2."""
         moved, basis = paths(policy, lift, self.speed)
         slope = (moved[MIDDLE + 1] - moved[MIDDLE]).reshape(1, -1) / (GRID[MIDDLE + 1] - GRID[MIDDLE])
         return float(unexplained(self.precision[None], basis[MIDDLE : MIDDLE + 1], slope)[0][0, 0])
@@ -228,7 +228,7 @@ def fit(seen: Series) -> Fit:
     """Work out how well each strength and speed explains a history."""
     came = seen.people.T > 0.0
     noise = covariances(np.where(came, seen.variance.T, NOBODY), float(seen.variance[seen.people > 0.0].mean()))
-    inverse = np.linalg.inv(noise)
+    inverse: Array = np.linalg.inv(noise).astype(np.float64)
     size = np.linalg.slogdet(noise)[1][:, None]
     freedom = max(int(came.sum()) - NUISANCE * len(came), 1)
     surface = np.empty((len(SPEEDS), len(GRID)))
@@ -277,7 +277,9 @@ def covariances(known: Array, usual: float) -> Array:
     """Return the covariances of the noise that are tried, (M, N, N), group by group."""
     groups, periods = known.shape
     lag = np.abs(np.subtract.outer(np.arange(periods), np.arange(periods)))
-    shapes = [np.where(lag == 0, 1.0, each**lag) for each in PERSISTENCE] + [np.cos(2.0 * np.pi * lag / each) for each in CYCLES]
+    shapes = [np.where(lag == 0, 1.0, each**lag) for each in PERSISTENCE] + [
+        np.cos(2.0 * np.pi * lag / each) for each in CYCLES
+    ]
     between = [np.where(np.eye(groups), 1.0, each) for each in (COMMON if groups > 1 else COMMON[:1])]
     sampling = np.diag(known.ravel())
     disturbed = [np.kron(one, shape) for one in between for shape in shapes]

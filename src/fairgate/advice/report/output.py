@@ -98,6 +98,8 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             for each in advice.steady
         ],
         "reference": advice.reference.describe(applicants.groups),
+        "feedback": None if advice.feedback is None else asdict(advice.feedback),
+        "backtest": [asdict(each) for each in advice.backtest],
         "loop": [
             {
                 "strength": strength,

@@ -27,6 +27,8 @@ def show(advice: Advice, console: Console) -> None:
     console.print(_today(advice))
     console.print(_steady(advice))
     console.print(escape(advice.reference.text), highlight=False)
+    if advice.feedback is not None:
+        console.print(escape(advice.feedback.text), highlight=False)
     moving = sorted(strength for strength in advice.loops if strength != 0.0) or list(advice.loops)
     console.print(_loop(advice, moving[len(moving) // 2]))
     console.print(
