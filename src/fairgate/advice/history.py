@@ -39,6 +39,9 @@ POOLED = 3
 VARIES = 0.005
 """Standard deviation of acceptance, by decisions alone, below which decisions have not varied."""
 
+PLANNED = 0.25
+"""Speed that is supposed when it is said what finding feedback would take; a history that cannot tell has none."""
+
 BLOCK = 4
 """Periods that a planned change of acceptance lasts."""
 
@@ -162,9 +165,9 @@ def what_it_would_take(seen: Series, found: Fit, swing: float) -> tuple[int | No
     periods, groups = seen.people.shape
     more = None
     if swing >= VARIES:
-        more = math.ceil(periods * max(sought / max(found.information(seen.policy, seen.lift), 1e-9), 1.0))
+        more = math.ceil(periods * max(sought / max(found.information(seen.policy, seen.lift, PLANNED), 1e-9), 1.0))
     turns = np.where((np.arange(periods)[:, None] // BLOCK + np.arange(groups)) % 2 == 1, 0.1, -0.1)
-    planned = 0.1 * math.sqrt(sought / max(found.information(turns, seen.lift), 1e-9))
+    planned = 0.1 * math.sqrt(sought / max(found.information(turns, seen.lift, PLANNED), 1e-9))
     return more, planned if planned <= 0.5 else None
 
 
@@ -201,7 +204,7 @@ def put_into_words(found: FeedbackEstimate, swing: float) -> str:
     take = " or ".join(ways) or "many more people per period"
     return (
         f"This history cannot tell whether acceptance changes who applies: {why}. To find feedback of strength "
-        f"{SOUGHT:g} four times out of five would take {take}."
+        f"{SOUGHT:g} four times out of five, if a quarter of the way is gone per {length}, would take {take}."
     )
 
 

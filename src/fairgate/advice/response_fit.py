@@ -4,17 +4,19 @@ Let :math:`w_{gt}` be the weight of group g's high pool in period t, seen as the
 group's median. What was decided in a period is told apart from who came: :math:`z_{gt}` is the acceptance that the
 period's decisions, score by score, would have given to the group as it is over the whole history, and
 :math:`\lambda_{gt}` how much more of the high pool than of the low pool they accepted, so that the group's acceptance
-is :math:`z + \lambda (w - \tfrac12)`. Feedback of strength f and speed ρ then leads from :math:`k_0 = 0` along
+is :math:`z + \lambda (w - \tfrac12)`, times a factor that the history tells if weights have moved far. Feedback of
+strength f and speed ρ then leads from :math:`k_0 = 0` along
 
 .. math:: k_{t+1} = k_t + \rho\,(f\,(z_t - \bar z + \lambda_t k_t) - k_t), \qquad
-          w_{gt} = c_g + d_g t + b_g (1 - \rho)^t + k_{gt}(f, \rho) + \text{noise}.
+          w_{gt} = \tfrac12 + k_{gt}(f, \rho) + c_g A_{gt} + b_g B_{gt} + d_g t + \text{noise},
 
-Since k answers to decisions alone, chance in who came cannot be taken for an answer to it. A level, a linear trend and
-the transient of an unknown start are each group's own. Noise is that of the number of people, which is known, and
-disturbances that no threshold explains, which are autocorrelated or seasonal and partly common to all groups. How large
-and how persistent these are is unknown, too: the likelihood is averaged over many combinations, and a strength is as
-likely as the speed that explains the history best with it makes it (profile). So slow changes of everybody are not
-taken for feedback, and a speed that the history does not tell widens the interval of the strength.
+where A is what a constant push leads to and B what is left of an unknown start, by the same equation. Since k answers
+to decisions alone, chance in who came cannot be taken for an answer to it. Level, start and the linear trend are each
+group's own. Noise is that of the number of people, which is known, and disturbances that no threshold explains, which
+are autocorrelated or seasonal and partly common to all groups. How large and how persistent these are is unknown, too:
+the likelihood is averaged over many combinations, and a strength is as likely as the speed that explains the history
+best with it makes it (profile). So slow changes of everybody are not taken for feedback, and a speed that the history
+does not tell widens the interval of the strength.
 """
 
 from __future__ import annotations
@@ -63,6 +65,9 @@ INFLATION = 1.6
 Persistent disturbances cannot be told apart well in a few dozen periods. Without it, true nulls are rejected in up to
 15% of histories instead of 5%; docs/feedback.md has what is measured with it.
 """
+
+DOUBT = 10.0
+"""How many times as much as by chance weights must vary to tell half of how acceptance moves with them."""
 
 NUISANCE = 3
 """Terms per group that are no feedback: level, trend, and transient of an unknown start."""
@@ -117,13 +122,24 @@ def series(history: History) -> Series:
     came = np.maximum(people, 1.0)
     rates = acceptance_by_bin(decided[..., 1], each)
     none, most = ((rates * pool).sum(axis=2) for pool in (pools.low, pools.high))
+    weight = ((pools.above * each).sum(axis=2) / came - base) / slope
+    variance = spread / slope**2 / came
+    policy, lift = (none + most) / 2.0, most - none
+    moved = np.where(people > 0.0, decided[..., 1].sum(axis=2) / came - policy, 0.0)
     return Series(
-        people=people,
-        weight=((pools.above * each).sum(axis=2) / came - base) / slope,
-        variance=spread / slope**2 / came,
-        policy=(none + most) / 2.0,
-        lift=most - none,
+        people, weight, variance, policy, lift * sensitivity(moved, lift * (weight - SPLIT), lift**2 * variance)
     )
+
+
+def sensitivity(moved: Array, expected: Array, noise: Array) -> Array:
+    """Return by what factor acceptance moves with the weight of the high pool, in each group, (G,).
+
+    1 if those who come and go are spread over each pool as its people are. Where weights have changed much more than
+    by chance, the history tells: `moved` (T, G) is what who came added to the acceptance by decisions alone.
+    """
+    chance = DOUBT * noise.sum(axis=0)
+    found = ((expected * moved).sum(axis=0) + chance) / ((expected**2).sum(axis=0) + chance)
+    return np.asarray(np.clip(found, 0.5, 2.0))
 
 
 def acceptance_by_bin(accepted: Array, people: Array) -> Array:
@@ -199,9 +215,9 @@ class Fit:
         """Of no feedback at all; consistent with the interval."""
         return float(2.0 * stats.t.sf(np.sqrt(self.profile[MIDDLE] / INFLATION), self.freedom))
 
-    def information(self, policy: Array, lift: Array) -> float:
+    def information(self, policy: Array, lift: Array, speed: float) -> float:
         """Return what decisions (T, G) would tell of the strength in this noise: its standard error to the power −2."""
-        moved, basis = paths(policy, lift, self.speed)
+        moved, basis = paths(policy, lift, speed)
         slope = (moved[MIDDLE + 1] - moved[MIDDLE]).reshape(1, -1) / (GRID[MIDDLE + 1] - GRID[MIDDLE])
         return float(unexplained(self.precision[None], basis[MIDDLE : MIDDLE + 1], slope)[0][0, 0])
 
