@@ -20,7 +20,7 @@ from fairgate.settings import Array
 
 STRENGTHS = (0.0, 0.5, 0.8, -0.5)
 PERIODS, PEOPLE, SWINGS = (12, 24, 36), (500, 5000), (0.05, 0.2)
-GROUPS, RATE = 2, 0.3
+GROUPS, RATE, DRAWS = 2, 0.3, 60
 
 Disturbance = Callable[[int, np.random.Generator], Array]
 
@@ -104,4 +104,4 @@ def main(draws: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS)

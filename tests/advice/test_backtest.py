@@ -52,7 +52,10 @@ def check(found: Decided, people: Any, accepted: Any) -> None:
     }
 
 
-def test_every_figure_is_what_pandas_says(history: History) -> None:
+@pytest.mark.parametrize("candidates", [96, 10])
+def test_every_figure_is_what_pandas_says(history: History, candidates: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where bins are joined."""
+    monkeypatch.setattr("fairgate.advice.backtest.CANDIDATES", candidates)
     made, everybody = example_people(), persons(history)
     found = backtest(made, history, AIMS)
     assert [each.period for each in found] == list(history.periods[FIRST:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from fairgate.advice.steady import Response, environment
 from fairgate.errors import InputError
 from fairgate.people import Applicants
 from fairgate.people.history import History
+from scripts.feedback_power import DRAWS, cell
 
 NAMES = ("a", "b")
 
@@ -37,7 +39,7 @@ def test_with_many_people_strength_and_speed_are_found(strength: float, rate: fl
     assert found.speed == pytest.approx(rate, rel=0.3)
     assert found.low < found.strength < found.high
     assert {each.group for each in found.groups} == set(NAMES)
-    assert all(each.low <= strength + 0.05 and strength - 0.05 <= each.high for each in found.groups)
+    assert all(each.low <= strength + 0.1 and strength - 0.1 <= each.high for each in found.groups)
     assert found.strengths == (*(round(each, 2) for each in (found.strength, found.low, found.high)), 0.0)
 
 
@@ -67,12 +69,13 @@ def test_no_variation_of_decisions_says_nothing_however_long_and_large() -> None
 
 
 def test_a_short_history_of_few_people_cannot_tell_and_says_what_it_would_take() -> None:
-    found = estimate_feedback(drawn(0.5, 12, 300, 0.1, seed=2), NAMES)
+    found = estimate_feedback(drawn(0.5, 12, 500, 0.2, seed=5, rate=0.25), NAMES)
     assert found.verdict == "cannot tell"
+    assert found.strength is not None
     assert found.needed_periods is not None
-    assert found.needed_periods > 24
+    assert found.needed_periods >= 24
     assert f"about {found.needed_periods} periods like these" in found.text
-    assert "To find feedback of strength 0.5 four times out of five would take" in found.text
+    assert "To find feedback of strength 0.5 four times out of five, if a quarter of the way is gone" in found.text
 
 
 def test_a_long_history_without_feedback_says_how_little_there_can_be() -> None:
@@ -188,3 +191,10 @@ def test_histories_are_drawn_from_the_environment_they_name() -> None:
     state = pools.steady_state(np.array([cut]))
     expected = pools.probabilities(state, np.array([cut]))[0]
     np.testing.assert_allclose(rates, expected[..., 1].sum(axis=1) / expected.sum(axis=(1, 2)), atol=0.005)
+
+
+@pytest.mark.slow
+def test_the_documented_table_is_what_the_script_prints() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "feedback.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| 12 | 500 | ±20 points |"))
+    assert row.split(" | ")[4] == cell(DRAWS, 0.5, 12, 500, 0.2)

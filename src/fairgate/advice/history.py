@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.response_fit import GRID, SPEEDS, Fit, Series, fit, series
+from fairgate.advice.response_fit import GRID, NUISANCE, SPEEDS, Fit, Series, fit, series
 from fairgate.people.history import History
 
 FOUND, NONE, UNTOLD = "feedback", "no feedback", "cannot tell"
@@ -24,8 +24,11 @@ NEGLIGIBLE = 0.15
 SOUGHT = 0.5
 """Strength that a history should be able to find, when it is said what that would take."""
 
-REACH = 0.84
-"""Normal quantile of finding it four times out of five."""
+REACH = 1.28
+"""Normal quantile of finding it nine times out of ten with known speed and noise: about four of five without."""
+
+LONGEST = 8
+"""How many times as long a history may have to be for its length to be named."""
 
 FEWEST = 8
 """Fewest periods that can tell anything: three terms of each group, and something to see them by."""
@@ -161,14 +164,23 @@ def what_it_would_take(seen: Series, found: Fit, swing: float) -> tuple[int | No
     How many periods like these, if decisions have varied at all; and by how much acceptance would have to go up and
     down, four periods at a time and not in all groups at once, over as many periods; None if by more than half.
     """
-    sought = (SOUGHT / (math.sqrt(found.limit(LEVEL)) + REACH)) ** -2.0  # information that would do
     periods, groups = seen.people.shape
     more = None
-    if swing >= VARIES:
-        more = math.ceil(periods * max(sought / max(found.information(seen.policy, seen.lift, PLANNED), 1e-9), 1.0))
+    for times in range(1, LONGEST + 1) if swing >= VARIES else ():
+        again = (np.tile(each, (times, 1)) for each in (seen.policy, seen.lift))
+        if found.information(*again, PLANNED) >= enough(found, periods * times):
+            more = periods * times
+            break
+    sought = enough(found, periods)
     turns = np.where((np.arange(periods)[:, None] // BLOCK + np.arange(groups)) % 2 == 1, 0.1, -0.1)
     planned = 0.1 * math.sqrt(sought / max(found.information(turns, seen.lift, PLANNED), 1e-9))
     return more, planned if planned <= 0.5 else None
+
+
+def enough(found: Fit, periods: int) -> float:
+    """Return the information about the strength that would do in so many periods."""
+    freedom = max(periods - NUISANCE - 1, 1)
+    return float((SOUGHT / (math.sqrt(replace(found, freedom=freedom).limit(LEVEL)) + REACH)) ** -2.0)
 
 
 def put_into_words(found: FeedbackEstimate, swing: float) -> str:
@@ -201,7 +213,7 @@ def put_into_words(found: FeedbackEstimate, swing: float) -> str:
     if found.needed_swing is not None:
         swung = f"acceptance {100.0 * found.needed_swing:.0f} points up and down, {BLOCK} periods at a time"
         ways.append(f"{found.periods * found.joined} periods with {swung}")
-    take = " or ".join(ways) or "many more people per period"
+    take = " or ".join(ways) or f"more than {LONGEST} times as many periods, or more people in each"
     return (
         f"This history cannot tell whether acceptance changes who applies: {why}. To find feedback of strength "
         f"{SOUGHT:g} four times out of five, if a quarter of the way is gone per {length}, would take {take}."

@@ -216,10 +216,17 @@ class Fit:
         return float(2.0 * stats.t.sf(np.sqrt(self.profile[MIDDLE] / INFLATION), self.freedom))
 
     def information(self, policy: Array, lift: Array, speed: float) -> float:
-        """Return what decisions (T, G) would tell of the strength in this noise: its standard error to the power −2."""
+        """Return what decisions (T, G) would tell of the strength in this noise: its standard error to the power −2.
+
+        They may be for several times as many periods, whose noise is supposed to be like that of these.
+        """
         moved, basis = paths(policy, lift, speed)
         slope = (moved[MIDDLE + 1] - moved[MIDDLE]).reshape(1, -1) / (GRID[MIDDLE + 1] - GRID[MIDDLE])
-        return float(unexplained(self.precision[None], basis[MIDDLE : MIDDLE + 1], slope)[0][0, 0])
+        groups = policy.shape[1]
+        times = groups * len(policy) // len(self.precision)
+        blocks = self.precision.reshape(groups, len(policy) // times, groups, -1)
+        again = np.einsum("gshr,mn->gmshnr", blocks, np.eye(times)).reshape(1, groups * len(policy), -1)
+        return float(unexplained(again, basis[MIDDLE : MIDDLE + 1], slope)[0][0, 0])
 
 
 def paths(policy: Array, lift: Array, speed: float) -> tuple[Array, Array]:
