@@ -153,6 +153,7 @@ SLOW_EXAMPLES = {
     "start.md",
     "baselines.md",
     "your-data.md",
+    "feedback.md",
     "bench.md",
     "sklearn.md",
     "per-group.md",

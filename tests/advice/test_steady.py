@@ -70,6 +70,16 @@ def test_steady_states_are_where_the_environment_goes(people: Applicants, streng
         np.testing.assert_allclose(pools.probabilities(state, at), cells, atol=1e-6)
 
 
+@given(applicants(), st.floats(-0.95, 0.95))
+def test_a_group_accepted_at_the_present_rate_stays_as_it_is(people: Applicants, strength: float) -> None:
+    """One group alone, in balance with a threshold: that threshold does what it does today, however strong feedback."""
+    alone = Applicants(("a",), people.cuts, people.tops, people.counts[:1], people.columns, people.rows)
+    rates = look(alone, Aims()).acceptance.value
+    for cut, balance in enumerate(rates):
+        pools = environment(alone, Response(strength, float(balance)))
+        assert pools.steady_state(np.full((1, 1), 2.0 * cut))[0, 0] == pytest.approx(0.5, abs=1e-9)
+
+
 @given(applicants(), st.floats(-0.99, 0.99))
 def test_keeping_the_threshold_in_use_leaves_every_group_as_it_is(people: Applicants, strength: float) -> None:
     for cut, threshold in enumerate(people.cuts):
