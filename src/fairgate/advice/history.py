@@ -155,7 +155,8 @@ def joined(history: History) -> History:
     """Join neighbouring periods until there are at most 48."""
     length = math.ceil(len(history.periods) / MOST)
     starts = np.arange(0, len(history.periods), length)
-    return History(tuple(history.periods[start] for start in starts), np.add.reduceat(history.counts, starts, axis=0))
+    names = tuple(history.periods[start] for start in starts)
+    return replace(history, periods=names, counts=np.add.reduceat(history.counts, starts, axis=0))
 
 
 def what_it_would_take(seen: Series, found: Fit, swing: float) -> tuple[int | None, float | None]:
@@ -167,8 +168,8 @@ def what_it_would_take(seen: Series, found: Fit, swing: float) -> tuple[int | No
     periods, groups = seen.people.shape
     more = None
     for times in range(1, LONGEST + 1) if swing >= VARIES else ():
-        again = (np.tile(each, (times, 1)) for each in (seen.policy, seen.lift))
-        if found.information(*again, PLANNED) >= enough(found, periods * times):
+        policy, lift = np.tile(seen.policy, (times, 1)), np.tile(seen.lift, (times, 1))
+        if found.information(policy, lift, PLANNED) >= enough(found, periods * times):
             more = periods * times
             break
     sought = enough(found, periods)
