@@ -20,7 +20,7 @@ from fairgate.settings import Array
 
 STRENGTHS = (0.0, 0.5, 0.8, -0.5)
 PERIODS, PEOPLE, SWINGS = (12, 24, 36), (500, 5000), (0.05, 0.2)
-GROUPS, RATE, DRAWS = 2, 0.3, 60
+GROUPS, RATE, DRAWS = 2, 0.3, 40
 
 Disturbance = Callable[[int, np.random.Generator], Array]
 
@@ -86,6 +86,18 @@ def following(draws: int) -> str:
     return f"Thresholds that follow a persistent disturbance, no feedback: found in {found} of {draws} histories."
 
 
+def together(draws: int) -> str:
+    """Return how often feedback is found where there is none, with one threshold and one disturbance for all groups."""
+    found = 0
+    for draw in range(draws):
+        rng = np.random.default_rng([12, draw])
+        away = np.repeat(persistent(24, rng)[:, :1], GROUPS, axis=1)
+        shares = threshold_path(24, GROUPS, 0.2, rng, together=True)
+        low, high = fit(series(draw_history(0.0, shares, 1000, rng, disturbance=away))).interval(LEVEL)
+        found += not low <= 0.0 <= high
+    return f"One threshold and one persistent disturbance, no feedback: found in {found} of {draws} histories."
+
+
 def main(draws: int) -> None:
     """Print the table as Markdown."""
     headings = [f"strength {each:g}" for each in STRENGTHS]
@@ -100,7 +112,7 @@ def main(draws: int) -> None:
     for name, disturbance in WORLDS.items():
         cells = [cell(draws, each, 24, 1000, 0.2, disturbance) for each in STRENGTHS]
         print("| " + " | ".join(("24", "1,000", f"±20 points, and {name}", *cells)) + " |", flush=True)
-    print(f"\n{following(draws)}")
+    print(f"\n{following(2 * draws)}\n{together(3 * draws)}")
 
 
 if __name__ == "__main__":

@@ -59,11 +59,11 @@ MIDDLE = len(GRID) // 2
 NOBODY = 1e6
 """Variance of a weight that nobody has shown."""
 
-INFLATION = 1.6
-"""By how much the limit of the tests exceeds that of Student's t.
+INFLATION = 2.2
+"""By how much the limit of the tests exceeds that of Student's t, in squares.
 
-Persistent disturbances cannot be told apart well in a few dozen periods. Without it, true nulls are rejected in up to
-15% of histories instead of 5%; docs/feedback.md has what is measured with it.
+Persistent disturbances cannot be told well in a few dozen periods. At 1, true nulls are rejected in up to 15% of
+histories instead of 5%; docs/feedback.md has what is measured.
 """
 
 DOUBT = 10.0
