@@ -155,6 +155,7 @@ SLOW_EXAMPLES = {
     "your-data.md",
     "audit.md",
     "monitor.md",
+    "feedback.md",
     "bench.md",
     "sklearn.md",
     "per-group.md",

@@ -140,8 +140,8 @@ TABLES = {
             ("people.csv", *NAMES, "--service", "0.8:0.3"),
             "service=0.8:0.3: the window is empty, low must be below",
         ),
-        (("people.csv", *NAMES, "--feedback", "0,1"), "feedback must be strengths in [0, 1), got 1"),
-        (("people.csv", *NAMES, "--feedback", "0,1.5"), "feedback must be strengths in [0, 1), got 1.5"),
+        (("people.csv", *NAMES, "--feedback", "0,1"), "feedback must be strengths above -1 and below 1, got 1"),
+        (("people.csv", *NAMES, "--feedback", "0,-1.5"), "feedback must be strengths above -1 and below 1, got -1.5"),
         (
             ("people.csv", *NAMES, "--parity", "0.1", "--constraint", "parity=0.2"),
             "parity is given twice: parity=0.1 and parity=0.2",

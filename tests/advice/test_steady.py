@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairgate as fg
 from fairgate.advice import Aims
-from fairgate.advice.advise import balance_of
-from fairgate.advice.steady import Response, environment, settle, stands_until
+from fairgate.advice.steady import Response, environment, reference_rates, settle, stands_until, steady_cells
 from fairgate.advice.today import look
 from fairgate.counts import Counts
 from fairgate.oracle import exact_sweep
 from fairgate.people import Applicants, Columns, from_frame
 from fairgate.tasks import Task
-from tests.advice.people import SERVICE
+from tests.advice.people import PARITY, SERVICE
 
 AIMS = Aims(cost=1.5, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.2, 0.8)])
 
@@ -42,9 +43,10 @@ def test_without_feedback_the_long_run_is_the_table_itself(people: Applicants) -
     np.testing.assert_allclose(found.sweep.residuals, today.residuals, atol=1e-12)
 
 
-@given(applicants(), st.floats(0.0, 0.98), st.floats(0.0, 1.0))
-def test_steady_states_are_those_of_the_environment(people: Applicants, strength: float, balance: float) -> None:
-    feedback = Response(strength, balance)
+@given(applicants(), st.floats(-0.98, 0.98), st.lists(st.floats(0.0, 1.0), min_size=3, max_size=3))
+def test_steady_states_are_those_of_the_environment(people: Applicants, strength: float, balance: list[float]) -> None:
+    """Of either sign, and with a reference of its own in every group."""
+    feedback = Response(strength, np.array(balance[: len(people.groups)]))
     found = settle(people, AIMS.problem, feedback)
     task = Task(environment(people, feedback), AIMS.problem, 2.0 * np.arange(len(people.cuts)))
     expected = exact_sweep(task, task.thresholds)
@@ -54,7 +56,21 @@ def test_steady_states_are_those_of_the_environment(people: Applicants, strength
     np.testing.assert_allclose(np.ptp(found.counts.rates, axis=-1), expected.gap, atol=1e-9)
 
 
-@given(applicants(), st.floats(0.0, 0.95))
+@settings(max_examples=20)
+@given(applicants(), st.floats(-0.8, 0.8), st.floats(0.0, 1.0))
+def test_steady_states_are_where_the_environment_goes(people: Applicants, strength: float, balance: float) -> None:
+    """Also where a weight ends at 0 or 1, and from either end: the fixed point is unique."""
+    feedback = Response(strength, balance)
+    pools, cells = environment(people, feedback), steady_cells(people.filled, feedback)
+    at = np.repeat(2.0 * np.arange(len(people.cuts))[:, None], len(people.groups), axis=1)
+    for start in (0.0, 1.0):
+        state = np.full(at.shape, start)
+        for _ in range(700):
+            state = pools.expected_update(state, at)
+        np.testing.assert_allclose(pools.probabilities(state, at), cells, atol=1e-6)
+
+
+@given(applicants(), st.floats(-0.95, 0.95))
 def test_a_group_accepted_at_the_present_rate_stays_as_it_is(people: Applicants, strength: float) -> None:
     """One group alone, in balance with a threshold: that threshold does what it does today, however strong feedback."""
     alone = Applicants(("a",), people.cuts, people.tops, people.counts[:1], people.columns, people.rows)
@@ -64,10 +80,42 @@ def test_a_group_accepted_at_the_present_rate_stays_as_it_is(people: Applicants,
         assert pools.steady_state(np.full((1, 1), 2.0 * cut))[0, 0] == pytest.approx(0.5, abs=1e-9)
 
 
+@given(applicants(), st.floats(-0.99, 0.99))
+def test_keeping_the_threshold_in_use_leaves_every_group_as_it_is(people: Applicants, strength: float) -> None:
+    for cut, threshold in enumerate(people.cuts):
+        reference = reference_rates(people, Aims(current=float(threshold)))
+        before = settle(people, AIMS.problem, Response(0.0, reference.rates))
+        after = settle(people, AIMS.problem, Response(strength, reference.rates))
+        np.testing.assert_allclose(after.counts.cells[cut], before.counts.cells[cut], atol=1e-12)
+        assert after.sweep.gap[cut] == pytest.approx(before.sweep.gap[cut], abs=1e-12)
+
+
+def test_with_one_reference_for_all_groups_the_same_threshold_would_move_them_apart() -> None:
+    """What happens if groups that are accepted at 60% and 78% are supposed to be used to one overall rate."""
+    people = from_frame(PARITY.draw(4000, np.random.default_rng(5)), score="score", label="label", group="group")
+    cut = int(np.searchsorted(people.cuts, -0.3))
+    own = reference_rates(people, Aims(current=-0.3))
+    before = settle(people, AIMS.problem, Response(0.0, 0.0)).sweep.gap[cut]
+    kept = settle(people, AIMS.problem, Response(0.8, own.rates)).sweep.gap[cut]
+    moved = settle(people, AIMS.problem, Response(0.8, float(own.rates.mean()))).sweep.gap[cut]
+    assert kept == pytest.approx(before, abs=1e-12)
+    assert moved > before + 0.1
+
+
+@pytest.mark.parametrize(("strength", "sign"), [(0.5, 1.0), (-0.5, -1.0)])
+def test_the_sign_says_whether_accepting_more_draws_better_or_worse_people(strength: float, sign: float) -> None:
+    people = from_frame(SERVICE.draw(2000, np.random.default_rng(2)), score="score", label="label", group="group")
+    lower = int(np.searchsorted(people.cuts, -0.5))
+    reference = reference_rates(people, Aims(current=0.3))
+    rates = settle(people, AIMS.problem, Response(0.0, 0.0)).counts.rates[lower]
+    moved = settle(people, AIMS.problem, Response(strength, reference.rates)).counts.rates[lower]
+    assert (sign * (moved - rates) > 0.01).all()
+
+
 def test_the_paper_s_pools_are_strength_08_about_one_half() -> None:
     feedback = Response(0.8, 0.5)
-    assert feedback.floor == pytest.approx(0.1)
-    assert feedback.floor + feedback.strength == pytest.approx(0.9)
+    assert feedback.floor == pytest.approx([0.1])
+    assert feedback.floor + feedback.strength == pytest.approx([0.9])
     dataset = fg.load_task("compas")
     pools = dataset.environment
     assert isinstance(pools, fg.environments.ScorePools)
@@ -112,11 +160,25 @@ def test_feedback_moves_the_gap_and_says_until_when_a_threshold_stands() -> None
     assert stands_until(people, Aims().problem, cut, 0.5) == 1.0
 
 
-def test_people_are_in_balance_with_the_threshold_in_use() -> None:
+def test_each_group_is_in_balance_with_its_own_acceptance() -> None:
     table = pa.table({"s": [4, 3, 2, 1], "y": [0, 1, 0, 1], "g": [0, 0, 1, 1]})
     up = from_frame(table, score="s", label="y", group="g")
     down = from_frame(table, score="s", label="y", group="g", descending=True)
-    assert balance_of(up, Aims(current=3.0), 0) == 0.5
-    assert balance_of(down, Aims(current=3.0), 0) == 0.75
-    assert balance_of(up, Aims(current=9.0), 0) == 0.0
-    assert balance_of(up, Aims(), 1) == 0.75
+    assert reference_rates(up, Aims(current=3.0)).rates.tolist() == [1.0, 0.0]
+    assert reference_rates(down, Aims(current=3.0)).rates.tolist() == [0.5, 1.0]
+    assert reference_rates(up, Aims(current=9.0)).rates.tolist() == [0.0, 0.0]
+    assert reference_rates(up, Aims(current=2.0)).where == "the threshold in use"
+    best = reference_rates(up, Aims())
+    assert best.where == "today's best threshold"
+    assert (
+        best.rates.tolist()
+        == look(up, Aims()).rates.value[:, settle(up, Aims().problem, Response(0.0, 0.0)).cut].tolist()
+    )
+    decisions = np.array([[[0, 0], [0, 0], [1, 0], [0, 1]], [[0, 1], [1, 0], [0, 0], [0, 0]]])
+    past = reference_rates(replace(up, decisions=decisions), Aims(current=9.0))
+    assert past.where == "the decision column"  # whatever the threshold
+    assert past.rates.tolist() == [0.5, 0.5]
+    assert past.text == (
+        "A group stays as it is at its share accepted in the past, by the decision column (g 0: 50.0%, g 1: 50.0%). "
+        "A threshold that accepts other shares than past decisions did moves the groups."
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import fairgate as fg
 from fairgate.counts import Counts
 from fairgate.environments import ScorePools
+from fairgate.errors import InputError
 from tests.environments.worlds import RNG
 
 
@@ -160,3 +163,13 @@ def test_weights_of_1_change_no_bit(pools: ScorePools) -> None:
 def test_bad_weights_get_one_sentence(weights: list[float], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         ScorePools([0.0, 1.0, 2.0, 3.0], [0, 1, 0, 1], [0, 0, 1, 1], weights=weights)
+
+
+def test_a_shift_moves_the_target_of_each_group(pools: fg.environments.ScorePools) -> None:
+    thresholds = np.zeros((1, 2))
+    shifted = dataclasses.replace(pools, shift=[0.1, -0.2])
+    plain, moved = (each.expected_update(each.start(1), thresholds) for each in (pools, shifted))
+    np.testing.assert_allclose(moved - plain, [[0.01, -0.02]], atol=1e-12)  # a tenth of the way per round
+    assert "shift" not in pools.describe()
+    with pytest.raises(InputError, match="shift must have one number per group, 2, got"):
+        dataclasses.replace(pools, shift=[0.1, 0.2, 0.3])

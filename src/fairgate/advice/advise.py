@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.advice.aims import Aims
+from fairgate.advice.aims import STRENGTHS, Aims
+from fairgate.advice.backtest import BacktestPeriod, backtest
 from fairgate.advice.by_group import ByGroup, by_group
 from fairgate.advice.change import Change, compare
 from fairgate.advice.choice import choose
 from fairgate.advice.findings import Finding, inspect, warn
 from fairgate.advice.frontier import Frontier, frontier
+from fairgate.advice.history import FeedbackEstimate, estimate_feedback
 from fairgate.advice.loop import Outcome, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
-from fairgate.advice.steady import Response, Steady, settle
+from fairgate.advice.steady import Reference, Response, Steady, reference_rates, settle
 from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
-from fairgate.problem import Problem
 from fairgate.progress import stage
 
 
@@ -49,6 +50,12 @@ class Advice:
         Who would be decided differently from today; None if neither decisions nor a threshold in use are known.
     frontiers
         What reward each gap allows, for the people as they are and under the feedback the recommendation is for.
+    reference
+        The acceptance rates at which groups stay as they are.
+    feedback
+        What the history says of feedback; None without one.
+    backtest
+        What the advice would have given, period by period; empty without a history.
     """
 
     applicants: Applicants
@@ -62,6 +69,9 @@ class Advice:
     groups: ByGroup
     change: Change | None
     frontiers: dict[float, Frontier]
+    reference: Reference
+    feedback: FeedbackEstimate | None
+    backtest: list[BacktestPeriod]
 
     def thresholds(self) -> dict[str, Any]:
         """Return the figures of every threshold as columns, those of ``thresholds.csv``."""
@@ -121,11 +131,17 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     findings = inspect(applicants, aims)
     stage("working out every threshold", quiet=quiet)
     today = look(applicants, aims)
-    candidates = candidates_of(applicants, aims.problem)
+    candidates = candidates_of(applicants, aims)
     today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
-    balance = balance_of(candidates, aims, today_best)
+    reference = reference_rates(candidates, aims)
+    past = applicants.coarsened()  # whose bins are those of the history
+    history = past.history
+    if history is not None:
+        stage("reading the history", quiet=quiet)
+    feedback = None if history is None else estimate_feedback(history, past.groups)
+    strengths = aims.feedback or (feedback and feedback.strengths) or STRENGTHS
     stage("looking at the long run", quiet=quiet)
-    steady = [settle(candidates, aims.problem, Response(strength, balance)) for strength in aims.feedback]
+    steady = [settle(candidates, aims.problem, Response(strength, reference.rates)) for strength in strengths]
     stage("choosing", quiet=quiet)
     choice = choose(candidates, aims.problem, steady[0].response, aims.sure, aims.seed, whole=applicants)
     recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady, whole=applicants)
@@ -136,6 +152,7 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     groups = by_group(applicants, cut, recommendation.rule, aims.current)
     change = compare(applicants, aims, cut)
     frontiers = find_frontiers(candidates, aims, steady)
+    tested = [] if history is None else backtest(past, history, aims)
     return Advice(
         applicants,
         aims,
@@ -148,6 +165,9 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
         groups,
         change,
         frontiers,
+        reference,
+        feedback,
+        tested,
     )
 
 
@@ -166,15 +186,13 @@ def find_frontiers(candidates: Applicants, aims: Aims, steady: list[Steady]) -> 
     }
 
 
-def candidates_of(applicants: Applicants, problem: Problem) -> Applicants:
-    """Join bins until there are about 512, so that the best or nearest of all thresholds today is one of them."""
-    return applicants.coarsened(at=[settle(applicants, problem, Response(0.0, 0.0)).cut])
+def candidates_of(applicants: Applicants, aims: Aims) -> Applicants:
+    """Join bins until there are about 512, so that the best or nearest of all thresholds today is one of them.
 
-
-def balance_of(applicants: Applicants, aims: Aims, best: int) -> float:
-    """Return the acceptance rate people are used to: at the threshold in use, else at the best of today."""
-    accepted = applicants.above.sum(axis=(0, 2)) / applicants.people
-    if aims.current is None:
-        return float(accepted[best])
-    place = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
-    return float(accepted[place]) if place < len(accepted) else 0.0
+    The threshold in use is one of them, too, so that keeping it changes nothing.
+    """
+    places = [settle(applicants, aims.problem, Response(0.0, 0.0)).cut]
+    if aims.current is not None:
+        in_use = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
+        places += [in_use] if in_use < len(applicants.cuts) else []
+    return applicants.coarsened(at=places)

@@ -16,7 +16,13 @@ from fairgate.problem import Problem, Utility
 from fairgate.settings import whole_number
 
 STRENGTHS = (0.0, 0.25, 0.5, 0.8)
-"""Strengths of feedback looked at: none, weak, medium and strong, the last being the paper's."""
+"""Strengths of feedback looked at if nothing is known: none, weak, medium and strong.
+
+The paper's experiments have 0.8, about a reference of one half.
+"""
+
+RANGE = "strengths above -1 and below 1"
+"""What strengths may be; below 0, accepting more draws worse applicants."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,12 @@ class Aims:
     constraints
         From :mod:`fairgate.constraints`, or any objects with ``names`` and ``residuals(counts)``.
     feedback
-        Strengths of feedback to look at, each in [0, 1). The recommendation is made for the first.
+        Strengths of feedback to look at, each above −1 and below 1; negative ones mean that accepting more draws worse
+        applicants. The recommendation is made for the first. By default those that the history tells, see
+        :func:`~fairgate.advice.history.estimate_feedback`; if there is none or it cannot tell, `STRENGTHS`.
     current
-        Threshold in use when the table was made. People are supposed to be in balance with it; if it is not given,
-        with the best threshold of today.
+        Threshold in use when the table was made. Groups stay as they are at their acceptance rates there, unless there
+        is a decision column, whose rates then count; with neither, at those of the best threshold of today.
     sure
         Probability with which a threshold that is called sure meets every constraint.
     loops
@@ -55,7 +63,7 @@ class Aims:
     benefit: float = 1.0
     currency: str = ""
     constraints: Sequence[PlainConstraint] = ()
-    feedback: tuple[float, ...] = STRENGTHS
+    feedback: tuple[float, ...] | None = None
     current: float | None = None
     sure: float = 0.9
     loops: bool = False
@@ -80,13 +88,8 @@ class Aims:
         if self.problem.replicates is not None:
             raise InputError(f"constraints must have one number per setting, got {self.constraints!r}")
         check_names(self.problem.constraints)
-        if not isinstance(self.feedback, Sequence) or isinstance(self.feedback, str) or not self.feedback:
-            raise InputError(f"feedback must be one or more strengths in [0, 1), got {self.feedback!r}")
-        strengths = tuple(_number("feedback", each) for each in self.feedback)
-        strange = [each for each in strengths if not 0.0 <= each < 1.0]
-        if strange:
-            raise InputError(f"feedback must be strengths in [0, 1), got {strange[0]:g}")
-        keep(self, "feedback", tuple(dict.fromkeys(strengths)))
+        if self.feedback is not None:
+            keep(self, "feedback", _strengths(self.feedback))
         if self.current is not None:
             keep(self, "current", _number("current", self.current))
         for name, least in (("seeds", 1), ("rounds", 5), ("seed", 0)):
@@ -111,10 +114,22 @@ class Aims:
 def strength_name(strength: float) -> str:
     """Return a word for a strength of feedback.
 
-    >>> [strength_name(each) for each in STRENGTHS]
-    ['none', 'weak', 'medium', 'strong']
+    >>> [strength_name(each) for each in (*STRENGTHS, -0.25)]
+    ['none', 'weak', 'medium', 'strong', 'weak adverse']
     """
-    return "none" if strength == 0.0 else "weak" if strength < 0.35 else "medium" if strength < 0.65 else "strong"
+    size = abs(strength)
+    name = "none" if size == 0.0 else "weak" if size < 0.35 else "medium" if size < 0.65 else "strong"
+    return f"{name} adverse" if strength < 0.0 else name
+
+
+def _strengths(given: object) -> tuple[float, ...]:
+    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        raise InputError(f"feedback must be one or more {RANGE}, got {given!r}")
+    strengths = tuple(_number("feedback", each) for each in given)
+    strange = [each for each in strengths if not -1.0 < each < 1.0]
+    if strange:
+        raise InputError(f"feedback must be {RANGE}, got {strange[0]:g}")
+    return tuple(dict.fromkeys(strengths))
 
 
 def _number(name: str, value: object, low: float = -math.inf) -> float:

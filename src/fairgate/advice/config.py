@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairgate.advice.aims import Aims
+from fairgate.advice.aims import RANGE, Aims
 from fairgate.constraints import Constraint, make_constraint
 from fairgate.errors import InputError, nearest
 from fairgate.importing import import_place, look_in
@@ -127,10 +127,10 @@ def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> InputErr
 
 
 def parse_strengths(text: str | None) -> tuple[float, ...] | None:
-    """Read strengths such as 0,0.25,0.5."""
+    """Read strengths such as 0,0.25,0.5; none, to be told by the history."""
     if text is None:
         return None
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"feedback must be strengths in [0, 1), as in 0,0.25,0.5, got {text!r}") from None
+        raise InputError(f"feedback must be {RANGE}, as in 0,0.25,0.5, got {text!r}") from None

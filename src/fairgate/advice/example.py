@@ -41,7 +41,8 @@ parity = 0.10                 # largest gap between the groups' acceptance rates
 service = [0.3, 0.8]          # lowest and highest share of everybody that may be accepted
 
 [loop]
-feedback = [0.0, 0.25, 0.5, 0.8]    # how strongly acceptance changes who applies; advice is for the first
+# feedback = [0.0, 0.25, 0.5, 0.8]  # how strongly acceptance changes who applies, above -1 and below 1; advice is for
+                              # the first; these are looked at if the history does not tell
 # current = 0.5               # the threshold in use when the table was made
 loops = false                 # also let learners run in the closed loop
 seeds = 20

@@ -50,7 +50,10 @@ OPTIONS: dict[str, Any] = {
     "sure": _option(float, "Probability with which the advice must hold."),
     **NAMED,
     "constraint": _option(list[str], "Any constraint, such as parity=0.05 or module:Class=0.2; repeatable."),
-    "feedback": _option(str, "Strengths of feedback, such as 0,0.5; advice is for the first."),
+    "feedback": _option(
+        str,
+        "Strengths of feedback, above -1 and below 1, such as 0,0.5; advice is for the first.",
+    ),
     "current": _option(float, "Threshold in use when the table was made."),
     "loops": _option(bool, "Also let learners run in the closed loop.", "--loops/--no-loops"),
     "seeds": _option(int, "Independent loops per learner."),

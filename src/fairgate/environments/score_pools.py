@@ -36,7 +36,7 @@ class ScorePools(Environment):
     probability :math:`w_g`, and is then drawn uniformly from the pool, score and label together. Ties with the
     threshold are accepted. After a batch
 
-    .. math:: w_g \leftarrow \mathrm{clip}(w_g + rate \cdot (floor + (ceiling - floor) \cdot acc_g - w_g), 0, 1).
+    .. math:: w_g \leftarrow \mathrm{clip}(w_g + rate \cdot (floor_g + (ceiling - floor) \cdot acc_g - w_g), 0, 1).
 
     The state is :math:`w` (replicates, groups), started at ``1 − split``, the table's own composition.
 
@@ -47,12 +47,15 @@ class ScorePools(Environment):
     split
         Quantile of a group's scores that parts its low from its high pool.
     floor, ceiling
-        Weight of the high pool that nobody accepted and everybody accepted lead to; may vary by replicate.
+        Weight of the high pool that nobody accepted and everybody accepted lead to; may vary by replicate. A ceiling
+        below the floor is adverse selection: accepting more brings more of the worse half.
     rate
         Share of the way to its target that a weight moves per round; may vary by replicate.
     weights
         How many people each entry stands for, at least 0; 1 each if not given. Whole numbers do what repeating the
         entry does.
+    shift
+        What is added to the floor and the ceiling in each group, (groups,); nothing if not given.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class ScorePools(Environment):
     ceiling: Real = 0.9
     rate: PositiveShare = 0.1
     weights: ArrayLike | None = None
+    shift: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,6 +84,8 @@ class ScorePools(Environment):
                 "ScorePools: ceiling − floor must be within ±1 (else no unique steady state), "
                 f"got floor={self.floor} and ceiling={self.ceiling}"
             )
+        if self.shift is not None and len(self._floor.T) != self.group_count:
+            raise InputError(f"ScorePools: shift must have one number per group, {self.group_count}, got {self.shift}")
 
     @cached_property
     def _tables(self) -> _Tables:
@@ -135,9 +141,14 @@ class ScorePools(Environment):
         return len(self._tables.shares)
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings as plain data; weights only if there are any."""
-        found = super().describe()
-        return found if self.weights is not None else {key: found[key] for key in found if key != "weights"}
+        """Return the settings as plain data; weights and shift only if there are any."""
+        absent = {name for name in ("weights", "shift") if getattr(self, name) is None}
+        return {key: value for key, value in super().describe().items() if key not in absent}
+
+    @cached_property
+    def _floor(self) -> Array:
+        floor = self._by_replicate["floor"]
+        return floor if self.shift is None else floor + as_floats("ScorePools: shift", self.shift, ndim=1)
 
     @cached_property
     def _span(self) -> Array:
@@ -178,7 +189,7 @@ class ScorePools(Environment):
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the weights after a batch."""
-        target = self._by_replicate["floor"] + self._span * counts.rates
+        target = self._floor + self._span * counts.rates
         moved = approach(state, target, self._by_replicate["rate"])
         return np.minimum(np.maximum(moved, 0.0), 1.0)
 
@@ -187,7 +198,7 @@ class ScorePools(Environment):
         thresholds = np.asarray(thresholds, dtype=np.float64)
         none = Counts(self.probabilities(np.zeros_like(thresholds), thresholds)).rates
         full = Counts(self.probabilities(np.ones_like(thresholds), thresholds)).rates
-        return np.clip((self._by_replicate["floor"] + self._span * none) / (1.0 - self._span * (full - none)), 0.0, 1.0)
+        return np.clip((self._floor + self._span * none) / (1.0 - self._span * (full - none)), 0.0, 1.0)
 
     def candidates(self, low: float, high: float) -> Array:
         """Return every distinct score between `low` and `high`: nothing changes in between."""

@@ -105,13 +105,15 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             {
                 "strength": each.response.strength,
                 "name": strength_name(each.response.strength),
-                "balance": np.asarray(each.response.balance).tolist(),
                 "best": asdict(each.best) | {"written": advice.candidates.words(each.cut)},
                 "recommended": asdict(each.sweep.point(advice.recommendation.cut)),
                 "curve": steady_curves(advice, each, places),
             }
             for each in advice.steady
         ],
+        "reference": advice.reference.describe(applicants.groups),
+        "feedback": None if advice.feedback is None else asdict(advice.feedback),
+        "backtest": [asdict(each) for each in advice.backtest],
         "loop": [
             {
                 "strength": strength,

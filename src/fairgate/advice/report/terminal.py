@@ -46,8 +46,11 @@ def show(advice: Advice, console: Console) -> None:
         console.print(_change(advice.change, money))
     console.print(_today(advice, money))
     console.print(_steady(advice, money))
+    say(escape(advice.reference.text))
+    if advice.feedback is not None:
+        say(escape(advice.feedback.text))
     if advice.loops:
-        moving = sorted(strength for strength in advice.loops if strength > 0.0) or list(advice.loops)
+        moving = sorted(strength for strength in advice.loops if strength != 0.0) or list(advice.loops)
         console.print(_loop(advice, moving[len(moving) // 2]))
         say(
             "Exact figures of the population over the last rounds; violation is summed over all. "
