@@ -80,7 +80,7 @@ class FeedbackEstimate:
     joined: int  # periods of the table in one of the fit; `speed` is per period of the fit
     groups: tuple[GroupFeedback, ...]
     needed_periods: int | None  # periods like these after which feedback of strength 0.5 would be found
-    needed_swing: float | None  # or as many periods with acceptance this much up and down by turns
+    needed_swing: float | None  # or as many (at least 24) with acceptance this much up and down by turns
     text: str
 
     @property
@@ -163,7 +163,8 @@ def what_it_would_take(seen: Series, found: Fit, swing: float) -> tuple[int | No
     """Return what would find feedback of strength 0.5 four times out of five, by the noise of this history.
 
     How many periods like these, if decisions have varied at all; and by how much acceptance would have to go up and
-    down, four periods at a time and not in all groups at once, over as many periods; None if by more than half.
+    down, four periods at a time and not in all groups at once, over as many periods and at least 24; None if by more
+    than half.
     """
     periods, groups = seen.people.shape
     more = None
@@ -172,10 +173,16 @@ def what_it_would_take(seen: Series, found: Fit, swing: float) -> tuple[int | No
         if found.information(policy, lift, PLANNED) >= enough(found, periods * times):
             more = periods * times
             break
-    sought = enough(found, periods)
-    turns = np.where((np.arange(periods)[:, None] // BLOCK + np.arange(groups)) % 2 == 1, 0.1, -0.1)
-    planned = 0.1 * math.sqrt(sought / max(found.information(turns, seen.lift, PLANNED), 1e-9))
+    length = planned_periods(periods)
+    turns = np.where((np.arange(length)[:, None] // BLOCK + np.arange(groups)) % 2 == 1, 0.1, -0.1)
+    told = found.information(turns, np.tile(seen.lift, (length // periods, 1)), PLANNED)
+    planned = 0.1 * math.sqrt(enough(found, length) / max(told, 1e-9))
     return more, planned if planned <= 0.5 else None
+
+
+def planned_periods(periods: int) -> int:
+    """Return how many periods a planned change of acceptance is for: as many, or several times, at least 24."""
+    return periods * math.ceil(24 / periods)
 
 
 def enough(found: Fit, periods: int) -> float:
@@ -213,7 +220,7 @@ def put_into_words(found: FeedbackEstimate, swing: float) -> str:
         ways.append(f"about {found.needed_periods * found.joined} periods like these")
     if found.needed_swing is not None:
         swung = f"acceptance {100.0 * found.needed_swing:.0f} points up and down, {BLOCK} periods at a time"
-        ways.append(f"{found.periods * found.joined} periods with {swung}")
+        ways.append(f"{planned_periods(found.periods) * found.joined} periods with {swung}")
     take = " or ".join(ways) or f"more than {LONGEST} times as many periods, or more people in each"
     return (
         f"This history cannot tell whether acceptance changes who applies: {why}. To find feedback of strength "
