@@ -101,6 +101,6 @@ def test_what_cannot_be_told_is_none(history: History) -> None:
     absent = found[4 - FIRST].advised
     assert absent.rates["a"] is None
     assert absent.gap is None
-    assert all(each.advised.met["equal-opportunity"] is None for each in found)  # needs labels of the rejected
+    assert all(each.advised.met["opportunity"] is None for each in found)  # needs labels of the rejected
     blank = np.stack((counts.sum(axis=4), np.zeros(counts.shape[:4], dtype=np.int64)), axis=4)
     assert all(each.done is None for each in backtest(example_people(), History(history.periods, blank), aims))

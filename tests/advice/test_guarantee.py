@@ -159,7 +159,7 @@ def test_a_group_of_nine_is_never_sure_of_a_narrow_gap() -> None:
     group = np.array(["a"] * 3000 + ["b"] * 9)
     score = rng.normal(size=3009).round(2)
     table = pa.table({"score": score, "label": rng.random(3009) < 0.5, "group": group})
-    people = from_frame(table, **COLUMNS)
+    people = from_frame(table, **COLUMNS, min_group=1)
     found = choose(people, Aims(constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.2, 0.8)]).problem, TODAY, 0.9)
     assert found.status != SURE
     assert LabelModel.fit(people.counts * 0, people.starts(512)).known.sum() == 0

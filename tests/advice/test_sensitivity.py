@@ -90,7 +90,7 @@ def test_a_rule_that_shuts_a_group_out_is_warned_of_though_the_gap_is_small() ->
     assert advice.recommendation.status == "sure"
     found = {finding.key: finding for finding in advice.findings}
     assert found["shut-out"].level == "warning"
-    assert "accepts nobody of b" in found["shut-out"].text
+    assert "accepts nobody of group = b" in found["shut-out"].text
     fair = Aims(cost=1.0, constraints=[fg.DisparateImpact(0.8)], feedback=(0.0,), seeds=1, rounds=5)
     advice = advise(people, fair)
     assert advice.recommendation.status == "sure"

@@ -179,6 +179,6 @@ def test_each_group_is_in_balance_with_its_own_acceptance() -> None:
     assert past.where == "the decision column"  # whatever the threshold
     assert past.rates.tolist() == [0.5, 0.5]
     assert past.text == (
-        "A group stays as it is at its share accepted in the past, by the decision column (g 0: 50.0%, g 1: 50.0%). "
-        "A threshold that accepts other shares than past decisions did moves the groups."
+        "A group stays as it is at its share accepted in the past, by the decision column (g = 0: 50.0%, g = 1: "
+        "50.0%). A threshold that accepts other shares than past decisions did moves the groups."
     )

@@ -74,7 +74,7 @@ def backtest(applicants: Applicants, history: History, aims: Aims, first: int = 
         if past.sum() < FEWEST or not past[..., :2].any() or (past.sum(axis=(1, 2)) == 0).any() or not now.any():
             continue
         known = replace(applicants, counts=past, rows=int(past.sum()), fitted=None, decisions=None, history=None)
-        choice = choose(known, aims.problem, Response(0.0, 0.0), seed=aims.seed)
+        choice = choose(known, aims.problem, Response(0.0, 0.0), aims.sure, aims.seed)
         accepted = np.arange(len(applicants.cuts)) >= choice.cut
         people = now.sum(axis=3)
         advised = np.stack((np.where(accepted[:, None], 0, people), np.where(accepted[:, None], people, 0)), axis=-1)

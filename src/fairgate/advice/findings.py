@@ -62,7 +62,7 @@ def warn(applicants: Applicants, rates: Mapping[str, float]) -> list[Finding]:
     >>> from fairgate.people.applicants import Columns
     >>> people = Applicants(("a", "b"), np.zeros(1), np.zeros(1), np.ones((2, 1, 3)), Columns("s", "y", "g"), 6)
     >>> [finding.text for finding in warn(people, {"a": 0.04, "b": 0.02})]       # doctest: +ELLIPSIS
-    ['The acceptance rate of b, 2.0%, is 0.50 of that of a, 4.0%: below four fifths, ...']
+    ['The acceptance rate of g = b, 2.0%, is 0.50 of that of g = a, 4.0%: below four fifths, ...']
     """
     shut = [name for name, rate in rates.items() if rate <= 0.0]
     most, least = max(rates, key=lambda name: rates[name]), min(rates, key=lambda name: rates[name])

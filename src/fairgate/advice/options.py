@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.choice import AT_ONCE, RESAMPLES, resample
+from fairgate.advice.money import Money
 from fairgate.advice.sensitivity import reward_bounds
 from fairgate.advice.steady import Response
 from fairgate.constraints import Constraint
@@ -61,14 +62,16 @@ class Candidates(NamedTuple):
         return Counts(np.stack((np.maximum(self.people - accepted, 0.0), accepted), axis=-1))
 
 
-def other_ways(applicants: Applicants, candidates: Applicants, problem: Problem, seed: int = 0) -> list[Option]:
+def other_ways(
+    applicants: Applicants, candidates: Applicants, problem: Problem, money: Money, seed: int = 0
+) -> list[Option]:
     """Return the best lottery between shared thresholds, thresholds by group, and what labels do not tell about.
 
     The first and the last are the best over all thresholds of the table, `applicants`; thresholds by group are
     searched for among the `candidates`.
     """
-    found = [_lottery(applicants, problem, seed), _per_group(candidates, problem, seed)]
-    return [*found, *_unlabelled(applicants, problem, seed)]
+    found = [_lottery(applicants, problem, money, seed), _per_group(candidates, problem, money, seed)]
+    return [*found, *_unlabelled(applicants, problem, money, seed)]
 
 
 def rules_of(applicants: Applicants) -> Candidates:
@@ -93,7 +96,7 @@ def probability_of(applicants: Applicants, problem: Problem, accepted: Array, se
     return met / RESAMPLES
 
 
-def _lottery(applicants: Applicants, problem: Problem, seed: int) -> Option:
+def _lottery(applicants: Applicants, problem: Problem, money: Money, seed: int) -> Option:
     candidates = rules_of(applicants)
     weights = best_lottery(candidates, problem)
     if weights is None:
@@ -117,8 +120,8 @@ def _lottery(applicants: Applicants, problem: Problem, seed: int) -> Option:
     text = (
         "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint: "
         f"drawn for each person, accept {listed} probability (exact weights are in report.json). It "
-        f"would earn {reward:.4f} per person, the most of all lotteries, and meets every constraint with probability "
-        f"{chances(probability)}."
+        f"would earn {money.per_person(reward)} per person, the most of all lotteries, and meets every constraint "
+        f"with probability {chances(probability)}."
     )
     shown = [float(applicants.shown(applicants.cuts[places[k]])) if k < len(places) else None for k in drawn]
     mixed = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
@@ -149,7 +152,7 @@ def percentages(weights: Array) -> list[str]:
     return [f"{part / 100:.2f}%" for part in whole.tolist()]
 
 
-def _per_group(applicants: Applicants, problem: Problem, seed: int) -> Option:
+def _per_group(applicants: Applicants, problem: Problem, money: Money, seed: int) -> Option:
     text = (
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
@@ -174,7 +177,7 @@ def _per_group(applicants: Applicants, problem: Problem, seed: int) -> Option:
     taken = (np.arange(len(applicants.cuts)) >= places[:, None]).astype(np.float64)
     probability = probability_of(applicants, problem, taken, seed)
     text += (
-        f"They could meet every constraint, {listed}, would earn {reward:.4f} per person, and meet "
+        f"They could meet every constraint, {listed}, would earn {money.per_person(reward)} per person, and meet "
         f"every constraint with probability {chances(probability)}."
     )
     return Option(
@@ -188,7 +191,7 @@ def _per_group(applicants: Applicants, problem: Problem, seed: int) -> Option:
     )
 
 
-def _unlabelled(applicants: Applicants, problem: Problem, seed: int) -> list[Option]:
+def _unlabelled(applicants: Applicants, problem: Problem, money: Money, seed: int) -> list[Option]:
     """Return the nearest threshold of all, if it is one whose reward labels do not tell."""
     accepted = np.moveaxis(tail(applicants.filled), 1, 0)
     people = applicants.filled.sum(axis=1)
@@ -207,7 +210,8 @@ def _unlabelled(applicants: Applicants, problem: Problem, seed: int) -> list[Opt
     text = (
         f"{rule} {does} (and meets them all with probability {chances(probability)}), but nothing is "
         f"known of the labels of {float(applicants.unknown[cut]):.1%} of all people, whom it accepts: it would earn "
-        f"between {worst:.4f} per person, if all missing labels were bad, and {best:.4f}, if all were good."
+        f"between {money.per_person(worst)} per person, if all missing labels were bad, and "
+        f"{money.per_person(best)}, if all were good."
     )
     rates = dict(zip(applicants.groups, counts.rates[cut].tolist(), strict=True))
     return [Option(kind="unlabelled", rule=rule, bounds=(worst, best), probability=probability, rates=rates, text=text)]

@@ -85,6 +85,7 @@ def recommend(
     """
     cut, counts, response = choice.cut, choice.steady.counts, choice.steady.response
     point, problem = choice.steady.sweep.point(cut), aims.problem
+    money = money_of(applicants, aims)
     residuals = dict(zip(problem.names, point.residuals, strict=True))
     reward, gap, infeasible = today.reward.at(cut), today.gap.at(cut), choice.status == INFEASIBLE
     if response.strength != 0.0:
@@ -116,11 +117,11 @@ def recommend(
         probability=choice.probability,
         price=choice.price,
         cost_of_surety=choice.cost_of_surety,
-        bolder=_bolder(applicants, choice),
+        bolder=_bolder(applicants, choice, money),
         same=choice.same,
         possible=choice.possible,
         stands_until=stands_until(applicants, problem, cut, response.balance),
-        options=other_ways(whole or applicants, applicants, problem, aims.seed) if infeasible else [],
+        options=other_ways(whole or applicants, applicants, problem, money, aims.seed) if infeasible else [],
         text="",
     )
     return replace(made, text=put_into_words(made, applicants, aims, choice, steady))
@@ -130,7 +131,7 @@ def _rule(applicants: Applicants, cut: int) -> str:
     return f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}"
 
 
-def _bolder(applicants: Applicants, choice: Choice) -> Alternative | None:
+def _bolder(applicants: Applicants, choice: Choice, money: Money) -> Alternative | None:
     """Name the threshold of highest reward, and how likely it is to meet every constraint."""
     cut = choice.bolder
     if cut is None:
@@ -138,8 +139,8 @@ def _bolder(applicants: Applicants, choice: Choice) -> Alternative | None:
     point, probability = choice.steady.sweep.point(cut), float(choice.probabilities[cut])
     where = "on these people" if choice.steady.response.strength == 0.0 else "in the long run, going by the table"
     text = (
-        f"{_rule(applicants, cut)} would earn the most that is feasible {where}, {point.reward:.4f} per person, and "
-        f"keeps every constraint with probability {chances(probability)}."
+        f"{_rule(applicants, cut)} would earn the most that is feasible {where}, "
+        f"{money.per_person(point.reward)} per person, and keeps every constraint with probability {chances(probability)}."
     )
     rates = dict(zip(applicants.groups, choice.steady.counts.rates[cut].tolist(), strict=True))
     return Alternative(cut, point.threshold, _rule(applicants, cut), point.reward, probability, rates, text)
@@ -159,7 +160,7 @@ def put_into_words(
         parts = [
             f"No threshold{known} meets every constraint{long_run}. The nearest is {made.rule}, where "
             f"{_broken(aims, made.misses)}. It {figures}",
-            _labels(made),
+            _labels(made, money),
             f"In {made.possible:.1%} of {RESAMPLES} resampled tables some threshold meets them all, and in "
             f"{made.probability:.1%} this one does.",
             f"To go on, {_loosened(aims.problem, choice, applicants)}find a better score, or choose among these"
@@ -172,7 +173,7 @@ def put_into_words(
     parts = [f"Accept people with {made.rule}.", _promise(made, applicants, aims, choice), f"{whom} {figures}"]
     if made.reward.value < 0.0:
         parts.append("That is less than accepting nobody would.")
-    parts += [_labels(made), _cost(made)]
+    parts += [_labels(made, money), _cost(made, money)]
     parts.append(
         f"In {made.same:.1%} of {RESAMPLES} resampled tables a threshold is chosen that differs for at most {STEP:.1%} "
         "of all people."
@@ -206,25 +207,25 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
     )
 
 
-def _cost(made: Recommendation) -> str:
+def _cost(made: Recommendation, money: Money) -> str:
     """Say what being sure costs, and name the bolder threshold."""
     if not made.residuals:
         return ""
     if made.bolder is None:
         return "That caution costs nothing here: no feasible threshold earns more."
     share = "" if made.cost_of_surety is None else f"{made.cost_of_surety:.1%} of the best reward, "
-    return f"That caution costs {share}{made.price:.4f} per person. Bolder: {made.bolder.text}"
+    return f"That caution costs {share}{money.per_person(made.price)} per person. Bolder: {made.bolder.text}"
 
 
-def _labels(made: Recommendation) -> str:
+def _labels(made: Recommendation, money: Money) -> str:
     """Say what missing labels hide."""
     if made.reward_bounds is None:
         return ""
     low, high = made.reward_bounds
     text = (
         f"Of those accepted, {made.unlabelled:.1%} have no label; the reward supposes that they are like people of "
-        f"similar score and the same group who have one. Whatever their labels are, it lies between {low:.4f} (all "
-        f"bad) and {high:.4f} (all good)."
+        f"similar score and the same group who have one. Whatever their labels are, it lies between "
+        f"{money.per_person(low)} (all bad) and {money.per_person(high)} (all good) per person."
     )
     if made.status == INFEASIBLE:
         return text
