@@ -50,7 +50,7 @@ class Money:
     def per_person(self, reward: float) -> str:
         """Write a reward per person."""
         value = reward * self.benefit
-        text = f"{value:,.4f}" if not self.given else f"{value:,.2f}" if abs(value) < 100.0 else f"{value:,.0f}"
+        text = f"{value:,.4f}" if not self.given else f"{value:,.2f}" if abs(value) < 10_000.0 else f"{value:,.0f}"
         return self._with_currency(text)
 
     def in_all(self, reward: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairgate.advice.aims import Aims, strength_name
+from fairgate.advice.aims import Aims
 from fairgate.advice.choice import INFEASIBLE, RESAMPLES, STEP, SURE, Choice
 from fairgate.advice.intervals import quantile_of
 from fairgate.advice.money import Money, money_of
@@ -140,7 +140,8 @@ def _bolder(applicants: Applicants, choice: Choice, money: Money) -> Alternative
     where = "on these people" if choice.steady.response.strength == 0.0 else "in the long run, going by the table"
     text = (
         f"{_rule(applicants, cut)} would earn the most that is feasible {where}, "
-        f"{money.per_person(point.reward)} per person, and keeps every constraint with probability {chances(probability)}."
+        f"{money.per_person(point.reward)} per person, and keeps every constraint with probability "
+        f"{chances(probability)}."
     )
     rates = dict(zip(applicants.groups, choice.steady.counts.rates[cut].tolist(), strict=True))
     return Alternative(cut, point.threshold, _rule(applicants, cut), point.reward, probability, rates, text)
@@ -271,25 +272,35 @@ def with_interval(figure: Estimate, digits: int = 4) -> str:
 
 def _what_would_change_it(made: Recommendation, applicants: Applicants, steady: list[Steady], money: Money) -> str:
     """Say how feedback moves the answer."""
+    others = [each for each in steady if each.response.strength != made.feedback]
+    if made.feedback != 0.0:
+        return _at_other_strengths(made, others)
     parts = []
     if made.residuals and made.stands_until is not None:
         always = made.stands_until >= 0.99
         reach = "however strongly" if always else f"up to a feedback strength of {made.stands_until:.2f}"
-        parts.append(f"If acceptance changes who applies, it stays feasible {reach}.")
-    strongest = max(steady, key=lambda each: each.response.strength)
-    strength, best = strongest.response.strength, strongest.best
-    under = f"Under {strength_name(strength)} feedback ({strength:g})"
-    if strength > made.feedback and not best.feasible:
+        parts.append(f"If more acceptance draws better applicants, it stays feasible {reach}.")
+    if not others:
+        return " ".join(parts)
+    strongest = max(others, key=lambda each: abs(each.response.strength))
+    strength, best, here = strongest.response.strength, strongest.best, strongest.sweep.point(made.cut)
+    under, earned, kept = f"With feedback of strength {strength:g}", *map(money.per_person, (best.reward, here.reward))
+    if not best.feasible:
         parts.append(f"{under} no threshold would meet every constraint in the long run.")
-    elif strength > made.feedback and strongest.cut != made.cut:
-        here = strongest.sweep.point(made.cut)
-        instead = (
-            f"instead of {money.per_person(here.reward)}"
-            if here.feasible
-            else "while this one would break a constraint"
-        )
+    elif not here.feasible or earned != kept:
+        instead = f"instead of {kept}" if here.feasible else "while this one would break a constraint"
         parts.append(
             f"{under} the best threshold in the long run would be {applicants.words(strongest.cut)}, earning "
-            f"{money.per_person(best.reward)} per person {instead}."
+            f"{earned} per person {instead}."
         )
     return " ".join(parts)
+
+
+def _at_other_strengths(made: Recommendation, others: list[Steady]) -> str:
+    """Say at which other strengths that were looked at, such as the ends of an interval, it stays feasible."""
+    fine: dict[bool, list[str]] = {True: [], False: []}
+    for each in others:
+        fine[each.sweep.point(made.cut).feasible].append(f"{each.response.strength:.2g}")
+    said = {True: "it is feasible in the long run", False: "it would break a constraint in the long run"}
+    parts = [f"with a strength of {' or '.join(fine[met])} {said[met]}" for met in (True, False) if fine[met]]
+    return f"If feedback is another, {'; '.join(parts)}." if made.residuals and parts else ""

@@ -316,7 +316,9 @@
   const frontierRange = () => {
     // down to the options; thresholds that lose far more are below the panel
     const points = data.frontier.flatMap((each) => each.points.map((point) => point.reward));
-    const high = Math.max(...points, ...data.frontier.flatMap((each) => [...each.reward, ...each.per_group_reward]));
+    const all = [...points, ...data.frontier.flatMap((each) => [...each.reward, ...each.per_group_reward])];
+    const high = Math.max(...all), least = Math.min(...all);
+    if (least > high / 2) return [least - 0.4 * (high - least || high), high + 0.25 * (high - least || high)]; // else a flat line
     const low = Math.min(0, high, ...points), space = 0.08 * (high - low || 1);
     return [low < 0 ? low - space : 0, high + space];
   };
