@@ -125,7 +125,7 @@ SLOW = {
     "test_on_compas_the_feasible_set_stays_empty_and_one_threshold_is_locked_in",
     "test_reproduce_writes_its_parts_and_says_when_nothing_has_changed",
     "test_run_in_json_says_what_python_says",
-    "test_safe_is_never_contradicted_by_the_interval_beside_it",
+    "test_sure_is_never_contradicted_by_the_figures_beside_it",
     "test_scikit_learn_finds_no_fault",
     "test_settings_may_vary_by_replicate_and_are_checked",
     "test_the_main_verdicts_hold_at_full_size",
