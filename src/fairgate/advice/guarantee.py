@@ -78,7 +78,7 @@ def certify(
     pilot, rest = split(applicants, np.random.default_rng([seed, 2]))
     tests = sort_out(applicants, problem, response)
     most = accepted_by(rest)
-    least = most if applicants.exact else np.concatenate((most[1:], 0.0 * most[:1]))
+    least = most if _repeated(applicants) else np.concatenate((most[1:], 0.0 * most[:1]))
     exact = Exact(most, least, tests.lines)
     found, wider = np.zeros((0, len(most))), np.zeros((0, len(most)))
     if tests.others:
@@ -96,7 +96,16 @@ def certify(
                 level = 0.0
                 break
             cuts[cut] = True
-    return Sure(cuts, not tests.others)
+    return Sure(cuts, not tests.others and applicants.weights is None)
+
+
+def _repeated(applicants: Applicants) -> bool:
+    """Say whether scores come from a short list, such as whole numbers, so that there is no threshold between two.
+
+    Else the cuts are scores that happened to be drawn: a test then speaks of all thresholds from a cut to the next, so
+    that it does not matter which were drawn.
+    """
+    return applicants.exact and float((applicants.counts.sum(axis=(0, 2)) > 1).mean()) >= 0.5
 
 
 def least_sure(sure: float) -> float:
