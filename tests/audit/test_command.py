@@ -16,7 +16,7 @@ from tests.command import fairgate, fairgate_here
 
 NAMES = ("--decision", "accepted", "--group", "sex")
 ALL = ("--date", "day", "--policy", "policy", "--label", "repaid", "--score", "score", "--propensity", "probability")
-ASKED = ("--parity", "0.05", "--service", "0.3:0.8", "--equal-opportunity", "0.1")
+ASKED = ("--parity", "0.05", "--service", "0.3:0.8", "--opportunity", "0.1")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_the_exit_code_tells_of_an_alarm_if_asked_to(folder: Path, options: tupl
 
 def test_neither_score_nor_label_nor_lottery_is_needed(folder: Path) -> None:
     pc.write_csv(example_decisions().select(["accepted", "sex"]), folder / "plain.csv")
-    result = fairgate_here("audit", "plain.csv", *NAMES, "--equal-opportunity", "0.1", "--json", cwd=folder)
+    result = fairgate_here("audit", "plain.csv", *NAMES, "--opportunity", "0.1", "--json", cwd=folder)
     document = json.loads(result.stdout)
     assert document["value"] is None
     assert document["alarms"][0]["status"] == "not identified"
