@@ -39,7 +39,7 @@ from fairgate.constraints import Constraint
 from fairgate.constraints.pieces import rates_of
 from fairgate.counts import Counts
 from fairgate.people.applicants import CANDIDATES, Applicants
-from fairgate.people.labels import LabelModel, tail
+from fairgate.people.labels import UNKNOWN, LabelModel, tail
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -227,8 +227,9 @@ def order(
     """Return the thresholds in the order in which they are tested, going by the pilot alone.
 
     Runs begin at even shares of the people, weighted by their reward and by the squared probability that a test at
-    their score will pass, and go to the side where the best threshold seems to be. The last one goes on to the end, and
-    then to what is left on the other side.
+    their score will pass, and where reward times that probability is highest, since feasible thresholds may lie in
+    several pieces. They go to the side where the best seems to be. The last one goes on to the end, and then
+    to what is left on the other side.
     """
     labels = LabelModel.fit(pilot, applicants.starts(CANDIDATES)) if applicants.missing else applicants.label_model
     filled = labels.fill(pilot)  # going by the pilot alone
@@ -236,23 +237,20 @@ def order(
     found = problem.assess(counts)
     power = pass_probability(problem.constraints, counts, found.residuals, pilot, sure)
     reward = np.nan_to_num(found.reward)
+    told = labels.unknown(pilot) <= UNKNOWN  # nothing else is recommended
+    power = np.where(told, power, 0.0) if told.any() else power
     likely = power >= LIKELY * power.max()
     mass = likely * pilot.sum(axis=(0, 2)) * power**2
     worth = mass * np.maximum(reward, 0.0)
     mass = (worth if worth.any() else mass).cumsum()
     starts = np.unique(np.searchsorted(mass, mass[-1] * (np.arange(STARTS) + 0.5) / STARTS))
     best = int(np.where(power >= 0.5 * power.max(), reward, -np.inf).argmax())
-    last = len(power)
-    if best >= starts[len(starts) // 2]:
-        ends = [*starts[1:].tolist(), last]
-        segments = [range(start, end) for start, end in zip(starts.tolist(), ends, strict=True)]
-        rest = range(int(starts[0]) - 1, -1, -1)
-    else:
-        starts = starts[::-1]
-        ends = [*starts[1:].tolist(), -1]
-        segments = [range(start, end, -1) for start, end in zip(starts.tolist(), ends, strict=True)]
-        rest = range(int(starts[0]) + 1, last)
-    return [*(Segment(1.0 / len(segments), each) for each in segments), Segment(0.0, rest)]
+    step = 1 if best >= starts[len(starts) // 2] else -1
+    starts = np.union1d(starts, [(power * np.maximum(reward, 0.0)).argmax()])[::step]
+    beyond = len(power) if step > 0 else -1
+    ends = [*starts[1:].tolist(), beyond]
+    runs = [Segment(1.0 / len(starts), range(*each, step)) for each in zip(starts.tolist(), ends, strict=True)]
+    return [*runs, Segment(0.0, range(int(starts[0]) - step, len(power) - 1 - beyond, -step))]
 
 
 def pass_probability(

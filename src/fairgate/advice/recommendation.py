@@ -202,8 +202,8 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
     few = f", above all of {name} ({applicants.sizes[smallest]:.0f})" if constraint.compares_groups else ""
     these = "on these people" if made.feedback == 0.0 else "in the long run, going by the table"
     return (
-        f"It keeps every constraint {these}, but for all whom they were drawn from only with a probability of about "
-        f"{chances(made.probability)}: no threshold could be shown to with the {made.sure:.4g} asked for. "
+        f"It keeps every constraint {these}. For all whom they were drawn from, resampling gives that a probability of "
+        f"{chances(made.probability)}; no threshold could be shown to keep them with the {made.sure:.4g} asked for. "
         f"{constraint.words[place].about} has the smallest margin; more people would help{few}."
     )
 
