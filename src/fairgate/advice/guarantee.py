@@ -39,7 +39,7 @@ from fairgate.constraints import Constraint
 from fairgate.constraints.pieces import rates_of
 from fairgate.counts import Counts
 from fairgate.people.applicants import CANDIDATES, Applicants
-from fairgate.people.labels import UNKNOWN, LabelModel, tail
+from fairgate.people.labels import BAND_LABELS, UNKNOWN, LabelModel, tail
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
@@ -48,6 +48,9 @@ PILOT = 0.15
 
 STARTS, SPREAD, AIMED = 3, 6, 0.75
 """Runs of tests that begin where the pilot expects much, and everywhere; and what share of the level the first have."""
+
+FEW_LABELS = 5 * BAND_LABELS
+"""Labels of a group below which missing ones are hardly told apart by score: five bands."""
 
 LIKELY = 0.2
 """A run begins where the pilot has a test pass with so much of the highest probability at least."""
@@ -111,8 +114,11 @@ def _repeated(applicants: Applicants) -> bool:
 
 
 def rests_on_unknown(applicants: Applicants, problem: Problem) -> bool:
-    """Say whether a constraint looks at labels of people of whose labels nothing is known."""
-    return applicants.unknown[0] > UNKNOWN and any(each.needs == "all-labels" for each in problem.constraints)
+    """Say whether a constraint looks at labels that are missing and of which too little is known to fill them in."""
+    labels = applicants.counts[..., :2].sum(axis=(1, 2))
+    few = applicants.missing > 0 and labels.min() < FEW_LABELS
+    looked_at = any(each.needs == "all-labels" for each in problem.constraints)
+    return bool(looked_at and (few or applicants.unknown[0] > UNKNOWN))
 
 
 def least_sure(sure: float) -> float:

@@ -205,9 +205,9 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
         )
     if rests_on_unknown(applicants, aims.problem):
         return (
-            f"Whether it keeps every constraint cannot be told: nothing is known of the labels of "
-            f"{float(applicants.unknown[0]):.1%} of all people, and a constraint looks at them. Going by the labels "
-            "there are, it does."
+            f"Whether it keeps every constraint cannot be told: a constraint looks at labels, {applicants.missing} of "
+            f"which are missing, and too little is known of them, nothing at all of {float(applicants.unknown[0]):.1%} "
+            "of all people. Going by the labels there are, it does."
         )
     residuals = choice.steady.sweep.residuals[:, made.cut]
     distance = residuals / np.maximum(choice.margins[:, made.cut], 1e-9)
