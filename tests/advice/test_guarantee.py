@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import fairgate as fg
-from fairgate.advice import Aims
+from fairgate.advice import Aims, advise
 from fairgate.advice.choice import INFEASIBLE, SURE, choose
 from fairgate.advice.guarantee import Exact, accepted_by, certify, order, sort_out, split
 from fairgate.advice.steady import Response, settle
@@ -169,3 +169,41 @@ def test_where_nothing_is_feasible_nothing_is_sure() -> None:
     problem = Aims(constraints=[fg.ServiceRate(0.4, 0.6), fg.Budget(0.3)]).problem
     found = choose(drawn(SERVICE, 500, 0), problem, TODAY)
     assert (found.status, found.bolder, found.price) == (INFEASIBLE, None, 0.0)
+
+
+def test_nothing_is_sure_of_a_group_without_anybody_of_a_label() -> None:
+    """Nobody of the second group has a good label: nothing is known of how many of them would be accepted."""
+    rng = np.random.default_rng(0)
+    score, group = rng.normal(size=2000).round(1), (rng.random(2000) < 0.05).astype(int)
+    label = (rng.random(2000) < 1.0 / (1.0 + np.exp(-score))) & (group == 0)
+    people = from_frame(pa.table({"score": score, "label": label, "group": group}), **COLUMNS)
+    aims = Aims(constraints=[fg.EqualOpportunity(0.1)])
+    assert choose(people, aims.problem, TODAY, 0.9).status != SURE
+
+
+@pytest.mark.parametrize("missing", ["below a cut-off", "of a small group"])
+def test_nothing_is_sure_of_labels_that_are_not_known(missing: str) -> None:
+    rng = np.random.default_rng(1)
+    score, group = rng.normal(size=3000).round(2), (rng.random(3000) < 0.03).astype(int)
+    label = np.where(rng.random(3000) < 1.0 / (1.0 + np.exp(-2.0 * score)), 1.0, 0.0)
+    lost = score < 0.0 if missing == "below a cut-off" else (group == 1) & (rng.random(3000) < 0.6)
+    known = pa.array(np.where(lost, np.nan, label), from_pandas=True)
+    people = from_frame(pa.table({"score": score, "label": known, "group": group}), **COLUMNS)
+    made = advise(people, Aims(constraints=[fg.EqualOpportunity(0.9)], feedback=(0.0,))).recommendation
+    assert made.status == "uncertain"
+    assert "cannot be told" in made.text
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_better_of_two_feasible_pieces_is_found(seed: int) -> None:
+    """The gap is small where nearly all or hardly anybody is accepted, and too large between."""
+    rng = np.random.default_rng(seed)
+    group = (rng.random(20_000) < 0.4).astype(int)
+    score = (rng.normal(size=20_000) + 0.3 * group).round(3)
+    label = rng.random(20_000) < 1.0 / (1.0 + np.exp(-2.0 * (score + 0.8)))
+    people = from_frame(pa.table({"score": score, "label": label, "group": group}), **COLUMNS)
+    problem = Aims(constraints=[fg.DemographicParity(0.06)]).problem
+    found = choose(people.coarsened(), problem, TODAY, 0.9, seed, whole=people)
+    assert found.status == SURE
+    assert found.cost_of_surety is not None
+    assert found.cost_of_surety < 0.1
