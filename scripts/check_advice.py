@@ -182,13 +182,15 @@ def main() -> None:
     """Print a row for every world, number of people and probability asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=100)
-    parser.add_argument("--fresh", type=int, default=3)
+    parser.add_argument("--fresh", type=int, default=5)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--levels", type=float, nargs="+", default=SURE_LEVELS)
     given = parser.parse_args()
     print("| world | people | asked for | sure | wrong | feasible | short | bolder: stated, true |")
     print("|---|---|---|---|---|---|---|---|")
     for world in worlds(given.fresh):
-        for people in SIZES:
-            for sure in SURE_LEVELS:
+        for people in given.sizes:
+            for sure in given.levels:
                 found = judge(world, people, sure, given.draws)
                 print(
                     f"| `{world.name}` | {people:,} | {sure:g} | {found.sure:.0%} | "
