@@ -10,7 +10,7 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.errors import InputError
 from fairgate.people.applicants import CANDIDATES, Applicants
-from fairgate.people.direction import RISKY, good_sounds_bad, remedy, sounds_bad
+from fairgate.people.direction import RISKY, good_sounds_bad, remedy, sounds_bad, upside_down
 from fairgate.people.labels import UNKNOWN
 from fairgate.people.values import listed, natural
 
@@ -172,6 +172,9 @@ def _past(applicants: Applicants) -> Iterator[Finding]:
             word = "accepted" if not rejected else "rejected"
             text = f"Everybody whose decision is known was {word}: the table does not show the people who were not."
             yield Finding("one-decision", "warning", text)
+    decided = applicants.decided
+    if decided is not None and (text := upside_down(*decided)):
+        yield Finding("decision-upside-down", "warning", text)
     if history is not None and history.left_out:
         text = f"{history.left_out} rows have no date or no decision and are left out of the history only."
         yield Finding("history-left-out", "warning", text)
@@ -270,7 +273,7 @@ def refuse_wrong_way(applicants: Applicants) -> None:
     found, columns = auc_of(applicants), applicants.columns
     if found is None or found.value + 2.0 * max(found.error, found.by_chance) >= 0.5:
         return
-    asked = applicants.positive is not None
+    asked = bool(applicants.positive)
     better = "lower" if applicants.descending else "higher"
     raise InputError(
         f"the score column {columns.score!r} ranks people the wrong way (AUC {found.value:.2f}): {applicants.good} was "

@@ -36,9 +36,10 @@ OPTIONS: dict[str, Any] = {
     "score": _option(str, "Column a threshold is set on."),
     "label": _option(str, "Column with what came of the person; may be missing."),
     "group": _option(list[str], "Column with the person's group; several are crossed."),
-    "positive": _option(str, "Label that is good and counts as 1."),
+    "positive": _option(list[str], "Label that is good and counts as 1; repeatable."),
     "descending": _option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
     "decision": _option(str, "Column with the decision that was made, 0 or 1."),
+    "accepted": _option(list[str], "Decision that means accepted, if 1 does not; repeatable."),
     "date": _option(str, "Column with the day of the decision, for the history."),
     "period": _option(str, "Length of a period of the history: day, week, month, quarter or year."),
     "weight": _option(str, "Column with how many people a row stands for."),
@@ -77,7 +78,7 @@ def advise(*, as_json: AsJson = False, **given: Any) -> None:
     pairs = (text.partition("=") for text in given.pop("constraint") or ())
     written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
     given["feedback"] = parse_strengths(given["feedback"])
-    given["group"] = given["group"] or None
+    given |= {name: given[name] or None for name in ("group", "positive", "accepted")}
     chosen = put_together(given.pop("config"), given, _once([*named, *written]))
     if chosen.pdf:
         need_typst()
