@@ -201,8 +201,8 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
         if size < TINY:
             error = np.sqrt(0.25 / size)
             text = (
-                f"Group {name!r} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate is "
-                f"known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may "
+                f"{applicants.called(name)} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate "
+                f"is known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may "
                 "be refused for caution alone."
             )
             yield Finding("tiny-group", "warning", text)
@@ -212,18 +212,19 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
     column, people = applicants.columns.label, applicants.people
     none, ones, _ = applicants.counts.sum(axis=(0, 1))
     if none == 0 or ones == 0:
-        text = f"Every known label ({column!r}) is {int(none == 0)}: the table does not tell whom to accept."
+        only = f"good ({applicants.good})" if none == 0 else f"bad ({applicants.bad})"
+        text = f"Every known label is {only}: the table does not tell whom to accept."
         yield Finding("one-label", "warning", text)
     merged = sorted((value for value, meaning in applicants.meanings.items() if meaning == 0), key=natural)
     if len(merged) > 1 and len(applicants.meanings) > 2:
-        positive = listed([value for value, meaning in applicants.meanings.items() if meaning == 1])
-        text = f"The label column {column!r} has more than two values: {positive} counts as 1, {listed(merged)} count"
-        yield Finding("labels-merged", "note", f"{text} as 0.")
+        good = " or ".join(repr(value) for value, meaning in applicants.meanings.items() if meaning == 1)
+        text = f"The label column {column!r} has more than two values: {good} is good, {listed(merged)} are bad alike."
+        yield Finding("labels-merged", "note", text)
     if applicants.missing:
         text = (
             f"{applicants.missing} of {people} labels ({_share(applicants.missing, people)}) are missing. They are "
-            "taken to be positive as often as known ones of similar score in the same group; beside the reward stand "
-            "the bounds if all of them were bad, or good."
+            f"taken to be good ({applicants.good}) as often as known ones of similar score in the same group; beside "
+            "the reward stand the bounds if all of them were bad, or good."
         )
         yield Finding("labels-missing", "warning", text)
     labelled = applicants.counts[..., :2].sum(axis=(0, 2))
