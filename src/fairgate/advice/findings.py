@@ -201,9 +201,9 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
         if size < TINY:
             error = np.sqrt(0.25 / size)
             text = (
-                f"{applicants.called(name)} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate "
-                f"is known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may "
-                "be refused for caution alone."
+                f"{applicants.called(name)} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance "
+                f"rate is known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and "
+                "thresholds may be refused for caution alone."
             )
             yield Finding("tiny-group", "warning", text)
 

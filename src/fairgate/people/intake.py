@@ -150,7 +150,7 @@ def take_in(source: Source, wanted: Wanted) -> Applicants:
         positive=() if wanted.positive is None else named("positive", "label", wanted.label, wanted.positive),
         decided=None if wanted.decision is None else _decided(wanted.decision, coder, counted),
         strays=strays,
-        notes=tuple(note for note in (*source.notes, rows.score.note, rows.weight.note) if note),
+        notes=tuple(note for note in (*source.notes, rows.score.note, rows.weight.note, rows.dates.note) if note),
     )
     if wanted.date is None:
         return applicants
