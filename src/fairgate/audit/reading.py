@@ -16,7 +16,15 @@ from fairgate.people.dates import LENGTHS, Dates, periods
 from fairgate.people.direction import ask_accepted, ask_positive, upside_down
 from fairgate.people.numbers import Written
 from fairgate.people.sources import Source
-from fairgate.people.values import Words, decision_meanings, in_words, label_meanings, listed, natural
+from fairgate.people.values import (
+    Words,
+    decision_meanings,
+    group_in_words,
+    in_words,
+    label_meanings,
+    listed,
+    natural,
+)
 from fairgate.people.wanted import LOST
 from fairgate.settings import Array
 
@@ -107,6 +115,10 @@ class Decisions:
     notes: tuple[str, ...] = ()
     descending: bool = False
     cases: Cases | None = None
+
+    def called(self, group: str) -> str:
+        """Name a group in words, such as "sex = f"."""
+        return group_in_words(self.columns["group"].split(CROSSED), group)
 
     @property
     def people(self) -> int:
