@@ -65,7 +65,7 @@ def test_missing_labels_and_rejected_people_without_any() -> None:
     label[table["score"] < -0.5] = np.nan
     text = found(pa.table({**table, "label": pa.array(label, from_pandas=True)}))["labels-unknown"].text
     assert "Nobody with a score below -0.4" in text
-    assert "not recommended" in text
+    assert "count as bad" in text
     label = table["label"].copy()
     label[table["label"] == 0.0] = np.nan
     assert (

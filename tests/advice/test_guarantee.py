@@ -116,7 +116,7 @@ def test_a_test_of_joined_bins_speaks_of_all_thresholds_in_them() -> None:
     [
         ([fg.DemographicParity(0.3), fg.DisparateImpact(0.5), fg.Budget(0.9), fg.GroupService(0.1, 0.9)], 0.9, True),
         ([fg.EqualOpportunity(0.3)], 0.0, True),
-        ([fg.EqualOpportunity(0.3)], 0.9, False),
+        ([fg.EqualOpportunity(0.3)], 0.5, False),
         ([fg.EqualisedOdds(0.3)], 0.0, True),
     ],
 )

@@ -101,14 +101,15 @@ def in_the_dark() -> Advice:
     )
 
 
-def test_nothing_is_promised_of_people_whose_labels_are_unknown(in_the_dark: Advice) -> None:
-    made = in_the_dark.recommendation
-    assert made.status == "infeasible"
-    lowest = in_the_dark.today.thresholds[in_the_dark.today.known].min()
-    assert made.threshold >= lowest
-    for option in made.options:
-        assert all(cut is None or cut >= lowest for cut, _ in option.weights)
-        assert all(cut >= lowest for cut in option.thresholds.values())
+def test_people_of_whose_labels_nothing_is_known_count_as_bad(in_the_dark: Advice) -> None:
+    made, people = in_the_dark.recommendation, in_the_dark.candidates
+    assert made.status == "uncertain"
+    bad, good, unknown = people.above[:, made.cut].sum(axis=0)
+    assert unknown > 0.2 * people.people
+    assert made.reward.value == pytest.approx((good - bad - unknown) / people.people)
+    assert made.reward_bounds is not None
+    assert made.reward_bounds[0] == pytest.approx(made.reward.value)
+    assert made.reward_bounds[1] == pytest.approx((good - bad + unknown) / people.people)
 
 
 def test_with_feedback_first_words_and_page_speak_of_the_long_run() -> None:

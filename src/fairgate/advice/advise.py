@@ -146,6 +146,9 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     choice = choose(candidates, aims.problem, steady[0].response, aims.sure, aims.seed, whole=applicants)
     recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady, whole=applicants)
     findings += warn(candidates, recommendation.rates)
+    if recommendation.reward.value < 0.0:
+        text = "The recommended rule loses: accepting nobody would be better, if the constraints allow it."
+        findings.append(Finding("loss", "warning", text))
     stage("", quiet=quiet)
     loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet) if aims.loops else {}
     cut = float(candidates.cuts[recommendation.cut])

@@ -90,7 +90,7 @@ def choose(
     `whole` is the table before its bins were joined; thresholds are then tested one by one on all of its bins.
     """
     steady = settle(applicants, problem, response)
-    observed, sweep, known = steady.counts, steady.sweep, applicants.known
+    observed, sweep = steady.counts, steady.sweep
     rng = np.random.default_rng([seed, 1])
     rewards, residuals, drawn_rates = [], [], []
     most = max(1, AT_ONCE // applicants.counts.size)
@@ -111,28 +111,28 @@ def choose(
     fine = is_feasible(residual)
     probabilities = fine.mean(axis=0)
     certified, exact = find_sure(applicants, whole or applicants, problem, response, margins, sure, seed)
-    certified &= known & (sweep.residuals.max(axis=0, initial=-np.inf) <= ROUNDING)
-    (margin_cut,) = pick(sweep.reward[None], sweep.residuals[:, None], margins, probabilities, known)
-    feasible = bool((is_feasible(sweep.residuals) & known).any())
-    allowed = certified if certified.any() else allowed_by_margin(sweep.residuals, margins, known)
+    certified &= is_feasible(sweep.residuals)
+    (margin_cut,) = pick(sweep.reward[None], sweep.residuals[:, None], margins, probabilities)
+    feasible = bool(is_feasible(sweep.residuals).any())
+    allowed = certified if certified.any() else allowed_by_margin(sweep.residuals, margins)
     cut = int(np.where(certified, sweep.reward, -np.inf).argmax() if certified.any() else margin_cut)
     at, pairs = slice(cut, cut + 1), max(len(applicants.groups) * (len(applicants.groups) - 1) // 2, 1)
     level = 1.0 - (1.0 - LEVEL) / (2.0 * pairs)
     gap_reach = largest_margin(differences(observed.group_count), resampled[:, at], rates[at], sizes, level)
-    moved = observed.overall[pick(reward, residual, margins, probabilities, known)] - observed.overall[margin_cut]
+    moved = observed.overall[pick(reward, residual, margins, probabilities)] - observed.overall[margin_cut]
     return Choice(
         cut=cut,
         status=SURE if certified.any() else UNCERTAIN if feasible else INFEASIBLE,
         sure=sure,
         exact=exact,
         steady=steady,
-        allowed=allowed if allowed[cut] else np.arange(len(known)) == cut,
+        allowed=allowed if allowed[cut] else np.arange(len(certified)) == cut,
         margins=margins,
         probabilities=probabilities,
         reward_error=float(deviation(reward, sweep.reward)[cut]),
         gap_reach=float(gap_reach[0]),
         same=float((np.abs(moved) <= STEP + 1e-9).mean()),
-        possible=float((fine & known).any(axis=1).mean()),
+        possible=float(fine.any(axis=1).mean()),
     )
 
 
@@ -158,27 +158,25 @@ def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> ND
     return rng.multinomial(np.maximum(sizes, 1), shares).reshape(times, *applicants.counts.shape)
 
 
-def allowed_by_margin(residuals: Array, margins: Array, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def allowed_by_margin(residuals: Array, margins: Array) -> NDArray[np.bool_]:
     """Say which thresholds keep every constraint by its margin; residuals (J, …, K), margins (J, K)."""
     wide = margins.reshape(len(margins), *([1] * (residuals.ndim - 2)), margins.shape[1])
-    return np.asarray(known & ((residuals + wide).max(axis=0, initial=-np.inf) <= ROUNDING))
+    return np.asarray((residuals + wide).max(axis=0, initial=-np.inf) <= ROUNDING)
 
 
-def pick(
-    reward: Array, residuals: Array, margins: Array, probabilities: Array, known: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def pick(reward: Array, residuals: Array, margins: Array, probabilities: Array) -> NDArray[np.int64]:
     """Choose a threshold in each row by its margin, see :func:`choose`; rewards (R, K), residuals (J, R, K).
 
     >>> reward, residuals = np.array([[3.0, 2.0, 1.0]]), np.array([[[0.1, -0.1, -0.3]]])
-    >>> chances, known = np.array([0.2, 0.7, 0.9]), np.full(3, True)
-    >>> pick(reward, residuals, np.full((1, 3), 0.1), chances, known)
+    >>> chances = np.array([0.2, 0.7, 0.9])
+    >>> pick(reward, residuals, np.full((1, 3), 0.1), chances)
     array([1])
-    >>> pick(reward, residuals + 0.25, np.full((1, 3), 0.1), chances, known)     # only the last is feasible
+    >>> pick(reward, residuals + 0.25, np.full((1, 3), 0.1), chances)     # only the last is feasible
     array([2])
     """
-    within = known & (residuals.max(axis=0, initial=-np.inf) <= ROUNDING)
-    safe = allowed_by_margin(residuals, margins, known)
-    nearest = np.where(known, violation(residuals), np.inf)
+    within = residuals.max(axis=0, initial=-np.inf) <= ROUNDING
+    safe = allowed_by_margin(residuals, margins)
+    nearest = violation(residuals)
     return np.asarray(
         np.where(
             safe.any(axis=1),

@@ -235,14 +235,14 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
         text = (
             f"Nobody with a score {side} {applicants.shown(applicants.cuts[first]):.6g} has a label ({below} people, "
             f"{_share(below, people)}), as if nobody there had ever been accepted. What accepting them would earn is "
-            f"unknown; thresholds that accept more than {UNKNOWN:.0%} of all people from there are not recommended. "
-            "A small lottery that accepts a few of them would tell."
+            "unknown; all of them count as bad, so that they are accepted only where that is better even then. A small "
+            "lottery that accepts a few of them would tell."
         )
         yield Finding("labels-unknown", "warning", text)
     elif (dark := float(applicants.unknown[0])) > UNKNOWN:
         text = (
             f"For {_share(dark, 1.0)} of the people hardly anybody of similar score and the same group has a label: "
-            "thresholds that accept many of them are not recommended."
+            "they count as bad."
         )
         yield Finding("labels-unknown", "warning", text)
 

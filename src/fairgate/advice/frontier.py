@@ -38,9 +38,8 @@ def frontier(applicants: Applicants, gap: Array, reward: Array, cost: float, *, 
 
     Thresholds per group are for the people as they are; `cost` is in units of the benefit.
     """
-    known = np.flatnonzero(applicants.known)
-    on = known[undominated(gap[known], reward[known])]
-    allowed = np.linspace(0.0, max(float(gap[known].max(initial=0.0)), 0.01), STEPS)
+    on = undominated(gap, reward)
+    allowed = np.linspace(0.0, max(float(gap.max(initial=0.0)), 0.01), STEPS)
     several = per_group and len(applicants.groups) > 1
     best = best_per_group(applicants, allowed, cost) if several else np.zeros(0)
     shown = allowed if several else np.zeros(0)
@@ -64,8 +63,7 @@ def best_per_group(applicants: Applicants, allowed: Array, cost: float) -> Array
     Exact over the candidates: with the lowest rate a, every group chooses for itself among its rates from a to
     a + gap, and a is one of the groups' rates. Where these are very many, as of many groups, some are tried.
     """
-    places = np.flatnonzero(applicants.known)
-    taken = tail(applicants.filled)[:, places]  # accepted by group, candidate and label; falling
+    taken = tail(applicants.filled)  # accepted by group, candidate and label; falling
     sizes = applicants.filled.sum(axis=(1, 2))
     nobody = np.zeros((len(taken), 1, 2))
     taken = np.concatenate((taken, nobody), axis=1)[:, ::-1]  # rising

@@ -39,15 +39,18 @@ from fairgate.constraints import Constraint
 from fairgate.constraints.pieces import rates_of
 from fairgate.counts import Counts
 from fairgate.people.applicants import CANDIDATES, Applicants
-from fairgate.people.labels import UNKNOWN, LabelModel, tail
+from fairgate.people.labels import BAND_LABELS, UNKNOWN, LabelModel, tail
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
 PILOT = 0.15
 """Share of the people who say where to begin. Margins of the others are 8% wider for it."""
 
-STARTS = 3
-"""Thresholds at which a run of tests begins. One that fails costs a third of the level, and not all of it."""
+STARTS, SPREAD, AIMED = 3, 6, 0.75
+"""Runs of tests that begin where the pilot expects much, and everywhere; and what share of the level the first have."""
+
+FEW_LABELS = 5 * BAND_LABELS
+"""Labels of a group below which missing ones are hardly told apart by score: five bands."""
 
 LIKELY = 0.2
 """A run begins where the pilot has a test pass with so much of the highest probability at least."""
@@ -75,6 +78,8 @@ def certify(
     `margins` (J, B) are added to residuals where a test is not exact; they are those of the whole table, and of
     probability :func:`least_sure`.
     """
+    if rests_on_unknown(applicants, problem):
+        return Sure(np.full(len(applicants.cuts), False), False)
     pilot, rest = split(applicants, np.random.default_rng([seed, 2]))
     tests = sort_out(applicants, problem, response)
     most = accepted_by(rest)
@@ -108,6 +113,14 @@ def _repeated(applicants: Applicants) -> bool:
     return applicants.exact and float((applicants.counts.sum(axis=(0, 2)) > 1).mean()) >= 0.5
 
 
+def rests_on_unknown(applicants: Applicants, problem: Problem) -> bool:
+    """Say whether a constraint looks at labels that are missing and of which too little is known to fill them in."""
+    labels = applicants.counts[..., :2].sum(axis=(1, 2))
+    few = applicants.missing > 0 and labels.min() < FEW_LABELS
+    looked_at = any(each.needs == "all-labels" for each in problem.constraints)
+    return bool(looked_at and (few or applicants.unknown[0] > UNKNOWN))
+
+
 def least_sure(sure: float) -> float:
     """Return the probability that margins are worked out for: a margin for one half would be none at all."""
     return max(sure, 0.6)
@@ -134,13 +147,12 @@ def split(applicants: Applicants, rng: np.random.Generator) -> tuple[NDArray[np.
 def sort_out(applicants: Applicants, problem: Problem, response: Response) -> Sorted:
     """Say which lines can be tested exactly, and which residuals are left for margins."""
     groups = len(applicants.groups)
-    sizes = accepted_by(applicants.counts)[0]
     lines: list[Line] = []
     others: list[int] = []
     number = 0
     for constraint in problem.constraints:
         pieces = None if response.strength != 0.0 else constraint.pieces(groups)
-        found = [_lines(each.rows, each.limit, sizes, groups, applicants.missing > 0) for each in pieces or ()]
+        found = [_lines(each.rows, each.limit, groups, applicants.missing > 0) for each in pieces or ()]
         for own in found or [None] * len(constraint.names):
             if own is None:
                 others.append(number)
@@ -150,10 +162,10 @@ def sort_out(applicants: Applicants, problem: Problem, response: Response) -> So
     return Sorted(lines, others)
 
 
-def _lines(rows: Array, limit: float, sizes: Array, groups: int, missing: bool) -> list[Line] | None:
-    """Return the lines of a residual, without those about nobody; None if one of them has no exact test."""
+def _lines(rows: Array, limit: float, groups: int, missing: bool) -> list[Line] | None:
+    """Return the lines of a residual; None if one of them has no exact test."""
     found = []
-    for row in rows[~(rows[:, sizes <= 0] != 0.0).any(axis=1)]:
+    for row in rows:
         plus, minus = np.flatnonzero(row > 0.0), np.flatnonzero(row < 0.0)
         used = [*plus.tolist(), *minus.tolist()]
         both = len(used) == 2 and (0 in used or len({(each - 1) % groups for each in used}) < 2)
@@ -226,10 +238,10 @@ def order(
 ) -> list[Segment]:
     """Return the thresholds in the order in which they are tested, going by the pilot alone.
 
-    Runs begin at even shares of the people, weighted by their reward and by the squared probability that a test at
-    their score will pass, and where reward times that probability is highest, since feasible thresholds may lie in
-    several pieces. They go to the side where the best seems to be. The last one goes on to the end, and then
-    to what is left on the other side.
+    Some runs begin at even shares of the people, weighted by their reward and by the squared probability that a test at
+    their score will pass. Others, with less of the level, begin at even shares of all people whose acceptance earns
+    something: feasible thresholds may lie in several pieces, of which the pilot can miss the best. All go to the side
+    where the best seems to be. The last one goes on to the end, and then to what is left on the other side.
     """
     labels = LabelModel.fit(pilot, applicants.starts(CANDIDATES)) if applicants.missing else applicants.label_model
     filled = labels.fill(pilot)  # going by the pilot alone
@@ -237,20 +249,29 @@ def order(
     found = problem.assess(counts)
     power = pass_probability(problem.constraints, counts, found.residuals, pilot, sure)
     reward = np.nan_to_num(found.reward)
-    told = labels.unknown(pilot) <= UNKNOWN  # nothing else is recommended
-    power = np.where(told, power, 0.0) if told.any() else power
     likely = power >= LIKELY * power.max()
     mass = likely * pilot.sum(axis=(0, 2)) * power**2
     worth = mass * np.maximum(reward, 0.0)
     mass = (worth if worth.any() else mass).cumsum()
-    starts = np.unique(np.searchsorted(mass, mass[-1] * (np.arange(STARTS) + 0.5) / STARTS))
+    runs = [(each, AIMED / STARTS) for each in _even(mass, STARTS)]
     best = int(np.where(power >= 0.5 * power.max(), reward, -np.inf).argmax())
-    step = 1 if best >= starts[len(starts) // 2] else -1
-    starts = np.union1d(starts, [(power * np.maximum(reward, 0.0)).argmax()])[::step]
+    step = 1 if best >= runs[STARTS // 2][0] else -1
+    worthy = reward > 0.25 * reward.max()
+    spread = (worthy * pilot.sum(axis=(0, 2))).cumsum()
+    if spread[-1] > 0:
+        runs += [(each, (1.0 - AIMED) / SPREAD) for each in _even(spread, SPREAD)]
+    starts = sorted({start for start, _ in runs}, reverse=step < 0)
     beyond = len(power) if step > 0 else -1
-    ends = [*starts[1:].tolist(), beyond]
-    runs = [Segment(1.0 / len(starts), range(*each, step)) for each in zip(starts.tolist(), ends, strict=True)]
-    return [*runs, Segment(0.0, range(int(starts[0]) - step, len(power) - 1 - beyond, -step))]
+    segments = [
+        Segment(sum(weight for each, weight in runs if each == start), range(start, end, step))
+        for start, end in zip(starts, [*starts[1:], beyond], strict=True)
+    ]
+    return [*segments, Segment(0.0, range(starts[0] - step, len(power) - 1 - beyond, -step))]
+
+
+def _even(mass: Array, parts: int) -> list[int]:
+    """Return the middle of each of so many even parts of a cumulated mass."""
+    return [int(place) for place in np.searchsorted(mass, mass[-1] * (np.arange(parts) + 0.5) / parts)]
 
 
 def pass_probability(

@@ -33,6 +33,10 @@ LEVEL = 0.95
 """Probability the intervals are meant to hold the truth with."""
 
 
+ANYTHING = 1e6
+"""A margin that no residual keeps."""
+
+
 def quantile_of(level: float = LEVEL) -> float:
     """Return how many standard errors an interval reaches to either side."""
     return float(ndtri(0.5 + level / 2.0))
@@ -111,14 +115,15 @@ def largest_margin(rows: Array, resampled: Array, observed: Array, sizes: Array,
 
     Each line alone may with probability `sure`; to show that all are kept, no more is needed. Acceptance rates of P
     populations are `resampled` (R, K, P) and `observed` (K, P); a line that looks at a population without anybody,
-    going by their `sizes` (P,), is left out.
+    going by their `sizes` (P,), may lie anywhere.
 
     >>> from fairgate.constraints.pieces import differences
     >>> rates = np.random.default_rng(0).normal(0.5, 0.1, (1000, 1, 7))
     >>> largest_margin(differences(2), rates, np.full((1, 7), 0.5), np.full(7, 1e4), 0.9).round(2)     # 1.28 · 0.1 · √2
     array([0.18])
     """
-    rows = rows[~(rows[:, sizes <= 0] != 0.0).any(axis=1)]
+    if (rows[:, sizes <= 0] != 0.0).any():
+        return np.full(len(observed), ANYTHING)
     if not len(rows):
         return np.zeros(len(observed))
     used = np.flatnonzero(rows.any(axis=0))

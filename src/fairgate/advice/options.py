@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 
 from fairgate.advice.choice import AT_ONCE, RESAMPLES, resample
 from fairgate.advice.money import Money
-from fairgate.advice.sensitivity import reward_bounds
-from fairgate.advice.steady import Response
 from fairgate.constraints import Constraint
 from fairgate.constraints.pieces import rates_of
 from fairgate.counts import Counts
 from fairgate.people.applicants import Applicants
 from fairgate.people.labels import tail
 from fairgate.people.search import search
-from fairgate.problem import ROUNDING, Problem, best_feasible, is_feasible, violation
+from fairgate.problem import Problem, best_feasible, is_feasible
 from fairgate.settings import Array
 
 DRAWN, WEIGHTS = 48, 20
@@ -39,10 +37,9 @@ LEVELS = 400
 class Option:
     """Something else than one threshold for all, with its exact figures on the people of the table."""
 
-    kind: str  # "lottery", "per-group" or "unlabelled"
+    kind: str  # "lottery" or "per-group"
     rule: str = ""  # whom to accept
-    reward: float | None = None  # per person; None if the constraints cannot be met this way, or labels do not tell
-    bounds: tuple[float, float] | None = None  # of the reward, where labels do not tell it
+    reward: float | None = None  # per person; None if the constraints cannot be met this way
     probability: float | None = None  # that it meets every constraint
     rates: dict[str, float] = field(default_factory=dict)  # acceptance rate by group
     weights: list[tuple[float | None, float]] = field(default_factory=list)  # of a lottery; None accepts nobody
@@ -51,7 +48,7 @@ class Option:
 
 
 class Candidates(NamedTuple):
-    """Thresholds whose reward the labels tell, and last of all one that accepts nobody."""
+    """Thresholds, and last of all one that accepts nobody."""
 
     places: NDArray[np.int64]  # numbers of these thresholds, (K - 1,)
     accepted: Array  # people by label whom each of them accepts, (G, K, 2)
@@ -65,19 +62,18 @@ class Candidates(NamedTuple):
 def other_ways(
     applicants: Applicants, candidates: Applicants, problem: Problem, money: Money, seed: int = 0
 ) -> list[Option]:
-    """Return the best lottery between shared thresholds, thresholds by group, and what labels do not tell about.
+    """Return the best lottery between shared thresholds, and thresholds by group.
 
-    The first and the last are the best over all thresholds of the table, `applicants`; thresholds by group are
-    searched for among the `candidates`.
+    The first is the best over all thresholds of the table, `applicants`; the others are searched for among the
+    `candidates`.
     """
-    found = [_lottery(applicants, problem, money, seed), _per_group(candidates, problem, money, seed)]
-    return [*found, *_unlabelled(applicants, problem, money, seed)]
+    return [_lottery(applicants, problem, money, seed), _per_group(candidates, problem, money, seed)]
 
 
 def rules_of(applicants: Applicants) -> Candidates:
-    """Return the thresholds whose reward the labels tell, and accepting nobody."""
-    places, accepted = np.flatnonzero(applicants.known), tail(applicants.filled)
-    accepted = np.concatenate((accepted[:, places], np.zeros_like(accepted[:, :1])), axis=1)
+    """Return all thresholds, and accepting nobody."""
+    places, accepted = np.arange(len(applicants.cuts)), tail(applicants.filled)
+    accepted = np.concatenate((accepted, np.zeros_like(accepted[:, :1])), axis=1)
     return Candidates(places, accepted, applicants.filled.sum(axis=1))
 
 
@@ -189,32 +185,6 @@ def _per_group(applicants: Applicants, problem: Problem, money: Money, seed: int
         thresholds=thresholds,
         text=text,
     )
-
-
-def _unlabelled(applicants: Applicants, problem: Problem, money: Money, seed: int) -> list[Option]:
-    """Return the nearest threshold of all, if it is one whose reward labels do not tell."""
-    accepted = np.moveaxis(tail(applicants.filled), 1, 0)
-    people = applicants.filled.sum(axis=1)
-    counts = Counts(np.stack((np.maximum(people - accepted, 0.0), accepted), axis=-1))
-    found, known = problem.assess(counts), applicants.known
-    amount = violation(found.residuals)
-    if amount[~known].min(initial=np.inf) >= amount[known].min(initial=np.inf) - 1e-12:
-        return []
-    cut = int(np.where(known, np.inf, amount).argmin())
-    worst, best = (float(end[cut]) for end in reward_bounds(applicants, problem, Response(0.0, 0.0)))
-    fewer = applicants.coarsened(at=[cut])
-    taken = np.tile((fewer.cuts >= applicants.cuts[cut]).astype(np.float64), (len(fewer.groups), 1))
-    probability = probability_of(fewer, problem, taken, seed)
-    does = "meets every constraint" if amount[cut] <= ROUNDING else "comes nearer to the constraints"
-    rule = f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}"
-    text = (
-        f"{rule} {does} (and meets them all with probability {chances(probability)}), but nothing is "
-        f"known of the labels of {float(applicants.unknown[cut]):.1%} of all people, whom it accepts: it would earn "
-        f"between {money.per_person(worst)} per person, if all missing labels were bad, and "
-        f"{money.per_person(best)}, if all were good."
-    )
-    rates = dict(zip(applicants.groups, counts.rates[cut].tolist(), strict=True))
-    return [Option(kind="unlabelled", rule=rule, bounds=(worst, best), probability=probability, rates=rates, text=text)]
 
 
 def best_lottery(candidates: Candidates, problem: Problem) -> Array | None:

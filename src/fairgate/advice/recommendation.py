@@ -9,11 +9,12 @@ import numpy as np
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.choice import INFEASIBLE, RESAMPLES, STEP, SURE, Choice
+from fairgate.advice.guarantee import rests_on_unknown
 from fairgate.advice.intervals import quantile_of
 from fairgate.advice.money import Money, money_of
 from fairgate.advice.options import Option, chances, other_ways
 from fairgate.advice.sensitivity import flips_at, reward_bounds
-from fairgate.advice.steady import Steady, stands_until
+from fairgate.advice.steady import Steady, settle, stands_until
 from fairgate.advice.today import Today
 from fairgate.constraints import Constraint
 from fairgate.counts import Counts
@@ -53,6 +54,7 @@ class Recommendation:
     reward: Estimate  # figures have 95% intervals
     reward_bounds: tuple[float, float] | None  # if all missing labels were bad, or good; None if none is missing
     unlabelled: float  # share of those accepted whose label is missing
+    dark: float  # share of all people who are accepted with nothing known of their label, and count as bad
     flips_at: float | None  # odds ratio of a bad label, missing against known, at which the advice is another
     gap: Estimate
     acceptance: Estimate
@@ -96,7 +98,9 @@ def recommend(
     accepted = applicants.above[:, cut].sum(axis=0)
     missing = float(accepted[2] / max(accepted.sum(), 1e-300))
     bounds = [float(end[cut]) for end in reward_bounds(applicants, problem, response)] if missing else []
-    rivals = choice.allowed & (np.abs(counts.overall - counts.overall[cut]) > STEP + 1e-9)
+    in_use = -1 if aims.current is None else np.searchsorted(applicants.cuts, applicants.shown(aims.current))
+    other = (np.abs(counts.overall - counts.overall[cut]) > STEP + 1e-9) | (np.arange(len(applicants.cuts)) == in_use)
+    rivals = choice.allowed & other
     made = Recommendation(
         status=choice.status,
         sure=choice.sure,
@@ -108,6 +112,7 @@ def recommend(
         reward=reward,
         reward_bounds=(bounds[0], bounds[1]) if bounds else None,
         unlabelled=missing,
+        dark=float(applicants.unknown[cut]),
         flips_at=flips_at(applicants, problem, response, cut, rivals) if missing and not infeasible else None,
         gap=gap,
         acceptance=today.acceptance.at(cut)._replace(value=point.acceptance),
@@ -124,7 +129,8 @@ def recommend(
         options=other_ways(whole or applicants, applicants, problem, money, aims.seed) if infeasible else [],
         text="",
     )
-    return replace(made, text=put_into_words(made, applicants, aims, choice, steady))
+    every = settle(whole or applicants, problem, response) if infeasible else choice.steady
+    return replace(made, text=put_into_words(made, applicants, aims, choice, steady, every))
 
 
 def _rule(applicants: Applicants, cut: int) -> str:
@@ -141,30 +147,29 @@ def _bolder(applicants: Applicants, choice: Choice, money: Money) -> Alternative
     text = (
         f"{_rule(applicants, cut)} would earn the most that is feasible {where}, "
         f"{money.per_person(point.reward)} per person, and keeps every constraint with probability "
-        f"{chances(probability)}."
+        f"{chances(probability)}, by resampling: an estimate, and no promise."
     )
     rates = dict(zip(applicants.groups, choice.steady.counts.rates[cut].tolist(), strict=True))
     return Alternative(cut, point.threshold, _rule(applicants, cut), point.reward, probability, rates, text)
 
 
 def put_into_words(
-    made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice, steady: list[Steady]
+    made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice, steady: list[Steady], every: Steady
 ) -> str:
-    """Write the recommendation as one paragraph, the answer first."""
+    """Write the recommendation as one paragraph, the answer first; `every` has all thresholds of the table."""
     rates = ", ".join(f"{applicants.called(name)}: {rate:.1%}" for name, rate in made.rates.items())
     gap = f", a gap of {with_interval(made.gap)}" if len(made.rates) > 1 else ""
     money = money_of(applicants, aims)
     figures = f"earns {money.told(made.reward)} and accepts {made.acceptance.value:.1%} ({rates}){gap}."
     if made.status == INFEASIBLE:
-        known = "" if applicants.known.all() else " among those whose reward the labels tell"
         long_run = "" if made.feedback == 0.0 else f" in the long run, with feedback of strength {made.feedback:g}"
         parts = [
-            f"No threshold{known} meets every constraint{long_run}. The nearest is {made.rule}, where "
+            f"No threshold meets every constraint{long_run}. The nearest is {made.rule}, where "
             f"{_broken(aims, made.misses)}. It {figures}",
             _labels(made, money),
             f"In {made.possible:.1%} of {RESAMPLES} resampled tables some threshold meets them all, and in "
             f"{made.probability:.1%} this one does.",
-            f"To go on, {_loosened(aims.problem, choice, applicants)}find a better score, or choose among these"
+            f"To go on, {_loosened(aims.problem, every)}find a better score, or choose among these"
             + (", worked out for the people as they are." if long_run else "."),
             *(option.text for option in made.options),
         ]
@@ -189,10 +194,20 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
         return "No constraint was asked for."
     where = "" if made.feedback == 0.0 else f" in the long run, if feedback has strength {made.feedback:g}"
     if made.status == SURE:
-        so = "" if made.exact else " (approximately, by resampling: labels or feedback have a part in it)"
+        so = (
+            ""
+            if made.exact
+            else " (approximately: weights, missing labels, feedback or a constraint of your own have a part in it)"
+        )
         return (
             f"With probability at least {made.sure:.4g} this keeps every constraint{where}, not only for these people "
             f"but for all whom they were drawn from{so}."
+        )
+    if rests_on_unknown(applicants, aims.problem):
+        return (
+            f"Whether it keeps every constraint cannot be told: a constraint looks at labels, {applicants.missing} of "
+            f"which are missing, and too little is known of them, nothing at all of {float(applicants.unknown[0]):.1%} "
+            "of all people. Going by the labels there are, it does."
         )
     residuals = choice.steady.sweep.residuals[:, made.cut]
     distance = residuals / np.maximum(choice.margins[:, made.cut], 1e-9)
@@ -223,9 +238,10 @@ def _labels(made: Recommendation, money: Money) -> str:
     if made.reward_bounds is None:
         return ""
     low, high = made.reward_bounds
+    ended = f", and bad where labels have ended ({made.dark:.1%} of all people)" if made.dark > 0.0 else ""
     text = (
         f"Of those accepted, {made.unlabelled:.1%} have no label; the reward supposes that they are like people of "
-        f"similar score and the same group who have one. Whatever their labels are, it lies between "
+        f"similar score and the same group who have one{ended}. Whatever their labels are, it lies between "
         f"{money.per_person(low)} (all bad) and {money.per_person(high)} (all good) per person."
     )
     if made.status == INFEASIBLE:
@@ -250,14 +266,14 @@ def _broken(aims: Aims, misses: Mapping[str, float]) -> str:
     return " and ".join(texts[name].replace("{}", f"{value:.4f}") for name, value in misses.items())
 
 
-def _loosened(problem: Problem, choice: Choice, applicants: Applicants) -> str:
+def _loosened(problem: Problem, steady: Steady) -> str:
     """Say how far each constraint alone would have to be loosened for some threshold to meet all."""
-    ways, residuals = [], choice.steady.sweep.residuals
+    ways, residuals = [], steady.sweep.residuals
     for number, (constraint, place) in enumerate(_residuals(problem)):
-        others = is_feasible(np.delete(residuals, number, axis=0)) & applicants.known
+        others = is_feasible(np.delete(residuals, number, axis=0))
         if others.any():
             best = int(np.where(others, residuals[number], np.inf).argmin())
-            relaxed = constraint.relaxed(place, Counts(choice.steady.counts.cells[best]))
+            relaxed = constraint.relaxed(place, Counts(steady.counts.cells[best]))
             about = constraint.words[place].about
             way = f"loosen {about[0].lower()}{about[1:]} by {residuals[number, best]:.4f}"
             ways.append(way if relaxed is None else f"allow {relaxed.allows(place)}")

@@ -127,13 +127,12 @@ def low_pool(people: Array) -> Array:
 
 
 def settle(applicants: Applicants, problem: Problem, response: Response) -> Steady:
-    """Solve every threshold's steady state exactly and find the best feasible one whose reward the labels tell."""
+    """Solve every threshold's steady state exactly and find the best feasible one."""
     counts = Counts(steady_cells(applicants.filled, response))
     found = problem.assess(counts)
     shown = np.asarray(applicants.shown(applicants.cuts))
     sweep = Sweep(shown, found.reward, counts.gap, counts.overall, found.residuals)
-    known = applicants.known if applicants.known.any() else None
-    return Steady(response, counts, sweep, int(best_feasible(sweep.reward, sweep.residuals, known)))
+    return Steady(response, counts, sweep, int(best_feasible(sweep.reward, sweep.residuals)))
 
 
 def steady_cells(people: Array, response: Response) -> Array:

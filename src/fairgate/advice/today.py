@@ -106,9 +106,11 @@ def reward_of(applicants: Applicants, cost: float) -> tuple[Array, Array]:
     """
     model = applicants.label_model
     rates = model.rates(applicants.counts)
-    total = np.zeros(len(applicants.cuts))
-    squares = np.zeros(len(applicants.cuts))
-    for counts, band, rate in zip(applicants.counts, model.bands, rates, strict=True):
+    hidden = ~model.lit * applicants.counts[..., 2]
+    dark = tail(hidden).sum(axis=0)
+    total, squares = -cost * dark, cost**2 * dark  # of whom nothing is known, all count as bad
+    lit = applicants.counts - np.stack((0 * hidden, 0 * hidden, hidden), axis=-1)
+    for counts, band, rate in zip(lit, model.bands, rates, strict=True):
         for each in np.unique(band):
             inside = (band == each)[:, None] * counts
             accepted = tail(inside, axis=0).astype(np.float64)  # (B, 3)

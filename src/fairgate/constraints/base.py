@@ -262,7 +262,8 @@ def rounded(value: Any, digits: int, *, up: bool) -> float:
     (0.124, 0.123)
     """
     scaled = float(value) * 10.0**digits
-    return min(max((math.ceil(scaled) if up else math.floor(scaled)) / 10.0**digits, 0.0), 1.0)
+    whole = math.ceil(scaled - 1e-9) if up else math.floor(scaled + 1e-9)  # but for rounding
+    return min(max(whole / 10.0**digits, 0.0), 1.0)
 
 
 def compare_groups(constraint: object, count: int) -> None:

@@ -33,7 +33,7 @@ class Weights(NamedTuple):
 
     column: str
     total: float  # sum of the weights
-    effective: float  # Kish's effective number of people, (Σw)² / Σw², which errors are worked out with
+    effective: float  # people that errors are worked out with, by Kish's (Σw)² / Σw² of the group it is least for
 
 
 class Decided(NamedTuple):

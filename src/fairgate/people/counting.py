@@ -70,12 +70,21 @@ def _bincount(places: Sequence[NDArray[Any]], weight: Array | None, shape: tuple
 
 
 def scaled(rows: Rows, wanted: Wanted) -> tuple[float, Weights | None]:
-    """Return what sums of weights are multiplied by, so that they add up to Kish's effective number of people."""
+    """Return what sums of weights are multiplied by, so that no group counts for more than its effective number.
+
+    That is Kish's, (Σw)² / Σw² of the group. One factor for all keeps the groups' shares; where weights differ between
+    groups rather than within them, the errors of the others are larger than they need be.
+    """
     if wanted.weight is None:
         return 1.0, None
-    each = [part.weight for part in rows.parts if part.weight is not None]
-    shares, squares = (sum(float((weight**power).sum()) for weight in each) for power in (1, 2))
-    effective, total = shares**2 / squares, shares * rows.heaviest
+    groups = len(rows.groups.names())
+    sums, squares = np.zeros(groups), np.zeros(groups)
+    for part in rows.parts:
+        if part.weight is not None:
+            sums += np.bincount(part.group, part.weight, groups)
+            squares += np.bincount(part.group, part.weight**2, groups)
+    shares, some = float(sums.sum()), squares > 0
+    effective, total = shares * float((sums[some] / squares[some]).min()), shares * rows.heaviest
     if not np.isfinite(total):
         raise InputError(
             f"the weight column {wanted.weight!r} adds up to more than a number can hold: use another unit"

@@ -23,8 +23,11 @@ from fairgate.settings import Array
 BANDS = 32
 """Most bands of similar scores in a group."""
 
-BAND_PEOPLE = 50
+BAND_PEOPLE = 25
 """Fewest people of a band, unless the group is smaller."""
+
+BAND_LABELS = 12
+"""Fewest labels per band of a group, on average."""
 
 LABELLED = 0.05
 """Share of a band's people, and at least so many hundredths of 100, whose label must be known."""
@@ -54,7 +57,9 @@ class LabelModel:
         people = np.add.reduceat(counts.sum(axis=2), starts, axis=1)
         sizes = counts.sum(axis=(1, 2))
         most = BANDS if counts[..., 2].any() else 1
-        count = np.clip(sizes // BAND_PEOPLE, 1, most).astype(np.int64)  # weights make sizes fractions
+        labels = counts[..., :2].sum(axis=(1, 2))  # in each band there should be some
+        count = np.minimum(sizes // BAND_PEOPLE, labels // BAND_LABELS)
+        count = np.clip(count, 1, most).astype(np.int64)  # weights make sizes fractions
         middle = people.cumsum(axis=1) - people / 2.0
         bands = np.minimum((middle * (count / np.maximum(sizes, 1))[:, None]).astype(np.int64), count[:, None] - 1)
         bands = np.repeat(bands, np.diff(starts, append=counts.shape[1]), axis=1)
@@ -92,12 +97,13 @@ class LabelModel:
     def fill(self, counts: NDArray[np.int64], odds: float = 1.0) -> Array:
         """Return people by group, bin and label 0 or 1, (…, G, B, 2), the missing labels shared out.
 
+        Where nothing is known of labels they count as 0, so that nobody is accepted there on a guess.
         The odds of label 0 among people without a label are `odds` times those of people with one of similar score in
         the same group; ``inf`` makes all of them 0, and 0 makes all of them 1.
         """
         if not counts[..., 2].any():
             return counts[..., :2].astype(np.float64)
-        rates = self.rates(counts)
+        rates = np.where(self.lit, self.rates(counts), 0.0)
         if odds != 1.0:
             rates = np.full(rates.shape, float(odds == 0.0)) if odds in (0.0, np.inf) else tilted(rates, odds)
         return np.asarray(counts[..., :2] + counts[..., 2, None] * np.stack((1.0 - rates, rates), axis=-1))
