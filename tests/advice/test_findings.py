@@ -34,7 +34,7 @@ def test_tiny_groups_one_group_and_what_follows() -> None:
     table = good()
     table["group"] = np.where(np.arange(600) < 20, "few", "many")
     text = found(pa.table(table))["tiny-group"].text
-    assert "'few' has only 20 people" in text
+    assert "group = few has only 20 people" in text
     assert "± 0.22" in text
     table["group"] = np.full(600, "all")
     assert "only one group, 'all'" in found(pa.table(table))["one-group"].text
@@ -60,6 +60,7 @@ def test_missing_labels_and_rejected_people_without_any() -> None:
     label[::10] = np.nan
     texts = found(pa.table({**table, "label": pa.array(label, from_pandas=True)}))
     assert "60 of 600 labels (10%) are missing" in texts["labels-missing"].text
+    assert "taken to be good (label = 1) as often as known ones" in texts["labels-missing"].text
     assert "labels-unknown" not in texts
     label[table["score"] < -0.5] = np.nan
     text = found(pa.table({**table, "label": pa.array(label, from_pandas=True)}))["labels-unknown"].text
@@ -68,7 +69,8 @@ def test_missing_labels_and_rejected_people_without_any() -> None:
     label = table["label"].copy()
     label[table["label"] == 0.0] = np.nan
     assert (
-        "Every known label" in found(pa.table({**table, "label": pa.array(label, from_pandas=True)}))["one-label"].text
+        "Every known label is good (label = 1)"
+        in found(pa.table({**table, "label": pa.array(label, from_pandas=True)}))["one-label"].text
     )
 
 

@@ -77,6 +77,92 @@ def test_the_same_people_have_not_drifted_and_are_one_look(advice: Path) -> None
     assert [each["look"] for each in log["looks"]] == [1, 2]
 
 
+def test_labels_that_come_later_belong_to_the_same_look(advice: Path) -> None:
+    """People are counted once: the look with labels takes the place of the one without, and nothing is lost after."""
+    march, april = people(1500, np.random.default_rng(2)), people(1200, np.random.default_rng(3))
+    assert fg.monitor(march.drop_columns(["repaid"]), advice).look == 1
+    assert fg.monitor(april.drop_columns(["repaid"]), advice).look == 2
+    found = fg.monitor(march, advice)
+    assert (found.look, found.newcomers.labelled) == (1, True)
+    for again in (march.drop_columns(["repaid"]), march):  # fewer labels than are known, and the same ones
+        kept = (advice / "monitor.json").read_bytes()
+        assert fg.monitor(again, advice).look == 1
+        assert (advice / "monitor.json").read_bytes() == kept
+    log = json.loads((advice / "monitor.json").read_text(encoding="utf-8"))["looks"]
+    assert [(each["look"], each["people"]) for each in log] == [(1, 1500), (2, 1200)]
+    assert sum(log[0]["cells"]["people"][3:]) == 1500
+    assert sum(log[1]["cells"]["people"][3:]) == 0
+
+
+def test_labels_that_come_later_take_nothing_back_and_cost_nothing(advice: Path) -> None:
+    """Tests of labels have their part of the look's level before there are any, so that one look is one family."""
+    for shift in (0.0, 0.15, 0.25, 0.4):
+        table = people(1500, np.random.default_rng(5), shift=shift)
+        without = fg.monitor(table.drop_columns(["repaid"]), advice)
+        with_labels = fg.monitor(table, advice)
+        told = [
+            {(each.kind, each.group) for each, drifted in zip(found.drifts, found.drifted, strict=True) if drifted}
+            for found in (without, with_labels)
+        ]
+        assert told[0] <= told[1]
+
+
+@pytest.fixture(scope="module")
+def by_risk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An advice on a score of which a high one is bad."""
+    folder = tmp_path_factory.mktemp("descending") / "advice"
+    aims = fg.Aims(constraints=[fg.ServiceRate(0.2, 0.8)], feedback=(0.0,))
+    found = fg.from_frame(risky(3000, 0), score="risk", label="repaid", group="black", descending=True)
+    write(fg.advise(found, aims), folder, "people")
+    return folder
+
+
+def risky(size: int, seed: int, shift: float = 0.0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    risk = rng.normal(shift, 1.0, size)
+    repaid = rng.random(size) < expit(-2.0 * (risk - shift))
+    black = np.where(rng.random(size) < 0.4, "yes", "no")
+    return pa.table({"risk": risk.round(3), "repaid": repaid.astype(int), "black": black})
+
+
+def test_drift_is_told_in_the_scores_of_the_table(by_risk: Path) -> None:
+    """Risks rise by half a standard deviation: about 69% lie above the old median, whichever way is good."""
+    old, new = risky(3000, 0), risky(4000, 1, shift=0.5)
+    for each in fg.monitor(new, by_risk).drifts:
+        if each.kind == "scores":
+            risks = [
+                table.filter(pa.compute.equal(table["black"], each.group))["risk"].to_numpy() for table in (old, new)
+            ]
+            assert each.then == pytest.approx(0.5, abs=0.02)  # a bin has one part in 64
+            assert each.now == pytest.approx((risks[1] > np.median(risks[0])).mean(), abs=0.02)
+            assert (each.now or 0.0) > 0.6
+        if each.kind == "acceptance":
+            assert each.change is not None
+            assert each.change < 0.0
+
+
+def test_groups_are_called_by_their_column(by_risk: Path) -> None:
+    only = risky(600, 2)
+    only = only.filter(pa.compute.equal(only["black"], "no"))
+    document = fg.monitor(only, by_risk).document()
+    assert document["drift"][0]["text"].startswith("black = no, scores: ")
+    assert {each["called"] for each in document["drift"]} == {"black = no", "black = yes"}
+
+
+def test_groups_that_the_advice_does_not_know_count_as_lost(advice: Path) -> None:
+    table = people(1000, np.random.default_rng(6))
+    sex = ["mal" if each == "m" else each for each in table["sex"].to_pylist()]
+    table = table.set_column(2, "sex", pa.array(sex))
+    share = sex.count("mal")
+    with pytest.raises(fg.InputError) as caught:
+        fg.monitor(table, advice)
+    told = str(caught.value)
+    assert f"{share} of 1000 rows would be left out, more than a share of 0.2" in told
+    assert f"groups ('sex') that the advice does not know, 'mal' ({share}), while it knows 'f', 'm'" in told
+    assert not (advice / "monitor.json").exists()
+    assert fg.monitor(table, advice, max_lost=0.7).newcomers.strangers == {"mal": share}
+
+
 def test_what_drifted_is_told_and_what_did_not_is_not(advice: Path) -> None:
     found = fg.monitor(people(3000, np.random.default_rng(4), shift=0.7, midpoint=0.5), advice)
     told = {(each.kind, each.group) for each, drifted in zip(found.drifts, found.drifted, strict=True) if drifted}

@@ -265,7 +265,7 @@ def test_a_debt_ratio_with_ties_that_is_worse_the_higher_and_sexes_that_are_miss
     assert "5.4% of the people score 36" in told
     assert (known["obrat"] == 36).mean() == pytest.approx(0.054, abs=5e-4)
     advised = report["recommendation"]
-    assert "'1' counts as 1, '2', '3' count as 0" in told
+    assert "'1' is good, '2', '3' are bad alike" in told
     groups = known["male"].astype(int).astype(str)
     check(advised, people(known["obrat"], known["action"] == 1, groups), aims, descending=True)
     assert advised["status"] == "sure"

@@ -100,7 +100,7 @@ LOTTERY = ("--score", "score", "--label", "repaid", "--propensity", "p")
         (("decisions.parquet", "--group", "sex"), "decision must be the name of a column: say --decision NAME"),
         (("decisions.parquet", "--decision", "acepted", "--group", "sex"), "did you mean 'accepted'?"),
         (("nothing.csv", *NAMES), "file 'nothing.csv' does not exist"),
-        (("decided.csv", *NAMES), "the decision column 'accepted' must be 0 or 1, got '1', '2'"),
+        (("decided.csv", *NAMES), "the decision column 'accepted' must be 0 or 1, true or false"),
         (("empty.csv", *NAMES), "file 'empty.csv' is empty"),
         (("header.csv", *NAMES), "header.csv has no rows"),
         (("one.csv", *NAMES, "--parity", "0.1"), "parity=0.1 compares groups, but the column 'sex' has only"),

@@ -44,3 +44,12 @@ def test_groups_without_positive_labels_are_left_out() -> None:
 def test_bad_numbers_are_refused() -> None:
     with pytest.raises(fg.InputError, match=r"EqualOpportunity: epsilon must be in \[0, 1\], got 1.5"):
         fg.EqualOpportunity(1.5)
+
+
+def test_words_speak_of_good_and_bad_labels_not_of_numbers() -> None:
+    texts = [fg.EqualOpportunity(0.1).requirement, fg.EqualOpportunity(0.1).allows(0)]
+    both = (fg.EqualOpportunity(0.1), fg.EqualisedOdds(0.1))
+    texts += [text for each in both for words in each.words for text in words]
+    assert texts[0] == "The groups’ acceptance rates among people with a good label may differ by 0.1 at most."
+    assert not [text for text in texts if "label 1" in text or "label 0" in text]
+    assert "among people with a bad label" in texts[-1]

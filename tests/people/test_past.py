@@ -278,3 +278,50 @@ def test_crossings_that_are_rare_are_left_out_and_many_are_refused(frame: Any) -
     many = frame.assign(region=frame.index % 30)
     with pytest.raises(fg.InputError, match="the group column 'sex × region' has more than 50 different values"):
         from_frame(many, **(COLUMNS | {"group": ["sex", "region"]}))
+
+
+# ---- dates with the year at their end -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "order"), [("%d.%m.%Y", "day"), ("%d/%m/%Y", "day"), ("%m/%d/%Y", "month"), ("%d.%m.%Y %H:%M", "day")]
+)
+def test_dates_that_leave_no_doubt_in_the_whole_column_are_read(frame: Any, form: str, order: str) -> None:
+    written = frame.assign(day=frame["day"].dt.strftime(form).where(frame.index % 50 > 0))
+    known = frame.assign(day=frame["day"].where(frame.index % 50 > 0))
+    found, expected = (from_frame(each, **COLUMNS, **PAST) for each in (written, known))
+    assert found.history is not None
+    assert expected.history is not None
+    assert found.history.periods == expected.history.periods
+    np.testing.assert_array_equal(found.history.counts, expected.history.counts)
+    (note,) = found.notes
+    first = pd.Timestamp(frame["day"][1])
+    assert note == f"The date column 'day' has the {order} first: '{first.strftime(form)}' was read as {first.date()}."
+    audited = fg.audit(pa.Table.from_pandas(written.dropna()), decision="accepted", group="sex", date="day")
+    assert audited.decisions.looks == expected.history.periods
+    assert note.split("first")[0] in audited.document()["summary"][1]
+
+
+def test_a_number_above_12_may_come_in_a_later_part_of_the_table() -> None:
+    dates = Dates("day")
+    parts = [dates.add(pa.array(texts)) for texts in (["03.04.2024", None], ["05.04.2024"], ["30.04.2024", "soon"])]
+    settled = [part.astype("datetime64[D]").astype(str).tolist() for part in dates.settle(parts)]
+    assert (settled[0][0], settled[1], settled[2][0]) == ("2024-04-03", ["2024-04-05"], "2024-04-30")
+    assert dates.unread == ["soon"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["03.04.2024", "05.06.2024"],
+        ["31.01.2024", "01.31.2024"],
+        ["31.01.2024", "2024-02-01"],
+        ["31.01-2024", "30.01-2024"],
+    ],
+)
+def test_dates_that_leave_a_doubt_are_not_read(frame: Any, texts: list[str]) -> None:
+    days = Dates("day").days(pa.array(texts))
+    assert [day for day, text in zip(days, texts, strict=True) if not text.startswith("2024") and day > -1e6] == []
+    unread = frame.assign(day=["03.04.2024", "05.06.2024"] * 1500)
+    with pytest.raises(fg.InputError, match="write dates as 2024-01-31"):
+        from_frame(unread, **COLUMNS, **PAST)

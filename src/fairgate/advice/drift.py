@@ -52,13 +52,31 @@ class Drift:
     psi: float | None = None
     by_chance: float | None = None  # what the PSI would be by chance alone
     people: int = 0  # later people compared
+    called: str = ""  # the group in words
 
 
-def compare(group: str, old: NDArray[np.float64], new: NDArray[np.float64], at: int, labelled: bool) -> list[Drift]:
-    """Compare people by score bin and label, (bins, 3), the advised threshold being the beginning of bin `at`."""
+TESTS = 4
+"""Tests of a group, those of labels included."""
+
+
+def compare(
+    group: str,
+    old: NDArray[np.float64],
+    new: NDArray[np.float64],
+    at: int,
+    labelled: bool,
+    *,
+    descending: bool = False,
+) -> list[Drift]:
+    """Compare people by score bin and label, (bins, 3), the advised threshold being the beginning of bin `at`.
+
+    The best scores are in the last bin; if `descending`, these are the lowest of the table, and what is above the old
+    median in the table lies in the bins before it.
+    """
     before, after = old.sum(axis=1), new.sum(axis=1)
+    order = slice(None, None, -1 if descending else 1)
     found = [
-        scores_moved(group, before, after),
+        scores_moved(group, before[order], after[order]),
         rates_moved("acceptance", group, before[at:].sum(), before.sum(), after[at:].sum(), after.sum()),
     ]
     if labelled:
@@ -68,7 +86,7 @@ def compare(group: str, old: NDArray[np.float64], new: NDArray[np.float64], at: 
 
 
 def scores_moved(group: str, old: Array, new: Array) -> Drift:
-    """Compare the scores of a group, counted in the same bins."""
+    """Compare the scores of a group, counted in the same bins, from the lowest score of the table to the highest."""
     starts = joined(old, new, BINS)
     before, after = (np.add.reduceat(each, starts) for each in (old, new))
     people, total = float(after.sum()), float(before.sum())

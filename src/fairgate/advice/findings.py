@@ -10,7 +10,7 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.errors import InputError
 from fairgate.people.applicants import CANDIDATES, Applicants
-from fairgate.people.direction import RISKY, good_sounds_bad, remedy, sounds_bad
+from fairgate.people.direction import RISKY, good_sounds_bad, remedy, sounds_bad, upside_down
 from fairgate.people.labels import UNKNOWN
 from fairgate.people.values import listed, natural
 
@@ -172,6 +172,9 @@ def _past(applicants: Applicants) -> Iterator[Finding]:
             word = "accepted" if not rejected else "rejected"
             text = f"Everybody whose decision is known was {word}: the table does not show the people who were not."
             yield Finding("one-decision", "warning", text)
+    decided = applicants.decided
+    if decided is not None and (text := upside_down(*decided)):
+        yield Finding("decision-upside-down", "warning", text)
     if history is not None and history.left_out:
         text = f"{history.left_out} rows have no date or no decision and are left out of the history only."
         yield Finding("history-left-out", "warning", text)
@@ -198,9 +201,9 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
         if size < TINY:
             error = np.sqrt(0.25 / size)
             text = (
-                f"Group {name!r} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance rate is "
-                f"known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and thresholds may "
-                "be refused for caution alone."
+                f"{applicants.called(name)} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance "
+                f"rate is known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and "
+                "thresholds may be refused for caution alone."
             )
             yield Finding("tiny-group", "warning", text)
 
@@ -209,18 +212,19 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
     column, people = applicants.columns.label, applicants.people
     none, ones, _ = applicants.counts.sum(axis=(0, 1))
     if none == 0 or ones == 0:
-        text = f"Every known label ({column!r}) is {int(none == 0)}: the table does not tell whom to accept."
+        only = f"good ({applicants.good})" if none == 0 else f"bad ({applicants.bad})"
+        text = f"Every known label is {only}: the table does not tell whom to accept."
         yield Finding("one-label", "warning", text)
     merged = sorted((value for value, meaning in applicants.meanings.items() if meaning == 0), key=natural)
     if len(merged) > 1 and len(applicants.meanings) > 2:
-        positive = listed([value for value, meaning in applicants.meanings.items() if meaning == 1])
-        text = f"The label column {column!r} has more than two values: {positive} counts as 1, {listed(merged)} count"
-        yield Finding("labels-merged", "note", f"{text} as 0.")
+        good = " or ".join(repr(value) for value, meaning in applicants.meanings.items() if meaning == 1)
+        text = f"The label column {column!r} has more than two values: {good} is good, {listed(merged)} are bad alike."
+        yield Finding("labels-merged", "note", text)
     if applicants.missing:
         text = (
             f"{applicants.missing} of {people} labels ({_share(applicants.missing, people)}) are missing. They are "
-            "taken to be positive as often as known ones of similar score in the same group; beside the reward stand "
-            "the bounds if all of them were bad, or good."
+            f"taken to be good ({applicants.good}) as often as known ones of similar score in the same group; beside "
+            "the reward stand the bounds if all of them were bad, or good."
         )
         yield Finding("labels-missing", "warning", text)
     labelled = applicants.counts[..., :2].sum(axis=(0, 2))
@@ -270,7 +274,7 @@ def refuse_wrong_way(applicants: Applicants) -> None:
     found, columns = auc_of(applicants), applicants.columns
     if found is None or found.value + 2.0 * max(found.error, found.by_chance) >= 0.5:
         return
-    asked = applicants.positive is not None
+    asked = bool(applicants.positive)
     better = "lower" if applicants.descending else "higher"
     raise InputError(
         f"the score column {columns.score!r} ranks people the wrong way (AUC {found.value:.2f}): {applicants.good} was "

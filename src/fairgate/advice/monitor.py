@@ -9,7 +9,9 @@ false-alarm rate of α = 1 − sure over all months together, however many there
   once. A constraint is broken if either says so;
 - **drift**: month k has α · 1/(k (k + 1)) for all its tests together, by Holm's correction.
 
-The same people looked at twice are one look. A new advice in the same folder begins a new log.
+The same people looked at twice, by group and score, are one look. If more of their labels are known by then, the look
+is judged again in place of the earlier one. That costs nothing: tests of labels have their part of the look's level
+from the beginning, whether or not there are labels. A new advice in the same folder begins a new log.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from fairgate.advice.drift import Drift, compare
+from fairgate.advice.drift import TESTS, Drift, compare
 from fairgate.advice.newcomers import Newcomers, read_newcomers
 from fairgate.advice.reference import Reference, read_reference
 from fairgate.advice.report.output import FORMAT as REPORT
@@ -148,12 +150,21 @@ def monitor(
     again = [place for place, each in enumerate(log) if each["digest"] == newcomers.digest]
     before = log[: again[0]] if again else log
     found = look(reference, newcomers, source.name, [each["cells"] for each in before])
-    if not again:
+    place = again[0] if again else len(log)
+    if not again or tells_more(newcomers, log[place]["cells"]):
         prepare_folder(folder, "--against")
         entry = found.document() | {"looked": datetime.now(UTC).strftime("%Y-%m-%d")}
-        kept = {"format": FORMAT, "advice": reference.digest, "looks": [*log, entry]}
+        kept = {"format": FORMAT, "advice": reference.digest, "looks": [*log[:place], entry, *log[place + 1 :]]}
         write_text(folder / LOG, json.dumps(kept, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     return found
+
+
+def tells_more(newcomers: Newcomers, cells: dict[str, Any]) -> bool:
+    """Whether at least as many labels are known as when the same people were looked at before, and not the same."""
+    accepted, people = (each.tolist() for each in newcomers.cells)
+    first = 1 + len(newcomers.counts)  # cells of labels
+    same = accepted == cells["accepted"] and people == cells["people"]
+    return not same and sum(people[first:]) >= sum(cells["people"][first:])
 
 
 def read_log(path: Path, advice: str) -> list[dict[str, Any]]:
@@ -183,9 +194,11 @@ def look(reference: Reference, newcomers: Newcomers, source: str, before: list[d
     for place, group in enumerate(reference.groups):
         old, new = reference.counts[place], newcomers.counts[place]
         at = int(np.searchsorted(reference.cuts[place], reference.at))
-        drifts += compare(group, old, new, at, newcomers.labelled)
-    corrected = holm([1.0 if each.p_value is None else each.p_value for each in drifts])
-    drifted = (corrected <= level).tolist()
+        told = compare(group, old, new, at, newcomers.labelled, descending=reference.descending)
+        drifts += [replace(each, called=reference.called(group)) for each in told]
+    later = [1.0] * (TESTS * len(reference.groups) - len(drifts))  # of labels that may still come
+    corrected = holm([1.0 if each.p_value is None else each.p_value for each in drifts] + later)
+    drifted = (corrected[: len(drifts)] <= level).tolist()
     checks = judge(reference.constraints, newcomers, before, alpha)
     return Monitored(reference, newcomers, source, number, level, drifts, drifted, checks)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.reference import Reference
+from fairgate.advice.reference import CROSSED, Reference
 from fairgate.errors import InputError
 from fairgate.people.chosen import Kind, cross, group_roles, read_chosen
 from fairgate.people.numbers import Written
 from fairgate.people.sources import Source
-from fairgate.people.values import Words
+from fairgate.people.values import LISTED, Words, listed
 from fairgate.people.wanted import LOST
 from fairgate.settings import Array
 
@@ -55,8 +55,9 @@ class Newcomers:
 
     @property
     def digest(self) -> str:
-        """A text that is the same for the same people."""
-        return hashlib.sha256(b"".join(each.astype("<f8").tobytes() for each in self.counts)).hexdigest()[:16]
+        """A text that is the same for the same people, by group and score, whatever is known of their labels."""
+        people = [each.sum(axis=1) for each in self.counts]
+        return hashlib.sha256(b"".join(each.astype("<f8").tobytes() for each in people)).hexdigest()[:16]
 
     @property
     def cells(self) -> tuple[Array, Array]:
@@ -101,4 +102,25 @@ def read_newcomers(source: Source, reference: Reference, max_lost: float = LOST)
         accepted.append(np.bincount(meaning[own & (scores >= reference.at)], minlength=3))
     if not sum(each.sum() for each in counts):
         raise InputError(f"{source.name} has nobody of the groups of the advice: {', '.join(reference.groups)}")
+    refuse_strangers(reference, strangers, rows.dropped, rows.total, max_lost)
     return Newcomers(counts, np.array(accepted, dtype=np.float64), strangers, unread, labelled, rows.dropped)
+
+
+def refuse_strangers(
+    reference: Reference, strangers: dict[str, int], dropped: dict[str, int], total: int, max_lost: float
+) -> None:
+    """Refuse a table of which too much is left out, people of groups that the advice does not know among it."""
+    unknown = sum(strangers.values())
+    lost = unknown + sum(dropped.values())
+    if not unknown or lost <= max_lost * total:
+        return
+    named = sorted(strangers.items(), key=lambda each: (-each[1], each[0]))
+    whom = ", ".join(f"{name!r} ({count})" for name, count in named[:LISTED]) + (" …" if len(named) > LISTED else "")
+    others = "".join(f"; {count} {reason}" for reason, count in dropped.items())
+    share = np.ceil(1000.0 * lost / total) / 1000.0
+    raise InputError(
+        f"{lost} of {total} rows would be left out, more than a share of {max_lost:g}: {unknown} belong to groups "
+        f"({CROSSED.join(reference.group)!r}) that the advice does not know, {whom}, while it knows "
+        f"{listed(reference.groups)}{others}; repair them, make a new advice, or say --max-lost {share:g} if those who "
+        "are left are like the others"
+    )

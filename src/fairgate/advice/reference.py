@@ -17,6 +17,7 @@ from fairgate.advice.recommendation import Recommendation
 from fairgate.constraints import Constraint, parse_constraint
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
+from fairgate.people.values import group_in_words
 from fairgate.settings import Array
 from fairgate.store import plain
 
@@ -83,6 +84,10 @@ class Reference:
     rule: str
     constraints: list[Constraint]
     sure: float
+
+    def called(self, group: str) -> str:
+        """Name a group in words, such as "sex = f"."""
+        return group_in_words(self.group, group)
 
     @property
     def at(self) -> float:

@@ -13,10 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.audit.sequences import Sequences
-from fairgate.constraints import Constraint
+from fairgate.constraints import Constraint, DisparateImpact
 from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, label_gaps, residual_bounds, verdict
 
 UNIDENTIFIED, UNJUDGED = "not identified", "not judged"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What is known of the ratio of the lowest to the highest acceptance rate at the last look, and what is asked."""
+
+    low: float
+    high: float
+    asked: float
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class Alarm:
     lowest: float | None = None  # bounds of the residual at the last look
     highest: float | None = None
     caveat: str = ""
+    ratio: Ratio | None = None  # of a constraint on the ratio, whose residual says little
 
 
 def raise_alarms(
@@ -64,9 +74,16 @@ def raise_alarms(
                     lowest=float(lowest[-1]),
                     highest=float(highest[-1]),
                     caveat=caveat,
+                    ratio=_ratio(sequences, constraint),
                 )
             )
     return found
+
+
+def _ratio(sequences: Sequences, constraint: Constraint) -> Ratio | None:
+    if not isinstance(constraint, DisparateImpact) or sequences.ratio is None:
+        return None
+    return Ratio(float(sequences.ratio.low[-1]), float(sequences.ratio.high[-1]), float(np.asarray(constraint.ratio)))
 
 
 def _first(true: NDArray[np.bool_], looks: NDArray[np.int64]) -> int | None:
@@ -78,4 +95,4 @@ def _labels(totals: NDArray[np.int64], labelled: bool) -> tuple[str, str]:
     return label_gaps(totals) if labelled else ("It needs labels (--label), also of the rejected.", "")
 
 
-__all__ = ["BROKEN", "MET", "UNDECIDED", "UNIDENTIFIED", "UNJUDGED", "Alarm", "raise_alarms"]
+__all__ = ["BROKEN", "MET", "UNDECIDED", "UNIDENTIFIED", "UNJUDGED", "Alarm", "Ratio", "raise_alarms"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fairgate.audit.audit import Audit
 from fairgate.audit.sequences import Sequences, Track
 from fairgate.audit.value import Value
+from fairgate.constraints import DisparateImpact
 from fairgate.plots import COLOURS, FONT, LINES, SHADE, add_legend, panels
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def draw_rates(audit: Audit) -> Figure:
     for found in shown:
         for place, name in enumerate(audit.decisions.groups):
             own = Track(found.rates.value[:, place], found.rates.low[:, place], found.rates.high[:, place])
-            _band(axes, found, own, COLOURS[place % len(COLOURS)], LINES[place % len(LINES)], name)
+            _band(
+                axes, found, own, COLOURS[place % len(COLOURS)], LINES[place % len(LINES)], audit.decisions.called(name)
+            )
     _band(axes, audit.overall, audit.overall.overall, "#000000", "-", "everybody")
     for low, high in _limits(audit, "acceptance"):
         _shade(axes, low, high, "allowed for everybody")
@@ -60,6 +63,8 @@ def draw_gap(audit: Audit) -> Figure:
         _time(axis, audit)
     for low, high in _limits(audit, "gap"):
         _shade(axes[0], low, high, "allowed")
+    for low in asked_ratios(audit):
+        _shade(axes[1], low, None, "allowed")
     axes[1].axhline(FOUR_FIFTHS, color="0.4", linewidth=0.8, linestyle=":", label="four fifths")
     add_legend(figure, axes, columns=4)
     return figure
@@ -108,6 +113,16 @@ def _shade(axes: Axes, low: float | None, high: float | None, label: str) -> Non
 
 def _limits(audit: Audit, figure: str) -> list[tuple[float | None, float | None]]:
     return [(limit.low, limit.high) for each in audit.constraints for limit in each.limits() if limit.figure == figure]
+
+
+def asked_ratios(audit: Audit) -> list[float]:
+    """Return the smallest ratio of each constraint on it."""
+    return [float(np.asarray(each.ratio)) for each in audit.constraints if isinstance(each, DisparateImpact)]
+
+
+def shades_gap(audit: Audit) -> bool:
+    """Whether a constraint shades the drawing of gap and ratio."""
+    return bool(_limits(audit, "gap") or asked_ratios(audit))
 
 
 def _borders(axes: Axes, audit: Audit) -> None:

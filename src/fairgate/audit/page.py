@@ -80,8 +80,10 @@ def _drawings(audit: Audit) -> list[Drawing]:
         )
     ]
     if audit.overall.gap is not None:
-        said = "Gap: largest minus smallest acceptance rate of a group. Ratio: smallest by largest. What is allowed is "
-        found.append(_drawn("gap", "Gap and ratio over time", f"{said}shaded. {together}", drawings.draw_gap(audit)))
+        said = "Gap: largest minus smallest acceptance rate of a group. Ratio: smallest by largest."
+        shaded = " What is allowed is shaded." if drawings.shades_gap(audit) else ""
+        caption = f"{said}{shaded} {together}"
+        found.append(_drawn("gap", "Gap and ratio over time", caption, drawings.draw_gap(audit)))
     if audit.value is not None:
         said = f"Bands are {1 - audit.alpha:.0%} intervals for one look."
         found.append(_drawn("value", "Value of other thresholds", said, drawings.draw_value(audit, audit.value)))

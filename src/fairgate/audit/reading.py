@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from fairgate.errors import InputError, unknown_name
 from fairgate.people.chosen import JOINED, Chosen, Kind, cross, group_roles, read_chosen
 from fairgate.people.dates import LENGTHS, Dates, periods
+from fairgate.people.direction import ask_accepted, ask_positive, upside_down
 from fairgate.people.numbers import Written
 from fairgate.people.sources import Source
-from fairgate.people.values import Words, decision_meanings, label_meanings, listed, natural
+from fairgate.people.values import (
+    Words,
+    decision_meanings,
+    group_in_words,
+    in_words,
+    label_meanings,
+    listed,
+    natural,
+)
 from fairgate.people.wanted import LOST
 from fairgate.settings import Array
 
@@ -107,6 +116,10 @@ class Decisions:
     descending: bool = False
     cases: Cases | None = None
 
+    def called(self, group: str) -> str:
+        """Name a group in words, such as "sex = f"."""
+        return group_in_words(self.columns["group"].split(CROSSED), group)
+
     @property
     def people(self) -> int:
         """Number of decisions, those left out not included."""
@@ -143,15 +156,19 @@ def read_decisions(
     kinds |= {role: Words("group", name, GROUPS) for role, name in roles.items()}
     rows = read_chosen(source, {**columns, **roles}, kinds, optional=("label",), max_lost=max_lost)
     rows, code, found = _large_groups(rows, *cross(rows, roles), min_group)
-    took = _taken_for(columns["decision"], rows.words["decision"], accepted)
+    took = decision_meanings(columns["decision"], rows.words["decision"], accepted)
+    if accepted is None:
+        ask_accepted(columns["decision"], took)
     chosen = np.array([took[value] for value in rows.words["decision"]], dtype=np.int8)[rows.columns["decision"]]
     label = np.full(len(rows), 2, dtype=np.int8)
     good = ""
     if "label" in columns:
         meanings = label_meanings(columns["label"], rows.words["label"], positive)
+        if positive is None:
+            ask_positive(columns.get("score", ""), columns["label"], meanings, descending=descending)
         meaning = np.array([*(meanings[value] for value in rows.words["label"]), 2], dtype=np.int8)
         label = meaning[rows.columns["label"]]
-        good = f"{columns['label']} = {' or '.join(value for value in meanings if meanings[value])}"
+        good = in_words(columns["label"], meanings, 1)
     order = sorted(found, key=lambda name: [natural(part) for part in name.split(JOINED)])
     member = np.array([order.index(name) for name in found], dtype=np.int16)[code]
     look, looks, by, sequence = _looks(rows, columns.get("date", ""), period)
@@ -164,7 +181,11 @@ def read_decisions(
         some = slice(begin, begin + CHUNK)
         cell = np.ravel_multi_index((look[some], segment[some], member[some], label[some], chosen[some]), shape)
         counts += np.bincount(cell, minlength=counts.size).reshape(shape)
-    cases = None
+    by_label = counts.sum(axis=(0, 1, 2))  # by label and decision
+    turned, cases = "", None
+    if "label" in columns:
+        taken = in_words(columns["decision"], took, 1)
+        turned = upside_down(taken, by_label.sum(axis=0).tolist(), by_label[:2].sum(axis=0).tolist())
     if {"score", "label", "propensity"} <= set(columns):
         cases = _cases(rows, member, chosen, label, descending, columns["propensity"])
     return Decisions(
@@ -178,22 +199,10 @@ def read_decisions(
         total=rows.total,
         dropped=rows.dropped,
         good=good,
-        notes=rows.notes,
+        notes=(*rows.notes, turned) if turned else rows.notes,
         descending=descending,
         cases=cases,
     )
-
-
-def _taken_for(name: str, found: list[str], accepted: object) -> dict[str, int]:
-    """Say for each decision whether it is an acceptance."""
-    try:
-        return decision_meanings(name, found) if accepted is None else label_meanings(name, found, accepted)
-    except InputError:
-        wanted = "0 or 1" if accepted is None else f"{accepted!r} for some rows"
-        raise InputError(
-            f"the decision column {name!r} must be {wanted}, got {listed(sorted(found))}: say which of them is an "
-            "acceptance (--accepted on the command line)"
-        ) from None
 
 
 def _large_groups(

@@ -13,7 +13,6 @@ from fairgate.audit.audit import Audit
 from fairgate.audit.sequences import Sequences, Track
 from fairgate.audit.value import Value
 from fairgate.estimates import Estimate
-from fairgate.people.values import natural
 from fairgate.store import plain, write_text
 
 FORMAT = 1
@@ -79,6 +78,7 @@ def describe_sequences(audit: Audit, found: Sequences) -> dict[str, Any]:
     made = audit.decisions
     groups = {
         name: {
+            "called": made.called(name),
             "people": found.people[:, place].tolist(),
             **_track(Track(found.rates.value[:, place], found.rates.low[:, place], found.rates.high[:, place])),
         }
@@ -126,15 +126,10 @@ def describe_value(audit: Audit, value: Value) -> dict[str, Any]:
     }
 
 
-def called(audit: Audit, group: str) -> str:
-    """Name a group in words; one that is a number by its column, too."""
-    return f"{audit.decisions.columns['group']} {group}" if natural(group)[0] == 0 else group
-
-
 def summary(audit: Audit) -> list[str]:
     """Say in a few sentences what was looked at, what rang, and with what certainty."""
     made, sizes = audit.decisions, audit.overall.people[-1]
-    groups = ", ".join(f"{called(audit, name)}: {size}" for name, size in zip(made.groups, sizes.tolist(), strict=True))
+    groups = ", ".join(f"{made.called(name)}: {size}" for name, size in zip(made.groups, sizes.tolist(), strict=True))
     if made.by == "rows":
         order = "in the order of " + made.columns["order"] if "order" in made.columns else "in the order of the table"
         when = f"{order}, looked at {len(made.looks)} times"
@@ -178,19 +173,27 @@ def alarm_text(audit: Audit, alarm: Alarm) -> str:
     lowest = 0.0 if alarm.lowest is None else alarm.lowest
     highest = 0.0 if alarm.highest is None else alarm.highest
     if alarm.status == BROKEN:
-        text = (
-            f"{_capital(alarm.broken.format(f'at least {_amount(lowest)}'))}; the alarm rang {_at(audit, alarm.rang)}."
-        )
+        broken = alarm.broken.format(f"at least {_amount(lowest)}")
+        if alarm.ratio is not None:
+            broken = f"the lowest acceptance rate of a group is at most {alarm.ratio.high:.3f} of the highest"
+            broken += f", where {alarm.ratio.asked:g} is asked for"
+        text = f"{_capital(broken)}; the alarm rang {_at(audit, alarm.rang)}."
     elif alarm.status == MET:
         since = (
             "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
         )
-        text = f"Met, by at least {_amount(-highest)}{since}; first sure {_at(audit, alarm.met)}."
+        margin = f"by at least {_amount(-highest)}"
+        if alarm.ratio is not None:
+            margin = f"with a ratio of at least {alarm.ratio.low:.3f} where {alarm.ratio.asked:g} is asked for"
+        text = f"Met, {margin}{since}; first sure {_at(audit, alarm.met)}."
     elif alarm.status == UNDECIDED:
         before = (
             "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
         )
         room = f"by up to {_amount(-lowest)} met, or by up to {_amount(highest)} broken"
+        if alarm.ratio is not None:
+            ends = f"{alarm.ratio.low:.3f} to {alarm.ratio.high:.3f}"
+            room = f"the ratio may be anything from {ends}, and {alarm.ratio.asked:g} is asked for"
         text = f"Not yet decided: {room}{before}."
     else:
         text = f"{alarm.status.capitalize()}."

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from fairgate.audit.alarms import BROKEN, MET, UNDECIDED, UNIDENTIFIED
 from fairgate.audit.audit import Audit
-from fairgate.audit.report import alarm_text, called, describe_value, summary
+from fairgate.audit.report import alarm_text, describe_value, summary
 from fairgate.audit.sequences import Track
 from fairgate.estimates import Estimate
 
@@ -44,7 +44,7 @@ def _rates(audit: Audit) -> Table:
         table.add_row(escape(found.name), str(people), _last(found.overall), gap, ratio, style="bold")
         for place, name in enumerate(audit.decisions.groups):
             own = Track(found.rates.value[:, place], found.rates.low[:, place], found.rates.high[:, place])
-            table.add_row(f"  {escape(called(audit, name))}", str(found.people[-1, place]), _last(own), "", "")
+            table.add_row(f"  {escape(audit.decisions.called(name))}", str(found.people[-1, place]), _last(own), "", "")
     return table
 
 

@@ -36,16 +36,17 @@ OPTIONS: dict[str, Any] = {
     "score": _option(str, "Column a threshold is set on."),
     "label": _option(str, "Column with what came of the person; may be missing."),
     "group": _option(list[str], "Column with the person's group; several are crossed."),
-    "positive": _option(str, "Label that is good and counts as 1."),
+    "positive": _option(list[str], "Label that is good; repeatable."),
     "descending": _option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
     "decision": _option(str, "Column with the decision that was made, 0 or 1."),
+    "accepted": _option(list[str], "Decision that means accepted, if 1 does not; repeatable."),
     "date": _option(str, "Column with the day of the decision, for the history."),
     "period": _option(str, "Length of a period of the history: day, week, month, quarter or year."),
     "weight": _option(str, "Column with how many people a row stands for."),
     "min_group": _option(int, "Fewest people of a group; smaller ones are left out."),
     "max_lost": _option(float, "Largest share of rows that may be left out."),
-    "cost": _option(float, "Cost of accepting somebody with label 0."),
-    "benefit": _option(float, "What accepting somebody with label 1 is worth."),
+    "cost": _option(float, "Cost of accepting somebody with a bad label."),
+    "benefit": _option(float, "What accepting somebody with a good label is worth."),
     "currency": _option(str, "What cost and benefit are counted in, such as EUR."),
     "sure": _option(float, "Probability with which the advice must hold."),
     **NAMED,
@@ -77,7 +78,7 @@ def advise(*, as_json: AsJson = False, **given: Any) -> None:
     pairs = (text.partition("=") for text in given.pop("constraint") or ())
     written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
     given["feedback"] = parse_strengths(given["feedback"])
-    given["group"] = given["group"] or None
+    given |= {name: given[name] or None for name in ("group", "positive", "accepted")}
     chosen = put_together(given.pop("config"), given, _once([*named, *written]))
     if chosen.pdf:
         need_typst()

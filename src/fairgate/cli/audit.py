@@ -26,14 +26,14 @@ OPTIONS: dict[str, Any] = {
     ],
     "query": _option(str, "SQL for DuckDB, over files or a .duckdb file."),
     "decision": _option(str, "Column with the decision, 0 or 1."),
-    "accepted": _option(str, "Decision that is an acceptance, if they are not 0 and 1."),
+    "accepted": _option(list[str], "Decision that is an acceptance, if they are not 0 and 1; repeatable."),
     "group": _option(list[str], "Column with the person's group; several are crossed."),
     "date": _option(str, "Column with the date of the decision."),
     "order": _option(str, "Column with a number that orders the decisions, instead of a date."),
     "period": _option(str, "Look after every day, week, month, quarter or year."),
     "policy": _option(str, "Column with the policy in use; every run of one is a segment."),
     "label": _option(str, "Column with what came of the person; may be missing."),
-    "positive": _option(str, "Label that is good."),
+    "positive": _option(list[str], "Label that is good; repeatable."),
     "score": _option(str, "Column with the score, to value other thresholds."),
     "descending": _option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
     "propensity": _option(str, "Column with the probability with which a lottery accepted the person."),
@@ -67,7 +67,7 @@ def audit(**given: Any) -> None:
     out, fail, as_json = Path(given.pop("out") or "audit"), given.pop("fail"), given.pop("as_json")
     file, thresholds = given.pop("file"), given.pop("threshold") or ()
     prepare_folder(out)
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: value for name, value in given.items() if value is not None and value != []}
     found = examine(file, constraints=required, thresholds=thresholds, **chosen)
     document = found.write(out)
     if as_json:

@@ -41,8 +41,8 @@ class EqualOpportunity(Gap):
     """
 
     name: ClassVar[str] = "opportunity"
-    help: ClassVar[str] = "Largest gap between the groups' acceptance rates among people of label 1."
+    help: ClassVar[str] = "Largest gap between the groups' acceptance rates among people with a good label."
     needs: ClassVar[Needs] = "all-labels"
     labels: ClassVar[Sequence[int | None]] = (1,)
-    among: ClassVar[str] = " among people of label 1"
+    among: ClassVar[str] = " among people with a good label"
     names: ClassVar[Sequence[str]] = ("opportunity",)

@@ -50,7 +50,8 @@ class Gap(Constraint):
     @property
     def words(self) -> Sequence[Words]:
         """Each gap in words."""
-        among = ["" if label is None else f" among people of label {label}" for label in self.labels]
+        kinds = {None: "", 0: " among people with a bad label", 1: " among people with a good label"}
+        among = [kinds[label] for label in self.labels]
         return [
             Words(f"The gap{each or ' between groups'}", f"the gap between groups{each} is {{}} too large")
             for each in among

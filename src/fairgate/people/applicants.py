@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairgate.people.history import History
 from fairgate.people.labels import UNKNOWN, LabelModel, tail
-from fairgate.people.values import in_words
+from fairgate.people.values import group_in_words, in_words
 from fairgate.settings import Array
 
 CANDIDATES = 512
@@ -34,6 +34,14 @@ class Weights(NamedTuple):
     column: str
     total: float  # sum of the weights
     effective: float  # people that errors are worked out with, by Kish's (Σw)² / Σw² of the group it is least for
+
+
+class Decided(NamedTuple):
+    """How a column of decisions was read."""
+
+    accepted: str  # decisions that count as an acceptance, such as "granted = 1"
+    people: tuple[float, float]  # rejected and accepted
+    labelled: tuple[float, float]  # those among them whose label is known
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +84,9 @@ class Applicants:
     weights
         What the weights add up to, if there is a column of weights.
     positive
-        Label that was said to be good; None if nobody said.
+        Labels that were said to be good; empty if nobody said.
+    decided
+        How decisions were read, if there is a column of them.
     strays
         Rows of groups that were left out as too small, by name.
     notes
@@ -98,7 +108,8 @@ class Applicants:
     decisions: NDArray[Any] | None = None
     history: History | None = None
     weights: Weights | None = None
-    positive: str | None = None
+    positive: tuple[str, ...] = ()
+    decided: Decided | None = None
     strays: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -181,10 +192,7 @@ class Applicants:
 
     def called(self, group: str) -> str:
         """Name a group in words, by its columns, such as "sex = f", or "sex = f · race = black"."""
-        columns, values = self.columns.group.split(" × "), group.split(" · ")
-        if len(columns) != len(values):
-            columns, values = [self.columns.group], [group]
-        return " · ".join(f"{column} = {value}" for column, value in zip(columns, values, strict=True))
+        return group_in_words(self.columns.group.split(" × "), group)
 
     def words(self, place: int) -> str:
         """Write a threshold as it reads in the table, short, but so that it accepts the very same people.

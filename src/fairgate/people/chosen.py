@@ -88,10 +88,11 @@ def read_chosen(
                 if isinstance(kind, Written):
                     kind.add(column)
                 else:
-                    parts[role].append(kind.codes(column) if isinstance(kind, Words) else kind.days(column))
+                    parts[role].append(kind.codes(column) if isinstance(kind, Words) else kind.add(column))
     finally:
         source.close()
     parts |= {role: list(kind.read()) for role, kind in used.items() if isinstance(kind, Written)}
+    parts |= {role: list(kind.settle(parts[role])) for role, kind in used.items() if isinstance(kind, Dates)}
     dropped: Counter[str] = Counter()
     for place in range(len(next(iter(parts.values())))):
         kept = np.ones(len(parts[next(iter(names))][place]), dtype=bool)
@@ -113,7 +114,7 @@ def read_chosen(
     columns: dict[str, NDArray[Any]] = {}
     for role in names:
         columns[role] = np.concatenate(parts.pop(role))  # one by one, so that no column is held twice for long
-    notes = (*source.notes, *(kind.note for kind in used.values() if isinstance(kind, Written) and kind.note))
+    notes = (*source.notes, *(kind.note for kind in used.values() if not isinstance(kind, Words) and kind.note))
     words = {role: list(kind.found) for role, kind in used.items() if isinstance(kind, Words)}
     return Chosen(columns, words, total, dict(+dropped), notes)
 

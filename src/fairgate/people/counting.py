@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fairgate.errors import InputError
 from fairgate.people.applicants import Weights
 from fairgate.people.dates import periods
+from fairgate.people.direction import ask_accepted
 from fairgate.people.history import History, history_shape
 from fairgate.people.rows import Part, Rows, dated
 from fairgate.people.values import decision_meanings, natural
@@ -28,8 +29,10 @@ class Coder:
         meaning: NDArray[np.int64],
         decided: NDArray[np.int64],
         cuts: Array,
+        decisions: dict[str, int],
     ) -> None:
         self.names, self.rank, self.meaning, self.decided, self.cuts = names, rank, meaning, decided, cuts
+        self.decisions = decisions
 
     @classmethod
     def of(cls, rows: Rows, wanted: Wanted, meanings: dict[str, int], cuts: Array) -> Coder:
@@ -41,9 +44,11 @@ class Coder:
         meaning = np.array([*(meanings[value] for value in rows.labels.found), 2])  # the last is for -1, missing
         decisions: dict[str, int] = {}
         if wanted.decision is not None:
-            decisions = decision_meanings(wanted.decision, rows.decisions.found)
+            decisions = decision_meanings(wanted.decision, rows.decisions.found, wanted.accepted)
+            if wanted.accepted is None:
+                ask_accepted(wanted.decision, decisions)
         decided = np.array([*(decisions[value] for value in rows.decisions.found), 2])
-        return cls(tuple(found[code] for code in present), rank, meaning, decided, cuts)
+        return cls(tuple(found[code] for code in present), rank, meaning, decided, cuts, decisions)
 
     def places(self, part: Part) -> tuple[NDArray[Any], ...]:
         """Return each row's group, bin, label and decision; without a column of decisions that is 0."""

@@ -1,14 +1,16 @@
 """Dates: the day of each row, and the periods of a history.
 
 Days are read from dates and timestamps, from text that begins as ISO 8601 does (2024-01-31, also with a time of day,
-with slashes, or of a month only: 2024-01), and from whole numbers such as 20240131. Days before months, or months
-before days (03/04/2024), cannot be told apart and are not read.
+with slashes, or of a month only: 2024-01), and from whole numbers such as 20240131. Text with the year at its end
+(31.01.2024, 01/31/2024) is read if the whole column is written so and leaves no doubt: some number above 12 shows which
+of the first two is the day, and none is above 12 in the other place. Else (03/04/2024 and the like alone) it is not.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,12 @@ USUAL = (6, 60)
 
 ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ].*)?$")
 COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\.0+)?$")
+LOCAL = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ].*)?$")
+
+PENDING = NEVER + 1
+"""Dates that the whole column must be seen for are numbered from here, long before any day there is."""
+
+FIRST_DAY = datetime.date(1, 1, 1).toordinal() - datetime.date(1970, 1, 1).toordinal()
 
 
 class Dates:
@@ -38,9 +46,42 @@ class Dates:
     def __init__(self, name: str) -> None:
         self.name = name
         self.unread: list[str] = []  # some values that are no date
+        self.note = ""  # how dates were read, if the year is at their end
+        self.year_first = False  # whether some are written with the year first
+        self.local: dict[tuple[int, int, int], int] = {}  # dates with the year at their end, by their number
+        self.examples: list[str] = []
 
     def days(self, column: Any) -> Days:
-        """Return the days since 1970 of a column of Arrow; `NEVER` where there is none."""
+        """Return the days since 1970 of a whole column of Arrow; `NEVER` where there is none."""
+        return self.settle([self.add(column)])[0]
+
+    def settle(self, parts: Sequence[Days]) -> list[Days]:
+        """Put days in place of the numbers of :meth:`add`, when all parts of the column have been seen."""
+        if not self.local:
+            return list(parts)
+        lookup, settled = self._looked_up(), [part.copy() for part in parts]
+        for part in settled:
+            numbered = part < FIRST_DAY
+            part[numbered] = lookup[part[numbered].astype(np.int64) - NEVER]
+        return settled
+
+    def _looked_up(self) -> Days:
+        """Return the day of every number from `NEVER` on; none is known if the column leaves a doubt."""
+        late = [any(date[place] > 12 for date in self.local) for place in (0, 1)]
+        if self.year_first or late[0] == late[1]:
+            self.unread = (self.examples + self.unread)[:EXAMPLES]
+            return np.full(1 + len(self.local), NEVER, dtype=np.int32)
+        found = [
+            _number(year, *((second, first) if late[0] else (first, second))) for first, second, year in self.local
+        ]
+        if NEVER not in found:
+            order = "the day" if late[0] else "the month"
+            read = datetime.date(1970, 1, 1) + datetime.timedelta(days=found[0])
+            self.note = f"The date column {self.name!r} has {order} first: {self.examples[0]!r} was read as {read}."
+        return np.array([NEVER, *found], dtype=np.int32)
+
+    def add(self, column: Any) -> Days:
+        """Return the days of a part of the column, or numbers for :meth:`settle`."""
         import pyarrow as pa
 
         if pa.types.is_dictionary(column.type):
@@ -64,14 +105,25 @@ class Dates:
         text = str(value).strip()
         if text.lower() in (*MISSING, "na"):
             return NEVER
+        if local := LOCAL.match(text):
+            date = int(local[1]), int(local[3]), int(local[4])
+            if date not in self.local and len(self.examples) < EXAMPLES:
+                self.examples.append(text)
+            return PENDING + self.local.setdefault(date, len(self.local))
         found = ISO.match(text) or COMPACT.match(text)
-        try:
-            year, month, day = (int(part or 1) for part in found.groups()) if found else (0, 0, 0)
-            return (datetime.date(year, month, day) - datetime.date(1970, 1, 1)).days
-        except ValueError:
-            if len(self.unread) < EXAMPLES:
-                self.unread.append(text)
-            return NEVER
+        self.year_first |= found is not None
+        day = _number(*(int(part or 1) for part in found.groups())) if found else NEVER
+        if day == NEVER and len(self.unread) < EXAMPLES:
+            self.unread.append(text)
+        return day
+
+
+def _number(year: int, month: int, day: int) -> int:
+    """Return the days since 1970; `NEVER` if there is no such day."""
+    try:
+        return (datetime.date(year, month, day) - datetime.date(1970, 1, 1)).days
+    except ValueError:
+        return NEVER
 
 
 def period_starts(days: Days, period: str) -> Days:

@@ -7,11 +7,11 @@ good, scores and labels would agree, and the likeliest defaulters would be accep
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from fairgate.errors import InputError
-from fairgate.people.values import in_words, is_true, natural
+from fairgate.people.values import DECISIONS, in_words, is_true, natural
 
 _WORDS = """
     bad default defaults defaulted defaulter defaulting chargeoff chargedoff writeoff writtenoff delinquent
@@ -19,15 +19,29 @@ _WORDS = """
     insolvent insolvency foreclosed foreclosure repossessed fraud fraudulent scam recid recidivism recidivist
     recidivated reoffend reoffended reoffense rearrest rearrested arrest arrested convicted conviction crime
     violent churn churned attrition fired dropout dropped fail fails failed failure death dead died dies
-    deceased mortality denied denial deny rejected complaint
+    deceased mortality complaint
 """
 
-BAD = frozenset(_WORDS.split())
+_REJECTIONS = """
+    denied denial deny denies declined declines decline declination rejected rejects reject rejection refused refuses
+    refuse refusal turndown turneddown disapproved unapproved unsuccessful ineligible excluded dismissed blocked
+"""
+
+REJECTED = frozenset(_REJECTIONS.split())
+"""Words by which a 1, or a yes, means that somebody was not accepted."""
+
+ACCEPTED = frozenset(("accepted", "accept", "approved", "approve", "granted", "offered", "admitted", "hired"))
+"""Words that mean the same after one of `NOT`: ``not_approved``."""
+
+BAD = frozenset(_WORDS.split()) | REJECTED
 """Words that name an outcome nobody accepts people for. They count as whole parts of a name: ``loan_default``,
 ``SeriousDlqin2yrs`` and ``default.payment.next.month`` have one, ``late_fee`` too, ``latest`` has none."""
 
 PAIRS = frozenset(
-    ("charge off", "charged off", "write off", "written off", "past due", "drop out", "re arrest", "re offend")
+    (
+        *("charge off", "charged off", "write off", "written off", "past due", "drop out", "re arrest", "re offend"),
+        *("turned down", "turn down"),
+    )
 )
 """The same in two parts of a name."""
 
@@ -36,6 +50,10 @@ NOT = frozenset(("no", "non", "not", "never", "without", "un"))
 
 RISKY = BAD | {"pd"}
 """Words by which a score is a probability of a bad outcome; not risk, which is used both ways."""
+
+
+HARDLY, MUCH = 0.05, 5.0
+"""Share of the accepted, and of all labels, below which the accepted have hardly any; how much more the rejected do."""
 
 
 def parts(name: str) -> list[str]:
@@ -76,15 +94,56 @@ def ask_positive(score: str, label: str, meanings: Mapping[str, int], *, descend
         )
 
 
-def good_sounds_bad(label: str, positive: str | None) -> bool:
+def sounds_rejected(name: str) -> bool:
+    """Whether the name of a column of decisions speaks of a rejection, or of another thing nobody wants.
+
+    >>> [sounds_rejected(name) for name in ("denied", "turned_down", "not_approved", "approved", "not_denied")]
+    [True, True, True, False, False]
+    """
+    found = parts(name)
+    return sounds_bad(name) or bool(NOT.intersection(found) and ACCEPTED.intersection(found))
+
+
+def ask_accepted(name: str, meanings: Mapping[str, int]) -> None:
+    """Ask which decision is an acceptance if the column sounds like a rejection, and its values do not say."""
+    if sounds_rejected(name) and not all(value.lower() in DECISIONS for value in meanings):
+        yes, no = (in_words(name, meanings, wanted) for wanted in (1, 0))
+        zero, one = (_value(meanings, wanted) for wanted in (0, 1))
+        raise InputError(
+            f"the decision column {name!r} sounds like a rejection, so that it must be said which of its values means "
+            f"accepted: --accepted {zero} if {no} means accepted (the usual case), --accepted {one} if {yes} does"
+        )
+
+
+def upside_down(accepted: str, people: Sequence[float], labelled: Sequence[float]) -> str:
+    """Say so if labels are those of people who count as rejected: what came of people is known of the accepted.
+
+    `people` are rejected and accepted, `labelled` those among them whose label is known.
+
+    >>> upside_down("granted = 1", (600, 400), (0, 400)), upside_down("granted = 1", (600, 400), (600, 400))
+    ('', '')
+    >>> upside_down("denied = 1", (400, 600), (400, 0))[:51]
+    'Decisions may be read upside down: labels are known'
+    """
+    if min(people) <= 0 or not labelled[0]:
+        return ""
+    rejected, taken = (known / count for known, count in zip(labelled, people, strict=True))
+    if taken > HARDLY or rejected < MUCH * taken or labelled[1] > HARDLY * sum(labelled):
+        return ""
+    return (
+        f"Decisions may be read upside down: labels are known of {rejected:.0%} of those who count as rejected and of "
+        f"{taken:.0%} of those who count as accepted ({accepted}), though what came of people is mostly known of the "
+        "accepted. If so, say which decision means accepted (--accepted)."
+    )
+
+
+def good_sounds_bad(label: str, positive: Sequence[str]) -> bool:
     """Whether the label that was said to be good speaks of a bad outcome, as "positive" does in other trades.
 
-    >>> [good_sounds_bad(*each) for each in (("default", "1"), ("default", "0"), ("status", "Charged Off"))]
+    >>> [good_sounds_bad(*each) for each in (("default", ["1"]), ("default", ["0"]), ("status", ["Charged Off"]))]
     [True, False, True]
     """
-    if positive is None:
-        return False
-    return sounds_bad(positive) or (sounds_bad(label) and is_true(positive))
+    return any(sounds_bad(each) or (sounds_bad(label) and is_true(each)) for each in positive)
 
 
 def _value(meanings: Mapping[str, int], wanted: int) -> str:
@@ -94,9 +153,9 @@ def _value(meanings: Mapping[str, int], wanted: int) -> str:
     return f"'{text}'" if " " in text else text
 
 
-def remedy(score: str, label: str, meanings: Mapping[str, int], *, descending: bool, positive: str | None) -> str:
+def remedy(score: str, label: str, meanings: Mapping[str, int], *, descending: bool, positive: Sequence[str]) -> str:
     """Say what would put right a score that ranks people the wrong way, and what each remedy means."""
-    good, asked = in_words(label, meanings, 1), positive is not None
+    good, asked = in_words(label, meanings, 1), bool(positive)
     others = [value for value, meaning in meanings.items() if meaning == 0]
     other = f"--positive {_value(meanings, 0)}" if len(others) == 1 or not asked else "another --positive"
     label_wrong = f"if {good} is bad, say {other}"

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairgate.people.applicants import CANDIDATES, Applicants, Columns
+from fairgate.people.applicants import CANDIDATES, Applicants, Columns, Decided
 from fairgate.people.counting import Coder, count_history, scaled
 from fairgate.people.direction import ask_positive
 from fairgate.people.losses import leave_out_strays, refuse_losses
 from fairgate.people.rows import read_rows
 from fairgate.people.sources import Reader, Source, frame_source, open_source
-from fairgate.people.values import label_meanings, word
+from fairgate.people.values import in_words, label_meanings, named
 from fairgate.people.wanted import LOST, Wanted
 from fairgate.settings import Array
 
@@ -36,6 +37,7 @@ def from_frame(
     weight: str | None = None,
     min_group: int | None = None,
     max_lost: float = LOST,
+    accepted: object = None,
 ) -> Applicants:
     """Count the people of a data frame by group, score and label.
 
@@ -47,8 +49,8 @@ def from_frame(
         Names of its columns. Labels may be missing for some. Several columns of groups are crossed: each combination
         of their values that occurs is a group.
     positive
-        Label that counts as good, 1, all others counting as bad, 0; not needed if labels are 0 and 1, true and false,
-        or yes and no, unless the name of the column sounds like a bad outcome (default, fraud).
+        Label, or list of labels, that count as good, 1, all others counting as bad, 0; not needed if labels are 0 and
+        1, true and false, or yes and no, unless the name of the column sounds like a bad outcome (default, fraud).
     descending
         Whether a higher score is worse.
     decision
@@ -66,6 +68,9 @@ def from_frame(
         that is less.
     max_lost
         Largest share of rows that may be left out.
+    accepted
+        Decision, or list of decisions, that mean accepted, all others meaning rejected; not needed for the words above,
+        unless the name of the column sounds like a rejection (denied, declined).
 
     Examples
     --------
@@ -74,7 +79,8 @@ def from_frame(
     >>> from_frame(table, score="score", label="paid", group="sex")
     Applicants(3 people, 2 groups, 3 thresholds, 1 labels missing)
     """
-    wanted = Wanted(score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost)
+    columns = (score, label, group, positive, descending, decision, date, period, weight)
+    wanted = Wanted(*columns, min_group, max_lost, accepted)
     return take_in(frame_source(frame), wanted)
 
 
@@ -94,6 +100,7 @@ def from_file(
     weight: str | None = None,
     min_group: int | None = None,
     max_lost: float = LOST,
+    accepted: object = None,
 ) -> Applicants:
     """Count the people of a file, or of a query for DuckDB; see :func:`from_frame`.
 
@@ -101,7 +108,8 @@ def from_file(
     file of another format is read by a `reader` that takes its path and returns a data frame; see also
     :func:`fairgate.people.register`.
     """
-    wanted = Wanted(score, label, group, positive, descending, decision, date, period, weight, min_group, max_lost)
+    columns = (score, label, group, positive, descending, decision, date, period, weight)
+    wanted = Wanted(*columns, min_group, max_lost, accepted)
     source = open_source(file, query, reader)
     try:
         return take_in(source, wanted)
@@ -139,13 +147,21 @@ def take_in(source: Source, wanted: Wanted) -> Applicants:
         lines=source.lines(),
         decisions=None if wanted.decision is None else counted[..., :2].sum(axis=2),
         weights=weights,
-        positive=None if wanted.positive is None else word(wanted.positive),
+        positive=() if wanted.positive is None else named("positive", "label", wanted.label, wanted.positive),
+        decided=None if wanted.decision is None else _decided(wanted.decision, coder, counted),
         strays=strays,
-        notes=tuple(note for note in (*source.notes, rows.score.note, rows.weight.note) if note),
+        notes=tuple(note for note in (*source.notes, rows.score.note, rows.weight.note, rows.dates.note) if note),
     )
     if wanted.date is None:
         return applicants
     return applicants.with_history(count_history(rows, wanted, coder, applicants.starts(CANDIDATES), scale))
+
+
+def _decided(name: str, coder: Coder, counted: NDArray[Any]) -> Decided:
+    by_label = counted.sum(axis=(0, 1))  # by label and decision, (3, 3)
+    rejected, accepted = by_label.sum(axis=0)[:2].tolist()
+    labelled = by_label[:2].sum(axis=0)[:2].tolist()
+    return Decided(in_words(name, coder.decisions, 1), (rejected, accepted), (labelled[0], labelled[1]))
 
 
 def cut_points(scores: Array) -> tuple[Array, Array, bool]:

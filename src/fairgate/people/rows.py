@@ -98,6 +98,9 @@ def read_rows(source: Source, wanted: Wanted) -> Rows:
     for batch in source.read(names):
         rows.total += batch.num_rows
         rows.parts.append(_part(batch, rows, wanted))
+    if wanted.date is not None:
+        settled = rows.dates.settle([part.day for part in rows.parts if part.day is not None])
+        rows.parts = [replace(part, day=day) for part, day in zip(rows.parts, settled, strict=True)]
     scores = rows.score.read()
     weights = rows.weight.read() if wanted.weight is not None else [None] * len(scores)
     for place, (score, weight) in enumerate(zip(scores, weights, strict=True)):
@@ -128,7 +131,7 @@ def _part(batch: Any, rows: Rows, wanted: Wanted) -> Part:
         label=rows.labels.codes(column(wanted.label)),
         group=rows.groups.codes([column(name) for name in wanted.groups]),
         decision=None if wanted.decision is None else rows.decisions.codes(column(wanted.decision)),
-        day=None if wanted.date is None else rows.dates.days(column(wanted.date)),
+        day=None if wanted.date is None else rows.dates.add(column(wanted.date)),
     )
 
 

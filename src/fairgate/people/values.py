@@ -18,9 +18,9 @@ LISTED = 8
 TRUTH = {"true": 1, "yes": 1, "y": 1, "t": 1, "false": 0, "no": 0, "n": 0, "f": 0}
 """Words for true and false, in any case, where a whole column of labels or decisions has no others."""
 
-DECISIONS = TRUTH | dict.fromkeys(("accepted", "accept", "approved", "approve", "granted", "offered", "admitted"), 1)
-DECISIONS |= dict.fromkeys(("rejected", "reject", "declined", "decline", "denied", "deny", "refused"), 0)
-"""Words for decisions, in any case."""
+DECISIONS = dict.fromkeys(("accepted", "accept", "approved", "approve", "granted", "offered", "admitted"), 1)
+DECISIONS |= dict.fromkeys(("rejected", "reject", "declined", "decline", "denied", "deny", "refused", "turned down"), 0)
+"""Words for decisions that say themselves what they mean, in any case."""
 
 
 def listed(values: Sequence[object]) -> str:
@@ -126,26 +126,15 @@ def label_meanings(name: str, found: Iterable[str], positive: object = None) -> 
     {'Yes': 1, 'No': 0}
     >>> label_meanings("repaid", ["yes", "no", "late"], positive="yes")
     {'yes': 1, 'no': 0, 'late': 0}
+    >>> label_meanings("status", ["ok", "promoted", "left"], positive=["ok", "promoted"])
+    {'ok': 1, 'promoted': 1, 'left': 0}
     """
     values = list(found)
     if not values:
         raise InputError(f"the label column {name!r} is missing for every row: some people's label must be known")
-    read = _readings(values, TRUTH)
     if positive is not None:
-        wanted = word(positive)
-        if wanted is None:
-            raise InputError(f"positive must be a label of the column {name!r}, got {positive!r}")
-        meant = _reading(wanted, TRUTH)
-        plain = wanted in ("true", "false") or meant == number(wanted) or {"true", "false"} & set(values)
-        meanings = {
-            value: int(value == wanted or bool(plain and each == meant))
-            for value, each in zip(values, read, strict=True)
-        }
-        if not any(meanings.values()):
-            raise InputError(
-                f"positive {wanted!r} is no label of the column {name!r}, whose labels are {listed(sorted(values))}"
-            )
-        return meanings
+        return _said("positive", "label", name, values, positive)
+    read = _readings(values, TRUTH)
     if any(each not in (0.0, 1.0) for each in read):
         raise InputError(
             f"the label column {name!r} must be 0 or 1, got {listed(sorted(values))}: "
@@ -154,22 +143,56 @@ def label_meanings(name: str, found: Iterable[str], positive: object = None) -> 
     return {value: int(each) for value, each in zip(values, read, strict=True)}
 
 
-def decision_meanings(name: str, found: Iterable[str]) -> dict[str, int]:
+def decision_meanings(name: str, found: Iterable[str], accepted: object = None) -> dict[str, int]:
     """Say for each decision whether it is a rejection, 0, or an acceptance, 1.
 
     >>> decision_meanings("outcome", ["Approved", "declined"])
     {'Approved': 1, 'declined': 0}
+    >>> decision_meanings("denied", ["1", "0"], accepted=0)
+    {'1': 0, '0': 1}
     """
     values = list(found)
     if not values:
         raise InputError(f"the decision column {name!r} is missing for every row: some decisions must be known")
-    read = _readings(values, DECISIONS)
+    if accepted is not None:
+        return _said("accepted", "decision", name, values, accepted)
+    read = _readings(values, TRUTH | DECISIONS)
     if any(each not in (0.0, 1.0) for each in read):
         raise InputError(
             f"the decision column {name!r} must be 0 or 1, true or false, yes or no, accepted or rejected, "
-            f"got {listed(sorted(values))}"
+            f"got {listed(sorted(values))}: say which of them means accepted (--accepted on the command line)"
         )
     return {value: int(each) for value, each in zip(values, read, strict=True)}
+
+
+def named(option: str, role: str, name: str, said: object) -> tuple[str, ...]:
+    """Return the one or several values of a column that were said to count as 1, as words.
+
+    >>> named("positive", "label", "status", ["ok", 1.0]), named("positive", "label", "status", True)
+    (('ok', '1'), ('true',))
+    """
+    each = list(said) if isinstance(said, list | tuple | set | frozenset) else [said]
+    words = [found for value in each if (found := word(value)) is not None]
+    if not words or len(words) < len(each):
+        raise InputError(f"{option} must be a {role} of the column {name!r}, or a list of them, got {said!r}")
+    return tuple(dict.fromkeys(words))
+
+
+def _said(option: str, role: str, name: str, values: Sequence[str], said: object) -> dict[str, int]:
+    """Count those values as 1 that were said to, and all others as 0."""
+    read, meanings = _readings(values, TRUTH), dict.fromkeys(values, 0)
+    for wanted in named(option, role, name, said):
+        meant = _reading(wanted, TRUTH)
+        plain = wanted in ("true", "false") or meant == number(wanted) or {"true", "false"} & set(values)
+        same = [
+            value for value, each in zip(values, read, strict=True) if value == wanted or bool(plain and each == meant)
+        ]
+        if not same:
+            raise InputError(
+                f"{option} {wanted!r} is no {role} of the column {name!r}, whose {role}s are {listed(sorted(values))}"
+            )
+        meanings |= dict.fromkeys(same, 1)
+    return meanings
 
 
 def _readings(values: Sequence[str], words: Mapping[str, int]) -> list[float]:
@@ -202,6 +225,18 @@ def in_words(name: str, meanings: Mapping[str, int], wanted: int) -> str:
     if len(values) > 3 or (not values and others and others != [str(1 - wanted)]):
         return f"{name} ≠ {' or '.join(others[:3])}" + (" …" if len(others) > 3 else "")
     return f"{name} = {' or '.join(values) or wanted}"
+
+
+def group_in_words(columns: Sequence[str], group: str) -> str:
+    """Name a group by its columns.
+
+    >>> group_in_words(["sex"], "f"), group_in_words(["sex", "race"], "f · black")
+    ('sex = f', 'sex = f · race = black')
+    """
+    values = group.split(" · ")
+    if len(columns) != len(values):
+        columns, values = [" × ".join(columns)], [group]
+    return " · ".join(f"{column} = {value}" for column, value in zip(columns, values, strict=True))
 
 
 def natural(name: str) -> tuple[int, float, str]:

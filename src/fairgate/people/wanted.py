@@ -36,6 +36,7 @@ class Wanted:
     weight: str | None = None
     min_group: int | None = None
     max_lost: float = LOST
+    accepted: object = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.descending, bool):
@@ -44,6 +45,8 @@ class Wanted:
             raise InputError(f"period must be one of {', '.join(LENGTHS)}, got {self.period!r}")
         if self.period is not None and self.date is None:
             raise InputError(f"period {self.period!r} needs a column of dates: say --date NAME")
+        if self.accepted is not None and self.decision is None:
+            raise InputError(f"accepted {self.accepted!r} needs a column of decisions: say --decision NAME")
         if self.min_group is not None:
             whole_number("min_group", self.min_group, 1)
         number = isinstance(self.max_lost, numbers.Real) and not isinstance(self.max_lost, bool)

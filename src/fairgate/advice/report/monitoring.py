@@ -72,11 +72,12 @@ def notes(found: Monitored) -> list[str]:
     if new.dropped:
         lines.append("Rows left out: " + ", ".join(f"{count} {reason}" for reason, count in new.dropped.items()) + ".")
     if new.strangers:
-        whom = ", ".join(f"{name} ({count})" for name, count in list(new.strangers.items())[:8])
+        called = found.reference.called
+        whom = ", ".join(f"{called(name)} ({count})" for name, count in list(new.strangers.items())[:8])
         lines.append(f"Groups that the advice does not know were left out: {whom}.")
     gone = [name for name, each in zip(found.reference.groups, new.counts, strict=True) if not each.sum()]
     if gone:
-        lines.append(f"Nobody came of {', '.join(gone)}.")
+        lines.append(f"Nobody came of {', '.join(map(found.reference.called, gone))}.")
     if new.unread:
         whom = ", ".join(f"{label!r} ({count})" for label, count in list(new.unread.items())[:8])
         lines.append(f"Labels that the advice does not know count as missing: {whom}.")
@@ -87,7 +88,7 @@ def notes(found: Monitored) -> list[str]:
 
 def drift_text(drift: Drift) -> str:
     """Say what changed, how much, and with which certainty."""
-    named = f"{drift.group}, {drift.kind}"
+    named = f"{drift.called or drift.group}, {drift.kind}"
     if drift.p_value is None or drift.then is None or drift.now is None or drift.change is None:
         return f"{named}: too few people to tell ({drift.people})."
     expected = "expected from their scores" if drift.kind == "calibration" else "at the time of the advice"
