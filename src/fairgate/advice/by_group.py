@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.intervals import wilson
+from fairgate.constraints.bounds import label_gaps
 from fairgate.people.applicants import Applicants
 from fairgate.settings import Array
 
@@ -68,6 +69,9 @@ class Confusion:
 class GroupFigures:
     """What a rule does to one group. TPR, FPR and precision go by known labels.
 
+    Where labels are known of the accepted far more often than of the rejected, or the other way round, TPR and FPR are
+    None: among people with a label they would be near 100%, whatever the rule does.
+
     Counts are of the people the table stands for; what a rate is `of` is the number its interval goes by.
     """
 
@@ -78,7 +82,7 @@ class GroupFigures:
     acceptance: Rate
     ratio: Ratio
     missing: float  # labels that are missing
-    tpr: Rate | None = None  # share accepted of those with a good label; None where only decisions are known
+    tpr: Rate | None = None  # share accepted of those with a good label; None where labels cannot tell
     fpr: Rate | None = None  # of those with a bad one
     precision: Rate | None = None  # share of good labels among those accepted
     confusion: Confusion | None = None
@@ -92,6 +96,7 @@ class Rule:
     title: str
     reference: str  # group the ratios are to
     groups: list[GroupFigures]
+    note: str = ""  # why true and false positive rates are left out, where they are
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,7 @@ def at_cut(applicants: Applicants, cut: float, key: str, title: str) -> Rule:
         (bad, good, unknown), (kept_bad, kept_good, kept_unknown) = taken.tolist(), left.tolist()
         hits, people = float(taken.sum()), float(taken.sum() + left.sum())
         six = (good, bad, unknown, kept_good, kept_bad, kept_unknown)
+        uneven = unevenly_labelled(left, taken)
         groups.append(
             GroupFigures(
                 name=name,
@@ -170,13 +176,27 @@ def at_cut(applicants: Applicants, cut: float, key: str, title: str) -> Rule:
                 acceptance=Rate.at(hits, people),
                 ratio=ratio,
                 missing=scale * (unknown + kept_unknown),
-                tpr=Rate.at(good, good + kept_good),
-                fpr=Rate.at(bad, bad + kept_bad),
+                tpr=None if uneven else Rate.at(good, good + kept_good),
+                fpr=None if uneven else Rate.at(bad, bad + kept_bad),
                 precision=Rate.at(good, good + bad),
                 confusion=Confusion(*(scale * each for each in six)),
             )
         )
-    return Rule(key, title, applicants.groups[reference], groups)
+    note = ""
+    if any(each.tpr is None for each in groups):
+        reason = label_gaps(np.stack((rejected, accepted), axis=-1))[0]
+        note = f"True and false positive rates (–) are left out where labels cannot tell them. {reason}"
+    return Rule(key, title, applicants.groups[reference], groups, note)
+
+
+def unevenly_labelled(rejected: NDArray[Any], accepted: NDArray[Any]) -> bool:
+    """Say whether labels of a group, (3,) each, are known much more often on one side of the threshold.
+
+    >>> some = np.array([2, 8, 0])
+    >>> unevenly_labelled(np.array([0, 0, 10]), some), unevenly_labelled(np.zeros(3), some)
+    (True, False)
+    """
+    return bool(rejected.any() and accepted.any() and label_gaps(np.stack((rejected, accepted), axis=-1)[None])[0])
 
 
 def decided(applicants: Applicants, decisions: NDArray[Any]) -> Rule:
