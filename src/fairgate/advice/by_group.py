@@ -185,7 +185,7 @@ def at_cut(applicants: Applicants, cut: float, key: str, title: str) -> Rule:
     note = ""
     if any(each.tpr is None for each in groups):
         reason = label_gaps(np.stack((rejected, accepted), axis=-1))[0]
-        note = f"True and false positive rates (–) are left out where labels cannot tell them. {reason}"
+        note = f"With {title}, true and false positive rates (–) cannot be told. {reason}"
     return Rule(key, title, applicants.groups[reference], groups, note)
 
 

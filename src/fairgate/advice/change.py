@@ -163,27 +163,23 @@ def required_now(applicants: Applicants, aims: Aims, labelled: Array | None) -> 
     """Hold the present rule against what is required.
 
     Constraints that look at labels go by known ones, by decision, if those are as often known of the accepted as of the
-    rejected; of a threshold in use missing labels are shared out.
+    rejected; of a threshold in use missing labels are shared out, as of the recommended one.
     """
     constraints = aims.problem.constraints
     if applicants.decisions is None:
         place = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
-        cells, raw = (
-            np.stack((each[:, :place].sum(axis=1), each[:, place:].sum(axis=1)), axis=-1)
-            for each in (applicants.filled, applicants.counts)
-        )
-        return requirements(constraints, Counts(cells), _reason(raw))
+        filled = applicants.filled
+        cells = np.stack((filled[:, :place].sum(axis=1), filled[:, place:].sum(axis=1)), axis=-1)
+        return requirements(constraints, Counts(cells))
     decided = applicants.decisions.sum(axis=1, dtype=np.float64)
     by_label = Counts(np.zeros((len(decided), 2, 2))) if labelled is None else Counts(labelled[:, :, :2].sum(axis=1))
-    untold = "labels by decision are not known without dates" if labelled is None else _reason(labelled.sum(axis=1))
+    untold = "labels by decision are not known without dates"
+    if labelled is not None:
+        reason = label_gaps(labelled.sum(axis=1))[0]
+        untold = reason[:1].lower() + reason[1:].rstrip(".")
     found = []
     for constraint in constraints:
         decisions = constraint.needs == "decisions"
         counts = Counts.of_decisions(decided.sum(axis=1), decided[:, 1]) if decisions else by_label
         found += requirements([constraint], counts, untold)
     return found
-
-
-def _reason(people: Array) -> str:
-    reason = label_gaps(people)[0]
-    return reason and f"{reason[0].lower()}{reason[1:].rstrip('.')}"

@@ -33,7 +33,7 @@ def requirements(constraints: Sequence[Constraint], counts: Counts, untold: str 
     >>> counts = Counts([[[3, 1], [1, 5]], [[1, 2], [0, 7]]])     # 60% and 90% accepted
     >>> for each in requirements([DisparateImpact(0.8), ServiceRate(0.3, 0.8)], counts):
     ...     print(each.met, each.text)
-    False Ratio of acceptance rates 0.6667, at least 0.8 required: broken by 0.1333
+    False Ratio of acceptance rates 0.6667, at least 0.8 required, broken by 0.1333
     True Acceptance 75.0%, at least 30% required
     True Acceptance 75.0%, at most 80% allowed
     """
@@ -45,10 +45,10 @@ def requirements(constraints: Sequence[Constraint], counts: Counts, untold: str 
             value = float(measure.value)
             if not told or not np.isfinite(value):
                 why = untold or "a group has nobody"
-                found.append(Requirement(name, None, None, f"{measure.about}, {limit(measure)}: cannot be told, {why}"))
+                found.append(Requirement(name, None, None, f"{measure.about}, {limit(measure)} ({why})"))
                 continue
             met = bool(residual <= ROUNDING)
-            broken = "" if met else f": broken by {_amount(float(measure.beyond), measure.percent)}"
+            broken = "" if met else f", broken by {_amount(float(measure.beyond), measure.percent)}"
             found.append(Requirement(name, met, value, f"{measure.about} {write(measure)}, {limit(measure)}{broken}"))
     return found
 
@@ -72,18 +72,19 @@ def limit(measure: Measure) -> str:
 
 
 def verdict(found: Sequence[Requirement]) -> str:
-    """Say in one sentence which requirements a rule keeps and which it breaks; nothing if nothing is required.
+    """Say which requirements a rule keeps and which it breaks; nothing if nothing is required.
 
-    >>> verdict([Requirement("parity", True, 0.05, "Gap of acceptance rates 0.0500, at most 0.1 allowed")])
-    'It keeps every requirement (gap of acceptance rates 0.0500, at most 0.1 allowed).'
+    >>> parity = Requirement("parity", True, 0.05, "Gap of acceptance rates 0.0500, at most 0.1 allowed")
+    >>> verdict([parity])
+    'It keeps what is required: gap of acceptance rates 0.0500, at most 0.1 allowed.'
     """
     parts = []
-    for met, says in ((False, "breaks"), (True, "keeps"), (None, "leaves open")):
-        texts = "; ".join(f"{each.text[0].lower()}{each.text[1:]}" for each in found if each.met is met)
+    for met, says in ((False, "It breaks"), (True, "It keeps"), (None, "It leaves open")):
+        texts = [f"{each.text[0].lower()}{each.text[1:]}" for each in found if each.met is met]
         if texts:
-            whole = "every requirement" if all(each.met is met for each in found) and met else "what is required"
-            parts.append(f"{says} {whole} ({texts})")
-    return f"It {', '.join(parts)}." if parts else ""
+            whole = "what is required" if len(texts) == len(found) else f"{len(texts)} of {len(found)} requirements"
+            parts.append(f"{says} {whole}: {'; '.join(texts)}.")
+    return " ".join(parts)
 
 
 def _amount(value: float, percent: bool) -> str:

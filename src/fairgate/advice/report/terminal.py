@@ -53,7 +53,7 @@ def show(advice: Advice, console: Console) -> None:
     for finding in advice.findings:
         say(escape(f"{finding.level.capitalize()}: {finding.text}"))
     for rule in advice.groups.rules:
-        console.print(_groups(rule))
+        console.print(_groups(rule, long_run(advice.recommendation.feedback)))
     for note in dict.fromkeys(rule.note for rule in advice.groups.rules if rule.note):
         say(escape(note))
     if advice.change is not None:
@@ -92,8 +92,9 @@ def _badge(advice: Advice) -> Text:
     return text
 
 
-def _groups(rule: Rule) -> Table:
-    title = f"By group, {rule.title}, for the people as they are (ratio to the largest group, {rule.reference})"
+def _groups(rule: Rule, basis: str) -> Table:
+    whom = ", for the people as they are" if basis else ""
+    title = f"By group, {rule.title}{whom} (ratio to the largest group, {rule.reference})"
     table = _table(title, "group", "people", "accepted", "ratio", "TPR", "FPR", "precision")
     table.columns[0].justify = "left"
     for each in rule.groups:
