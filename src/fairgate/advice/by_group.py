@@ -272,17 +272,25 @@ def bands(applicants: Applicants) -> list[Band]:
 def histogram(applicants: Applicants) -> tuple[list[float], list[list[float]], float]:
     """Return the edges of bars, the share of each group in each, and the share of everybody outside them.
 
-    A few extreme scores would squeeze the bars: those beyond the central 99% of people are left out if they are far.
+    A few extreme scores would squeeze the bars: those beyond the central 99% of people are left out if they are far, or
+    those beyond the central 95% if the central 90% lie closer together than in a third of what is left.
     """
     scores = np.asarray(applicants.shown(applicants.cuts))
     counts = applicants.counts.sum(axis=2)
     order = np.argsort(scores)
     scores, counts = scores[order], counts[:, order]
     below = counts.sum(axis=0).cumsum() / counts.sum()
-    inner = scores[(below >= 0.005) & (below - counts.sum(axis=0) / counts.sum() <= 0.995)]
+    above = below - counts.sum(axis=0) / counts.sum()
+
+    def central(share: float) -> tuple[float, float]:
+        inner = scores[(below >= (1.0 - share) / 2.0) & (above <= (1.0 + share) / 2.0)]
+        return (float(inner[0]), float(inner[-1])) if len(inner) > 1 else (float(scores[0]), float(scores[-1]))
+
     low, high = float(scores[0]), float(scores[-1])
-    if len(inner) > 1 and high - low > 2.0 * (inner[-1] - inner[0]):
-        low, high = float(inner[0]), float(inner[-1])
+    if high - low > 2.0 * np.ptp(central(0.99)):
+        low, high = central(0.99)
+    if high - low > 3.0 * np.ptp(central(0.9)):
+        low, high = central(0.95)
     inside = (scores >= low) & (scores <= high)
     kept, own = scores[inside], counts[:, inside]
     if len(kept) <= BARS:

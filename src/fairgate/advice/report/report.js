@@ -397,14 +397,19 @@
   const inBars = (score) => Math.min(Math.max(score, data.bars.edges[0]), data.bars.edges.at(-1));
   const bandPlace = (band, group) =>
     likely && band.predicted[group] !== null ? band.predicted[group] : (inBars(band.low) + inBars(band.high)) / 2;
+  // of a skewed score, up to where there are people only
+  const top = data.axis === "share" && likely
+    ? Math.min(1, 1.1 * Math.max(...data.bands.flatMap((band) => [...band.predicted, ...band.observed.map((rate) => rate.high)]).filter((value) => value !== null)))
+    : 1;
+  const fine = (value) => (top < 0.1 ? signed(100 * value, 1) + "%" : percents(value));
   const BANDS = {
     id: "chart-calibration",
-    range: () => [0, 1],
-    write: percents,
+    range: () => [0, top],
+    write: fine,
     get across() {
-      return likely ? percents : undefined;
+      return likely ? fine : undefined;
     },
-    domain: () => (likely ? [0, 1] : [data.bars.edges[0], data.bars.edges.at(-1)]),
+    domain: () => (likely ? [0, top] : [data.bars.edges[0], data.bars.edges.at(-1)]),
     name: () => (likely ? "mean " + data.score : data.score),
   };
   function drawBands() {
