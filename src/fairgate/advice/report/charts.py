@@ -190,8 +190,13 @@ def labels(axes: Axes, document: Document) -> None:
     if likely:
         axes.plot([0, 1], [0, 100], color="0.5", linewidth=0.8, linestyle=":")
     if likely and skewed(document["today"]):
-        bands = [(*band["predicted"], *(rate["high"] for rate in band["observed"])) for band in found["bands"]]
-        top = min(1.1 * max(value for band in bands for value in band if value is not None), 1.0)
+        drawn = [
+            max(mean, rate["high"])
+            for band in found["bands"]
+            for mean, rate in zip(band["predicted"], band["observed"], strict=True)
+            if rate["value"] is not None
+        ]
+        top = min(1.1 * max(drawn, default=1.0), 1.0)
         axes.set_xlim(0.0, top)
         axes.set_ylim(0.0, 100.0 * top)
     axes.set_title(f"% with {found['observed']}, by score", fontsize=FONT)

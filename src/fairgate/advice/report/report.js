@@ -399,7 +399,8 @@
     likely && band.predicted[group] !== null ? band.predicted[group] : (inBars(band.low) + inBars(band.high)) / 2;
   // of a skewed score, up to where there are people only
   const top = data.axis === "share" && likely
-    ? Math.min(1, 1.1 * Math.max(...data.bands.flatMap((band) => [...band.predicted, ...band.observed.map((rate) => rate.high)]).filter((value) => value !== null)))
+    ? Math.min(1, 1.1 * Math.max(0.01, ...data.bands.flatMap((band) =>
+        band.observed.map((rate, group) => (rate.value === null ? 0 : Math.max(rate.high, band.predicted[group]))))))
     : 1;
   const fine = (value) => (top < 0.1 ? signed(100 * value, 1) + "%" : percents(value));
   const BANDS = {

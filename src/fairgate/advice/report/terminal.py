@@ -204,7 +204,7 @@ def _small(sentence: str) -> str:
 
 def _reward(figure: Estimate, money: Money) -> str:
     if not money.given:
-        return with_interval(figure, 3)
+        return with_interval(figure, 3).replace("-", "−")
     value, low, high = (money.bare(money.per_person(each)) for each in figure[:3])
     return f"{value} ({low} to {high})"
 

@@ -238,8 +238,8 @@ def backtest_told(rows: list[Document], *, required: bool) -> str:
     """Say what a backtest is of, and in how many periods a requirement would have been broken, and was.
 
     >>> made = {"met": {"parity": False}}
-    >>> backtest_told([{"advised": made, "done": None}], required=True)[:66]
-    'As advised, 1 of 1 period breaks a requirement (marked as broken).'
+    >>> backtest_told([{"advised": made, "done": None}], required=True)[:47]
+    'As advised, 1 of 1 period breaks a requirement.'
     """
     supposed = (
         "Each period's advice is made from all earlier ones, and supposes no feedback: that people would have come as "
@@ -251,7 +251,7 @@ def backtest_told(rows: list[Document], *, required: bool) -> str:
     counts = [sum(_broken(row[key]) for row in rows if row.get(key)) for key in ("advised", "done")]
     done = f"; as decided then, {counts[1]}" if any(row.get("done") for row in rows) else ""
     breaks = "breaks" if counts[0] == 1 else "break"
-    return f"As advised, {counts[0]} {whole} {breaks} a requirement (marked as broken){done}. {supposed}"
+    return f"As advised, {counts[0]} {whole} {breaks} a requirement{done}. {supposed}"
 
 
 def _broken(made: Document) -> bool:
