@@ -228,7 +228,7 @@ def test_a_constraint_of_ones_own_is_measured_by_its_residual() -> None:
 
     counts = fg.Counts(np.ones((3, 2, 2, 2)))
     (measure,) = as_constraint(Mine()).measures(counts)
-    assert measure.about == "The residual 'harm'"
+    assert measure.about == "The residual 'harm', beyond what is allowed"
     np.testing.assert_array_equal(measure.value, Mine().residuals(counts)[0])
     assert (measure.end, measure.limit) == ("at most", 0.0)
 

@@ -153,8 +153,9 @@ class Constraint(Settings, ABC):
 
     def measures(self, counts: Counts) -> Sequence[Measure]:
         """Return the figure behind each residual, such as a ratio of rates; by default the residual itself."""
-        residuals = zip(self.words, self.residuals(counts), strict=True)
-        return [Measure(words.about, np.asarray(residual), "at most", 0.0) for words, residual in residuals]
+        named = [f"{words.about}, beyond what is allowed" for words in self.words]
+        residuals = zip(named, self.residuals(counts), strict=True)
+        return [Measure(about, np.asarray(residual), "at most", 0.0) for about, residual in residuals]
 
     def relaxed(self, place: int, counts: Counts) -> Self | None:
         """Return the same constraint, loosened until these counts meet its residual number `place`; None if it cannot.
