@@ -18,7 +18,7 @@ def ends(rate: Rate) -> Any:
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_every_figure_is_what_pandas_gives(descending: bool) -> None:
-    table = loans(descending=descending)
+    table = loans(descending=descending, missing=0.05)  # so few that they are missing evenly
     people = counted(table, descending=descending)
     found = by_group(people, float(people.shown(0.47)), "score", 0.6)
     assert [rule.key for rule in found.rules] == ["recommended", "current"]
@@ -126,6 +126,20 @@ def test_nobody_accepted_and_no_labels_are_said_and_not_divided_by() -> None:
     last = found.rules[0].groups[-1]
     assert last.tpr is not None
     assert (last.name, last.tpr.value, last.tpr.of) == ("x", None, 0.0)
+
+
+def test_rates_by_label_are_left_out_where_only_the_accepted_have_labels() -> None:
+    table = loans(missing=0.0)
+    table.loc[(table["score"] < 0.5) & (table["sex"] == "f"), "repaid"] = None
+    rule = by_group(counted(table), 0.5, "score").rules[0]
+    assert [each.tpr is None for each in rule.groups] == [True, False, False]
+    assert [each.fpr is None for each in rule.groups] == [True, False, False]
+    assert "0% to 100% of the rejected" in rule.note
+    accepted = table[(table["score"] >= 0.5) & (table["sex"] == "f")]
+    precision = rule.groups[0].precision
+    assert precision is not None
+    assert (precision.value, precision.of) == ((accepted["repaid"] == "yes").mean(), len(accepted))
+    assert by_group(counted(table), 0.6, "score").rules[0].groups[1].tpr is not None
 
 
 @pytest.mark.parametrize(

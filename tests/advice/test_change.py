@@ -10,6 +10,8 @@ import pytest
 
 from fairgate.advice import Aims
 from fairgate.advice.change import Part, compare
+from fairgate.constraints import DemographicParity, EqualOpportunity, ServiceRate
+from fairgate.people.history import History
 from tests.advice.committee import counted, loans
 
 MONEY: dict[str, Any] = {"cost": 900.0, "benefit": 120.0, "currency": "EUR"}
@@ -93,3 +95,65 @@ def test_people_of_whose_labels_nothing_is_known_are_counted() -> None:
     between = ((table["score"] >= 0.2) & (table["score"] < 0.4)).sum()
     assert 0.7 * between <= dark.unknown <= between  # bands at the edge have some labels
     assert light.unknown == 0.0
+
+
+def dated(table: Any) -> Any:
+    """Return applicants with decisions and a history of two periods."""
+    people = counted(table, decided=True)
+    counts = np.zeros((2, len(people.groups), len(people.cuts), 3, 2))
+    place = np.searchsorted(people.cuts, people.shown(table["score"].to_numpy()))
+    group = np.searchsorted(people.groups, table["sex"].to_numpy())
+    label = table["repaid"].map({"no": 0, "yes": 1}).fillna(2).astype(int).to_numpy()
+    np.add.at(counts, (np.arange(len(table)) % 2, group, place, label, table["granted"].to_numpy()), 1)
+    return people.with_history(History(("2024-01", "2024-02"), counts))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_history_tells_the_labels_of_those_accepted(missing: float) -> None:
+    table = loans(missing=0.0)
+    bad = (table["granted"] == 1) & (table["repaid"] == "no") & (np.arange(len(table)) % 2 == 0)
+    table.loc[bad, "repaid"] = "yes"  # those accepted are better than others of the same score
+    table.loc[np.random.default_rng(1).random(len(table)) < missing, "repaid"] = None
+    known = compare(dated(table), Aims(**MONEY), 0.47)
+    guessed = compare(counted(table, decided=True), Aims(**MONEY), 0.47)
+    assert known is not None
+    assert guessed is not None
+    assert (known.estimated, guessed.estimated) == (False, True)
+    assert known.everybody.money_then == pytest.approx(guessed.everybody.money_then)
+    truth = worth(table)[table["granted"] == 1].sum()
+    if missing == 0.0:
+        assert known.everybody.money_now == pytest.approx(truth)
+    assert known.everybody.money_now > guessed.everybody.money_now
+    for part in (*known.groups, known.everybody):
+        difference = part.money_of_accepted - part.money_of_rejected
+        assert part.money_then - part.money_now == pytest.approx(difference)
+
+
+def test_decisions_by_the_score_alone_are_not_estimated() -> None:
+    table = loans(missing=0.0)
+    table["granted"] = (table["score"] >= 0.6).astype(int)
+    found = compare(counted(table, decided=True), Aims(**MONEY), 0.47)
+    assert found is not None
+    assert not found.estimated
+    assert found.everybody.money_now == pytest.approx(worth(table)[table["granted"] == 1].sum())
+
+
+def test_todays_rule_is_held_against_what_is_required() -> None:
+    table = loans(missing=0.0)
+    rates = table.groupby("sex")["granted"].mean()
+    gap = rates.max() - rates.min()
+    constraints = [DemographicParity(gap - 0.01), ServiceRate(0.1, 0.9), EqualOpportunity(1.0)]
+    found = compare(counted(table, decided=True), Aims(**MONEY, constraints=constraints), 0.47)
+    assert found is not None
+    assert [each.met for each in found.requirements] == [False, True, True, None]
+    assert found.requirements[0].value == pytest.approx(gap)
+    assert found.requirements[0].text.endswith("broken by 0.0100")
+    told = compare(dated(table), Aims(**MONEY, constraints=constraints), 0.47)
+    good = table[table["repaid"] == "yes"].groupby("sex")["granted"].mean()
+    assert told is not None
+    assert told.requirements[3].met
+    assert told.requirements[3].value == pytest.approx(good.max() - good.min())
+    in_use = compare(counted(table), Aims(**MONEY, constraints=constraints, current=0.5), 0.47)
+    accepted = (table["score"] >= 0.5).groupby(table["sex"]).mean()
+    assert in_use is not None
+    assert in_use.requirements[0].value == pytest.approx(accepted.max() - accepted.min())

@@ -115,9 +115,10 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
     }
     more["feedback"] = {"strength": 0.3, "low": 0.1, "high": 0.5, "verdict": "feedback", "text": "History tells 0.3."}
     more["reference"] = {"text": "A group stays as it is at its share accepted."}
-    done = {"people": 200, "accepted": 50, "gap": 0.125, "reward_low": 0.1, "reward_high": 0.2}
+    done: dict[str, Any] = {"people": 200, "accepted": 50, "gap": 0.125, "reward_low": 0.1, "reward_high": 0.2}
+    done["met"] = {"parity": False}
     month = {"period": "2024-05", "threshold": 0.5, "written": "0.5", "status": "sure"}
-    more["backtest"] = [month | {"advised": done | {"reward_high": 0.1}, "done": done}]
+    more["backtest"] = [month | {"advised": done | {"reward_high": 0.1, "met": {"parity": True}}, "done": done}]
     page, before = words(render(more)), words(render(report))
     for text in (
         "sure : meets every requirement with probability at least 90%",
@@ -127,16 +128,16 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
         "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Holds with probability 71%",
         "The nearest of all.",
         "−90,000 to 45,000 EUR",
-        "1.8 times",
         "History tells 0.3.",
         "A group stays as it is at its share accepted.",
-        "2024-05 0.5 sure 25.0% 0.1250 12.00 EUR 25.0% 0.1250 12.00 to 24.00 EUR",
+        "2024-05 0.5 sure 25.0% 0.1250 12.00 EUR kept 25.0% 0.1250 12.00 to 24.00 EUR broken",
+        "As advised, 0 of 1 period break a requirement; as decided then, 1.",
     ):
         assert text in page, text
         assert text not in before
     assert "None" not in page
     told = pdf_words(more)
-    assert told["backtest"][1][0][-1] == "12.00 to 24.00 EUR"
+    assert told["backtest"][1][0][-2:] == ["12.00 to 24.00 EUR", "broken"]
     assert ["Probability that it holds", "93%", "by resampling"] in [list(each) for each in told["facts"]]
     lean = deepcopy(report)
     del lean["change"]

@@ -56,7 +56,11 @@ def test_each_is_kept_by_a_margin_and_shown(name: str, tmp_path: Path) -> None:
     assert report["aims"]["constraints"] == [constraint.text]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert constraint.requirement in page
-    assert ("beyond what is allowed</th>" in page) == (not constraint.limits())
+    for each, held in zip(report["constraints"][0]["residuals"], report["recommendation"]["requirements"], strict=True):
+        row = f'<th scope="row">{each["measure"]["about"]}</th>'
+        assert (row in page) == (not constraint.limits())
+        assert held["met"]
+        assert f"<li>{held['text']}</li>" in page
     told = io.StringIO()
     show(advice, Console(file=told, width=80))
     assert constraint.requirement in " ".join(told.getvalue().split())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import fairgate as fg
 from fairgate.confidence import Box, box
-from fairgate.constraints import CONSTRAINTS, Constraint, make_constraint, parse_constraint
+from fairgate.constraints import CONSTRAINTS, Constraint, as_constraint, make_constraint, parse_constraint
 from fairgate.constraints.pieces import rates_of
 from fairgate.problem import Problem
 from tests.constraints.people import boxes
@@ -206,6 +206,31 @@ def test_the_pieces_are_the_residuals(name: str, table: Cells) -> None:
     assert pieces is not None
     found = [(rates_of(counts)[0] @ rows.T).max(axis=-1) - limit for rows, limit in pieces]
     np.testing.assert_allclose(found, EVERY[name].residuals(counts), atol=1e-12)
+
+
+@every
+@given(table=cells)
+def test_a_figure_is_beyond_its_limit_exactly_where_the_residual_is_broken(name: str, table: Cells) -> None:
+    table += 1
+    counts = fg.Counts(table)
+    for residual, measure in zip(EVERY[name].residuals(counts), EVERY[name].measures(counts), strict=True):
+        sure = np.abs(residual) > 1e-9
+        assert ((measure.beyond > 0.0) == (residual > 0.0))[sure].all()
+        assert measure.end in ("at least", "at most")
+
+
+def test_a_constraint_of_ones_own_is_measured_by_its_residual() -> None:
+    class Mine:
+        names = ("harm",)
+
+        def residuals(self, counts: fg.Counts) -> list[NDArray[np.float64]]:
+            return [counts.overall - 0.5]
+
+    counts = fg.Counts(np.ones((3, 2, 2, 2)))
+    (measure,) = as_constraint(Mine()).measures(counts)
+    assert measure.about == "The residual 'harm', beyond what is allowed"
+    np.testing.assert_array_equal(measure.value, Mine().residuals(counts)[0])
+    assert (measure.end, measure.limit) == ("at most", 0.0)
 
 
 @every

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.intervals import wilson
+from fairgate.constraints.bounds import label_gaps
 from fairgate.people.applicants import Applicants
 from fairgate.settings import Array
 
@@ -68,6 +69,9 @@ class Confusion:
 class GroupFigures:
     """What a rule does to one group. TPR, FPR and precision go by known labels.
 
+    Where labels are known of the accepted far more often than of the rejected, or the other way round, TPR and FPR are
+    None: among people with a label they would be near 100%, whatever the rule does.
+
     Counts are of the people the table stands for; what a rate is `of` is the number its interval goes by.
     """
 
@@ -78,7 +82,7 @@ class GroupFigures:
     acceptance: Rate
     ratio: Ratio
     missing: float  # labels that are missing
-    tpr: Rate | None = None  # share accepted of those with a good label; None where only decisions are known
+    tpr: Rate | None = None  # share accepted of those with a good label; None where labels cannot tell
     fpr: Rate | None = None  # of those with a bad one
     precision: Rate | None = None  # share of good labels among those accepted
     confusion: Confusion | None = None
@@ -92,6 +96,7 @@ class Rule:
     title: str
     reference: str  # group the ratios are to
     groups: list[GroupFigures]
+    note: str = ""  # why true and false positive rates are left out, where they are
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,7 @@ def at_cut(applicants: Applicants, cut: float, key: str, title: str) -> Rule:
         (bad, good, unknown), (kept_bad, kept_good, kept_unknown) = taken.tolist(), left.tolist()
         hits, people = float(taken.sum()), float(taken.sum() + left.sum())
         six = (good, bad, unknown, kept_good, kept_bad, kept_unknown)
+        uneven = unevenly_labelled(left, taken)
         groups.append(
             GroupFigures(
                 name=name,
@@ -170,13 +176,27 @@ def at_cut(applicants: Applicants, cut: float, key: str, title: str) -> Rule:
                 acceptance=Rate.at(hits, people),
                 ratio=ratio,
                 missing=scale * (unknown + kept_unknown),
-                tpr=Rate.at(good, good + kept_good),
-                fpr=Rate.at(bad, bad + kept_bad),
+                tpr=None if uneven else Rate.at(good, good + kept_good),
+                fpr=None if uneven else Rate.at(bad, bad + kept_bad),
                 precision=Rate.at(good, good + bad),
                 confusion=Confusion(*(scale * each for each in six)),
             )
         )
-    return Rule(key, title, applicants.groups[reference], groups)
+    note = ""
+    if any(each.tpr is None for each in groups):
+        reason = label_gaps(np.stack((rejected, accepted), axis=-1))[0]
+        note = f"With {title}, true and false positive rates (–) cannot be told. {reason}"
+    return Rule(key, title, applicants.groups[reference], groups, note)
+
+
+def unevenly_labelled(rejected: NDArray[Any], accepted: NDArray[Any]) -> bool:
+    """Say whether labels of a group, (3,) each, are known much more often on one side of the threshold.
+
+    >>> some = np.array([2, 8, 0])
+    >>> unevenly_labelled(np.array([0, 0, 10]), some), unevenly_labelled(np.zeros(3), some)
+    (True, False)
+    """
+    return bool(rejected.any() and accepted.any() and label_gaps(np.stack((rejected, accepted), axis=-1)[None])[0])
 
 
 def decided(applicants: Applicants, decisions: NDArray[Any]) -> Rule:
@@ -252,17 +272,25 @@ def bands(applicants: Applicants) -> list[Band]:
 def histogram(applicants: Applicants) -> tuple[list[float], list[list[float]], float]:
     """Return the edges of bars, the share of each group in each, and the share of everybody outside them.
 
-    A few extreme scores would squeeze the bars: those beyond the central 99% of people are left out if they are far.
+    A few extreme scores would squeeze the bars: those beyond the central 99% of people are left out if they are far, or
+    those beyond the central 95% if the central 90% lie closer together than in a third of what is left.
     """
     scores = np.asarray(applicants.shown(applicants.cuts))
     counts = applicants.counts.sum(axis=2)
     order = np.argsort(scores)
     scores, counts = scores[order], counts[:, order]
     below = counts.sum(axis=0).cumsum() / counts.sum()
-    inner = scores[(below >= 0.005) & (below - counts.sum(axis=0) / counts.sum() <= 0.995)]
+    above = below - counts.sum(axis=0) / counts.sum()
+
+    def central(share: float) -> tuple[float, float]:
+        inner = scores[(below >= (1.0 - share) / 2.0) & (above <= (1.0 + share) / 2.0)]
+        return (float(inner[0]), float(inner[-1])) if len(inner) > 1 else (float(scores[0]), float(scores[-1]))
+
     low, high = float(scores[0]), float(scores[-1])
-    if len(inner) > 1 and high - low > 2.0 * (inner[-1] - inner[0]):
-        low, high = float(inner[0]), float(inner[-1])
+    if high - low > 2.0 * np.ptp(central(0.99)):
+        low, high = central(0.99)
+    if high - low > 3.0 * np.ptp(central(0.9)):
+        low, high = central(0.95)
     inside = (scores >= low) & (scores <= high)
     kept, own = scores[inside], counts[:, inside]
     if len(kept) <= BARS:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairgate.advice.aims import Aims
-from fairgate.people.applicants import Applicants
+from fairgate.advice.requirements import Requirement, requirements
+from fairgate.constraints.bounds import label_gaps
+from fairgate.counts import Counts
+from fairgate.people.applicants import CANDIDATES, Applicants
 from fairgate.settings import Array
 
 
@@ -42,7 +45,8 @@ class Part:
 class Change:
     """Who changes. Money goes by known labels, missing ones shared out among people of similar score and group.
 
-    With decisions that went by more than the score, people of the same score and group are taken to be alike.
+    With decisions that went by more than the score, a history tells the labels of those accepted; without one, people
+    of the same score and group are taken to be alike, and money today is estimated.
     """
 
     source: str  # "decision" or "threshold": where the present comes from
@@ -52,6 +56,8 @@ class Change:
     everybody: Part
     unknown: float  # people accepted now or then with nothing known of their label: their worth is a guess
     undecided: float  # people whose decision is missing, who are left out
+    estimated: bool  # whether labels of the accepted are told from those of others of the same score, who were rejected
+    requirements: list[Requirement]  # whether the present keeps what is required
 
 
 def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
@@ -66,12 +72,13 @@ def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
     ('score ≥ 3', 1.0, -780.0, -660.0)
     """
     each = applicants.counts.sum(axis=2).astype(np.float64)
-    whole = np.maximum(each, 1e-300)
+    whole, labelled = np.maximum(each, 1e-300), None
     bins = np.arange(len(applicants.cuts))
     if applicants.decisions is not None:
         rejected, accepted = np.moveaxis(applicants.decisions, -1, 0)
         each = (rejected + accepted).astype(np.float64)  # people whose decision is known
         now = accepted / np.maximum(each, 1e-300)
+        labelled = labels_by_decision(applicants)
         source, current, threshold = "decision", "the decisions made", None
     elif aims.current is not None:
         in_use = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
@@ -84,6 +91,9 @@ def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
     scale = applicants.total / applicants.counts.sum()
     people = scale * each
     worth = people * (aims.benefit * applicants.filled[..., 1] - aims.cost * applicants.filled[..., 0]) / whole
+    worth_now = worth * now
+    if labelled is not None:
+        worth_now = scale * each * now * worth_of_accepted(applicants, aims, labelled)
     joined, left = then * (1.0 - now), now * (1.0 - then)
 
     def part(name: str, called: str, rows: slice) -> Part:
@@ -98,10 +108,10 @@ def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
             accepted_then=total(people, then),
             newly_accepted=total(people, joined),
             newly_rejected=total(people, left),
-            money_now=total(worth, now),
+            money_now=total(worth_now),
             money_then=total(worth, then),
-            money_of_accepted=total(worth, joined),
-            money_of_rejected=total(worth, left),
+            money_of_accepted=total(worth - worth_now, then),
+            money_of_rejected=total(worth_now, 1.0 - then),
         )
 
     model = applicants.label_model
@@ -111,4 +121,65 @@ def compare(applicants: Applicants, aims: Aims, cut: float) -> Change | None:
     groups = [
         part(name, applicants.called(name), slice(place, place + 1)) for place, name in enumerate(applicants.groups)
     ]
-    return Change(source, current, threshold, groups, part("", "everybody", slice(None)), unknown, undecided)
+    return Change(
+        source,
+        current,
+        threshold,
+        groups,
+        part("", "everybody", slice(None)),
+        unknown,
+        undecided,
+        estimated=labelled is None and bool(((now > 0.0) & (now < 1.0)).any()),
+        requirements=required_now(applicants, aims, labelled),
+    )
+
+
+def labels_by_decision(applicants: Applicants) -> Array | None:
+    """Return people by group, candidate bin, label and decision, (G, K, 3, 2), if the history has everybody."""
+    history, decisions = applicants.history, applicants.decisions
+    if history is None or decisions is None or not history.decided:
+        return None
+    found = history.counts.sum(axis=0).astype(np.float64)
+    same = np.allclose(found.sum(axis=(1, 2)), decisions.sum(axis=1), rtol=0.01, atol=1.0)
+    return found if same else None
+
+
+def worth_of_accepted(applicants: Applicants, aims: Aims, labelled: Array) -> Array:
+    """Return what one of the accepted was worth on average, by group and bin, (G, B).
+
+    Labels that are known are theirs; one that is missing counts as shared out among people of similar score and group.
+    """
+    starts = applicants.starts(CANDIDATES)
+    filled = np.add.reduceat(applicants.filled - applicants.counts[..., :2], starts, axis=1)
+    missing = np.add.reduceat(applicants.counts[..., 2], starts, axis=1)
+    guess = (aims.benefit * filled[..., 1] - aims.cost * filled[..., 0]) / np.maximum(missing, 1e-300)
+    bad, good, unknown = np.moveaxis(labelled[..., 1], -1, 0)
+    total = aims.benefit * good - aims.cost * bad + guess * unknown
+    mean = total / np.maximum(bad + good + unknown, 1e-300)
+    return np.asarray(np.repeat(mean, np.diff([*starts.tolist(), len(applicants.cuts)]), axis=1))
+
+
+def required_now(applicants: Applicants, aims: Aims, labelled: Array | None) -> list[Requirement]:
+    """Hold the present rule against what is required.
+
+    Constraints that look at labels go by known ones, by decision, if those are as often known of the accepted as of the
+    rejected; of a threshold in use missing labels are shared out, as of the recommended one.
+    """
+    constraints = aims.problem.constraints
+    if applicants.decisions is None:
+        place = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
+        filled = applicants.filled
+        cells = np.stack((filled[:, :place].sum(axis=1), filled[:, place:].sum(axis=1)), axis=-1)
+        return requirements(constraints, Counts(cells))
+    decided = applicants.decisions.sum(axis=1, dtype=np.float64)
+    by_label = Counts(np.zeros((len(decided), 2, 2))) if labelled is None else Counts(labelled[:, :, :2].sum(axis=1))
+    untold = "labels by decision are not known without dates"
+    if labelled is not None:
+        reason = label_gaps(labelled.sum(axis=1))[0]
+        untold = reason[:1].lower() + reason[1:].rstrip(".")
+    found = []
+    for constraint in constraints:
+        decisions = constraint.needs == "decisions"
+        counts = Counts.of_decisions(decided.sum(axis=1), decided[:, 1]) if decisions else by_label
+        found += requirements([constraint], counts, untold)
+    return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.choice import INFEASIBLE, Choice
+from fairgate.advice.sensitivity import reward_bounds
 from fairgate.advice.steady import Steady, environment
 from fairgate.estimates import Estimate
 from fairgate.learners import OFS, AnyLearner, Fixed, recommended
@@ -32,6 +33,8 @@ class Outcome(NamedTuple):
     written: str  # the same in words
     lottery: float  # share of the last rounds in which a lottery was played and no threshold was used
     summary: Mapping[str, Estimate]  # of reward, gap, violation and more, see :meth:`fairgate.Run.summary`
+    bounds: tuple[float, float] | None = None  # the reward of that threshold in the long run, if all missing labels
+    # were bad, or good; None where labels are known well enough, or lotteries were played
 
 
 def run_loops(
@@ -47,6 +50,10 @@ def run_loops(
         arms = np.union1d(applicants.starts(ARMS), [today, choice.cut, each.cut])
         task = Task(environment(applicants, each.response), aims.problem, 2.0 * arms, "table")
         parts += [(each.response.strength, task, *entrant) for entrant in entrants(task, choice, today)]
+    guessed = bool(applicants.unknown[0] > 0.0)
+    bounds = {
+        each.response.strength: reward_bounds(applicants, aims.problem, each.response) for each in steady if guessed
+    }
     tail = min(TAIL, max(aims.rounds // 5, 1))
     loops: dict[float, list[Outcome]] = {}
     with progress(len(parts) * aims.seeds * aims.rounds, quiet=quiet) as begin:
@@ -55,12 +62,14 @@ def run_loops(
             run = simulate(task, learner, aims.rounds, aims.seeds, seed=aims.seed, progress=tell)
             played = run.thresholds[:, -tail:, 0]
             chosen = np.isfinite(played)  # else a lottery was played
-            threshold, written = None, "lottery"
+            threshold, written, ends = None, "lottery", None
             if chosen.mean() >= 0.5:
                 cut = int(np.round(np.median(played[chosen]) / 2.0))
                 threshold, written = float(applicants.shown(applicants.cuts[cut])), applicants.words(cut)
+                low, high = bounds.get(strength, (None, None))
+                ends = None if low is None or high is None else (float(low[cut]), float(high[cut]))
             lottery = float(1.0 - chosen.mean())
-            found = Outcome(key, title, level, threshold, written, lottery, run.summary(tail))
+            found = Outcome(key, title, level, threshold, written, lottery, run.summary(tail), ends)
             loops.setdefault(strength, []).append(found)
     return loops
 

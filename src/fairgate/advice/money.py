@@ -66,9 +66,19 @@ class Money:
         >>> Money(2.0, 1.0, "", 500.0, **words).told(Estimate(0.0442, 0.032, 0.0564))
         '0.0442 (0.0320 to 0.0564) per person'
         """
-        value, low, high = (self.per_person(each).replace(MINUS, "-") for each in figure[:3])
+        value, low, high = (self.per_person(each) for each in figure[:3])
         person = f"{value} ({self.bare(low)} to {self.bare(high)}) per person"
         return f"{person}, {self.in_all(figure.value)} in all," if self.given else person
+
+    def between(self, low: float, high: float, *, in_all: bool = False) -> str:
+        """Write a range of rewards, per person or in all, or one amount where both ends read the same.
+
+        >>> money = Money(900.0, 120.0, "EUR", 10_000.0, "default = No", "default = Yes")
+        >>> money.between(0.0442, 0.0564), money.between(0.08, 0.080001)
+        ('5.30 to 6.77 EUR', '9.60 EUR')
+        """
+        first, last = map(self.in_all if in_all else self.per_person, (low, high))
+        return last if first == last else f"{self.bare(first)} to {last}"
 
     def amount(self, value: float) -> str:
         """Write an amount of the currency, or of good acceptances, that is a total."""

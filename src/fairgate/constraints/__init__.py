@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from fairgate.constraints.base import Constraint, Limit, Needs, PlainConstraint, Words, as_constraint
+from fairgate.constraints.base import Constraint, Limit, Measure, Needs, PlainConstraint, Words, as_constraint
 from fairgate.constraints.budget import Budget
 from fairgate.constraints.demographic_parity import DemographicParity
 from fairgate.constraints.disparate_impact import DisparateImpact
@@ -26,6 +26,7 @@ __all__ = [
     "EqualisedOdds",
     "GroupService",
     "Limit",
+    "Measure",
     "Needs",
     "PlainConstraint",
     "ServiceRate",

@@ -47,6 +47,22 @@ class Limit(NamedTuple):
     high: float | None
 
 
+class Measure(NamedTuple):
+    """The figure that a residual limits, in words, its values (…,), and the end that it may not go beyond."""
+
+    about: str
+    value: Array
+    end: str  # "at least" or "at most"
+    limit: float
+    percent: bool = False  # whether it is written as a percentage
+
+    @property
+    def beyond(self) -> Array:
+        """How far the figure is on the wrong side of its limit; 0 or less where it is not."""
+        away = self.value - self.limit
+        return away if self.end == "at most" else -away
+
+
 @dataclass(frozen=True)
 class Constraint(Settings, ABC):
     """Everything the project knows of a constraint, in one place.
@@ -134,6 +150,12 @@ class Constraint(Settings, ABC):
     def limits(self) -> Sequence[Limit]:
         """Return the ranges of figures that a page can draw."""
         return ()
+
+    def measures(self, counts: Counts) -> Sequence[Measure]:
+        """Return the figure behind each residual, such as a ratio of rates; by default the residual itself."""
+        named = [f"{words.about}, beyond what is allowed" for words in self.words]
+        residuals = zip(named, self.residuals(counts), strict=True)
+        return [Measure(about, np.asarray(residual), "at most", 0.0) for about, residual in residuals]
 
     def relaxed(self, place: int, counts: Counts) -> Self | None:
         """Return the same constraint, loosened until these counts meet its residual number `place`; None if it cannot.

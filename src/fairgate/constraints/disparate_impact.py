@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from fairgate.confidence import Box, largest_difference
-from fairgate.constraints.base import Constraint, Needs, Words, compare_groups, rounded
+from fairgate.constraints.base import Constraint, Measure, Needs, Words, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
 from fairgate.counts import Counts, across_groups
 from fairgate.settings import Array, PositiveShare
@@ -77,6 +77,12 @@ class DisparateImpact(Constraint):
     def pieces(self, groups: int) -> Sequence[Pieces]:
         """Return `ratio` times one group's rate minus another's, for all pairs."""
         return (Pieces(differences(groups, ratio=float(np.asarray(self.ratio))), 0.0),)
+
+    def measures(self, counts: Counts) -> Sequence[Measure]:
+        """Return the ratio of the smallest rate to the largest; 1 where nobody is accepted."""
+        largest, smallest = across_groups(np.fmax, counts.rates), across_groups(np.fmin, counts.rates)
+        ratio = np.divide(smallest, largest, out=np.ones(np.shape(largest)), where=np.asarray(largest) > 0.0)
+        return (Measure("Ratio of acceptance rates", ratio, "at least", float(np.asarray(self.ratio))),)
 
     def relaxed(self, place: int, counts: Counts) -> Self | None:
         """Return the ratio that there is; there is none above 0 if a group is shut out."""

@@ -8,10 +8,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fairgate.constraints.base import Constraint, Words, compare_groups, rounded
+from fairgate.constraints.base import Constraint, Measure, Words, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
 from fairgate.counts import Counts, across_groups, per_person
 from fairgate.settings import Array, Share
+
+RATES = {None: "acceptance rates", 1: "true positive rates", 0: "false positive rates"}
+"""What the share accepted of people of a label is called."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,12 @@ class Gap(Constraint):
             Words(f"The gap{each or ' between groups'}", f"the gap between groups{each} is {{}} too large")
             for each in among
         ]
+
+    def measures(self, counts: Counts) -> Sequence[Measure]:
+        """Return each gap."""
+        epsilon = float(np.asarray(self.epsilon))
+        named = zip(self.labels, self.gaps(counts), strict=True)
+        return [Measure(f"Gap of {RATES[label]}", gap, "at most", epsilon) for label, gap in named]
 
     def relaxed(self, place: int, counts: Counts) -> Self:
         """Return the same up to the gap that there is."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from fairgate.confidence import Box
-from fairgate.constraints.base import Constraint, Limit, Needs, rounded
+from fairgate.constraints.base import Constraint, Limit, Measure, Needs, rounded
 from fairgate.constraints.pieces import Pieces, everybody
 from fairgate.counts import Counts, across_groups
 from fairgate.errors import InputError
@@ -91,6 +91,17 @@ class Window(Constraint):
         """Return the ends."""
         ends = {name: float(end) for name, end in self._ends()}
         return (Limit(self.figure, ends.get("low"), ends[self.ends[-1]]),)
+
+    def measures(self, counts: Counts) -> Sequence[Measure]:
+        """Return the smallest rate where it has a floor, the largest where it has a ceiling."""
+        rates = self.rates(counts)
+        found = []
+        for name, end in self._ends():
+            low = name == "low"
+            value = across_groups(np.fmin if low else np.fmax, rates)
+            about = self.rate if rates.shape[-1] == 1 else f"{'lowest' if low else 'highest'} {self.rate}"
+            found.append(Measure(about.capitalize(), value, "at least" if low else "at most", float(end), percent=True))
+        return found
 
     def relaxed(self, place: int, counts: Counts) -> Self:
         """Return ends that reach to the rate that there is."""

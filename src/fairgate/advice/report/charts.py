@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairgate.advice.report.axis import place_of, rising, skewed
 from fairgate.advice.report.words import by_key, money_in
 from fairgate.plots import COLOURS, LINES, SHADE, image, panels
 
@@ -58,11 +59,18 @@ def figures(values: list[Any], unit: float = 1.0) -> Any:
     return unit * np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
+def across(document: Document) -> tuple[Any, bool]:
+    """Return where each threshold lies on the axis, and whether that is the share accepted, as of a skewed score."""
+    today = document["today"]
+    share = skewed(today)
+    return (figures(today["acceptance"], 100.0) if share else figures(today["threshold"])), share
+
+
 def thresholds(axes: Axes, document: Document, what: str) -> None:
     """Draw a figure of every threshold, what is allowed, the threshold in use, and the recommended one."""
     today, money = document["today"], money_in(document)
     unit = money.benefit if what == "reward" and money.given else 100.0 if what == "acceptance" else 1.0
-    at = figures(today["threshold"])
+    at, share = across(document)
     groups = [f" {group['name']}" for group in document["table"]["groups"]] if what == "acceptance" else [""]
     for index, suffix in enumerate(groups):
         style = look(index) if what == "acceptance" else {"color": "black", "linewidth": 1.2}
@@ -81,28 +89,40 @@ def thresholds(axes: Axes, document: Document, what: str) -> None:
     dark = at[~np.array(today["known"], dtype=bool)]
     if len(dark):
         axes.axvspan(dark.min(), dark.max(), color="0.88", zorder=0, linewidth=0)
-    mark(axes, document)
+    mark(axes, document, (lambda score: float(at[place_in(today, score, document)])) if share else float)
     titles = {"acceptance": "Share accepted, %", "gap": "Gap between groups", "reward": "Reward per person"}
     money_title = f"Money per person{f', {money.currency}' if money.currency else ''}"
     axes.set_title(money_title if what == "reward" and money.given else titles[what], fontsize=FONT)
+    if share:
+        axes.set_xlim(0.0, 100.0)
     inner = at[(figures(today["acceptance"]) <= 0.995) & (figures(today["acceptance"]) >= 0.005)]
-    if len(inner) > 1 and np.ptp(at) > 2.0 * np.ptp(inner):
+    if not share and len(inner) > 1 and np.ptp(at) > 2.0 * np.ptp(inner):
         axes.set_xlim(inner.min(), inner.max())
-    axes.set_xlabel(document["table"]["columns"]["score"], fontsize=FONT)
+    name = "share of everybody accepted, %" if share else document["table"]["columns"]["score"]
+    axes.set_xlabel(name, fontsize=FONT)
     if what == "acceptance":
         small_legend(axes)
 
 
-def mark(axes: Axes, document: Document) -> None:
+def mark(axes: Axes, document: Document, place: Callable[[float], float] = float) -> None:
     """Draw where the recommended threshold and the one in use lie."""
-    axes.axvline(document["recommendation"]["threshold"], color="#1b7837", linewidth=1.4)
-    if document["aims"].get("current") is not None:
-        axes.axvline(document["aims"]["current"], color="#b2182b", linewidth=1.2, linestyle="--")
+    advised, current = document["recommendation"], document["aims"].get("current")
+    word = "nearest" if advised["status"] == "infeasible" else "recommended"
+    axes.axvline(place(advised["threshold"]), color="#1b7837", linewidth=1.4, label=word)
+    if current is not None:
+        axes.axvline(place(current), color="#b2182b", linewidth=1.2, linestyle="--", label="in use")
+
+
+def place_in(today: Document, score: float, document: Document) -> int:
+    """Return the place of the threshold that accepts the same people."""
+    places = place_of(rising(today), score, document["table"])
+    back = today["threshold"][0] > today["threshold"][-1]
+    return len(today["threshold"]) - 1 - places if back else places
 
 
 def small_legend(axes: Axes) -> None:
     """Say what the lines are, unless they are too many."""
-    if len(axes.get_legend_handles_labels()[0]) <= 6:
+    if len(axes.get_legend_handles_labels()[0]) <= 8:
         axes.legend(fontsize=FONT - 1.5, frameon=False, loc="best", handlelength=1.6)
 
 
@@ -169,5 +189,15 @@ def labels(axes: Axes, document: Document) -> None:
         axes.errorbar(at, value, yerr=reach, label=name, marker="o", markersize=2.5, elinewidth=0.7, **look(index))
     if likely:
         axes.plot([0, 1], [0, 100], color="0.5", linewidth=0.8, linestyle=":")
+    if likely and skewed(document["today"]):
+        drawn = [
+            max(mean, rate["high"])
+            for band in found["bands"]
+            for mean, rate in zip(band["predicted"], band["observed"], strict=True)
+            if rate["value"] is not None
+        ]
+        top = min(1.1 * max(drawn, default=1.0), 1.0)
+        axes.set_xlim(0.0, top)
+        axes.set_ylim(0.0, 100.0 * top)
     axes.set_title(f"% with {found['observed']}, by score", fontsize=FONT)
     axes.set_xlabel(document["table"]["columns"]["score"], fontsize=FONT)

@@ -22,8 +22,10 @@ from fairgate.advice.money import money_of
 from fairgate.advice.reference import reference
 from fairgate.advice.report.page import render
 from fairgate.advice.report.pdf import write_pdf
-from fairgate.advice.steady import Steady
+from fairgate.advice.requirements import Requirement, limit, requirements
+from fairgate.advice.steady import Response, Steady, settle
 from fairgate.constraints import Constraint
+from fairgate.counts import Counts
 from fairgate.problem import is_feasible
 from fairgate.store import plain, write_text
 
@@ -66,6 +68,10 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
     advised = asdict(advice.recommendation)
     for name in ("reward", "gap", "acceptance"):
         advised[name] = advice.recommendation.__dict__[name].known()
+    if advice.recommendation.feedback != 0.0:
+        advised["acceptance"] |= {"low": None, "high": None}  # which is known for the people as they are only
+    constraints = advice.aims.problem.constraints
+    advised["requirements"] = [asdict(each) for each in advised_requirements(advice)]
     places = shown_cuts(advice)
     labelled = applicants.counts[..., :2].sum(axis=1)
     unknown = float(applicants.unknown[0])
@@ -97,7 +103,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
         },
         "money": money_of(applicants, advice.aims).described(),
         "aims": advice.aims.describe(),
-        "constraints": [describe_constraint(each) for each in advice.aims.problem.constraints],
+        "constraints": [describe_constraint(each, advice.steady[0].counts) for each in constraints],
         "method": {"level": LEVEL, "resamples": RESAMPLES, "same_step": STEP},
         "findings": [finding._asdict() for finding in advice.findings],
         "today": curves(advice, places),
@@ -131,13 +137,23 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
     return written
 
 
-def describe_constraint(constraint: Constraint) -> dict[str, Any]:
+def advised_requirements(advice: Advice) -> list[Requirement]:
+    """Hold the recommended threshold against what is required, under the feedback that it is made for."""
+    counts = Counts(advice.steady[0].counts.cells[advice.recommendation.cut])
+    return requirements(advice.aims.problem.constraints, counts)
+
+
+def describe_constraint(constraint: Constraint, counts: Counts) -> dict[str, Any]:
     """Return a constraint as it is written, what it requires, its residuals in words, and the figures it limits."""
-    named = zip(constraint.names, constraint.words, strict=True)
+    named = zip(constraint.names, constraint.words, constraint.measures(counts), strict=True)
     return {
         "text": constraint.text,
         "requirement": constraint.requirement,
-        "residuals": [{"name": name, **words._asdict()} for name, words in named],
+        "residuals": [
+            {"name": name, **words._asdict()}
+            | {"measure": {"about": each.about, "percent": each.percent, "required": limit(each)}}
+            for name, words, each in named
+        ],
         "limits": [limit._asdict() for limit in constraint.limits()],
     }
 
@@ -200,7 +216,18 @@ def curves(advice: Advice, places: NDArray[np.int64]) -> dict[str, Any]:
     """Return the figures of these candidates as columns, those of ``thresholds.csv``."""
     rows = np.searchsorted(advice.applicants.cuts, advice.candidates.cuts[places])
     columns = {name: values[rows].tolist() for name, values in advice.thresholds().items()}
+    counts = settle(advice.candidates, advice.aims.problem, Response(0.0, 0.0)).counts
+    columns |= {name: values[places].tolist() for name, values in measured(advice, counts).items()}
     return {"written": [advice.candidates.words(int(place)) for place in places], **columns}
+
+
+def measured(advice: Advice, counts: Counts) -> dict[str, NDArray[Any]]:
+    """Return the figure behind each residual at every candidate."""
+    return {
+        f"measure {name}": each.value
+        for constraint in advice.aims.problem.constraints
+        for name, each in zip(constraint.names, constraint.measures(counts), strict=True)
+    }
 
 
 def steady_curves(advice: Advice, steady: Steady, places: NDArray[np.int64]) -> dict[str, Any]:
@@ -213,5 +240,6 @@ def steady_curves(advice: Advice, steady: Steady, places: NDArray[np.int64]) -> 
     columns |= {"gap": sweep.gap, "reward": np.where(advice.candidates.known, sweep.reward, np.nan)}
     for name, residual in zip(advice.aims.problem.names, sweep.residuals, strict=True):
         columns[f"residual {name}"] = residual
+    columns |= measured(advice, steady.counts)
     columns["feasible"] = is_feasible(sweep.residuals)
     return {name: values[places].tolist() for name, values in columns.items()}

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairgate.advice.report.words import backtest_table, cards, headline, money_in, percent, reference, told_change
+from fairgate.advice.report.axis import place_of, rising, skewed
+from fairgate.advice.report.words import (
+    backtest_table,
+    backtest_told,
+    cards,
+    headline,
+    money_in,
+    percent,
+    reference,
+    told_change,
+)
 from fairgate.pages import flat, templates
 
 ASKED = {
@@ -36,11 +46,14 @@ def render(document: Mapping[str, Any]) -> str:
         percent=percent,
         figure=lambda value, digits=4: "–" if value is None else f"{value:.{digits}f}".replace("-", "−"),
         whole=lambda value: f"{value:,.0f}",
+        between=lambda ends: money.between(*ends),
         person=lambda reward: "–" if reward is None else money.per_person(reward),
         total=lambda reward: "–" if reward is None else money.in_all(reward),
         amount=money.amount,
     )
-    asked = {**document["aims"], **document["method"], "fairgate": document["fairgate"]}
+    unused = () if document["loop"] else ("seeds", "rounds")
+    aims = {name: value for name, value in document["aims"].items() if name not in unused}
+    asked = {**aims, **document["method"], "fairgate": document["fairgate"]}
     change = document.get("change")
     return page.get_template("report.html.j2").render(
         report=document,
@@ -51,9 +64,10 @@ def render(document: Mapping[str, Any]) -> str:
         cards=cards(document),
         reference=reference(document),
         change=change,
-        changed=told_change(money, change) if change else "",
+        changed=told_change(money, change, document["recommendation"]["feedback"]) if change else "",
         feedback=document.get("feedback"),
         backtest=backtest_table(document),
+        tested=backtest_told(document.get("backtest") or [], required=bool(document["constraints"])),
         shown=shown(document),
         required={figure: write_limit(figure, *ends) for figure, ends in limits(document).items()},
         lines=flat({ASKED.get(name, name): value for name, value in asked.items() if value not in (None, [], "")}),
@@ -102,17 +116,10 @@ def shown(document: Mapping[str, Any]) -> dict[str, Any]:
         "thresholds": today["written"],
         "advised": today["threshold"].index(advised["threshold"]),
         "nearest": advised["status"] == "infeasible",
+        "axis": "share" if skewed(today) else "score",
         "views": views,
         "view": next((place for place, each in enumerate(views) if each["strength"] == advised["feedback"]), 0),
     }
-
-
-def place_of(today: Mapping[str, list[Any]], current: float, table: Mapping[str, Any]) -> int:
-    """Return the place, among rising thresholds, of the one that accepts the same people as the threshold in use."""
-    rising_scores = today["threshold"]
-    if table["descending"]:
-        return max((place for place, score in enumerate(rising_scores) if score <= current), default=0)
-    return min((place for place, score in enumerate(rising_scores) if score >= current), default=len(rising_scores) - 1)
 
 
 def limits(document: Mapping[str, Any]) -> dict[str, list[float | None]]:
@@ -138,13 +145,3 @@ def write_limit(figure: str, low: float | None, high: float | None) -> str:
     if low_text is None:
         return f"at most {high_text}"
     return f"at least {low_text}" if high_text is None else f"{low_text} to {high_text}"
-
-
-def rising(columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return the columns with thresholds from low to high, as they lie on a slider, also where lower is better.
-
-    >>> rising({"threshold": [3, 2], "gap": [0.1, 0.2]})
-    {'threshold': [2, 3], 'gap': [0.2, 0.1]}
-    """
-    back = columns["threshold"][0] > columns["threshold"][-1]
-    return {name: values[::-1] if back else values for name, values in columns.items()}

@@ -11,8 +11,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from fairgate.advice.money import Money
-from fairgate.advice.report.charts import draw
-from fairgate.advice.report.words import backtest_table, cards, headline, money_in, percent, reference, told_change
+from fairgate.advice.report.charts import across, draw
+from fairgate.advice.report.words import (
+    backtest_table,
+    backtest_told,
+    cards,
+    headline,
+    money_in,
+    percent,
+    reference,
+    told_change,
+)
 from fairgate.errors import InputError
 from fairgate.store import write_bytes
 
@@ -65,11 +74,11 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "good": money.good,
         "bad": money.bad,
         "required": [each["requirement"] for each in document["constraints"]],
-        "head": {name: head[name] for name in ("style", "word", "status", "verb", "rule")},
+        "head": {name: head[name] for name in ("style", "word", "status", "verb", "rule", "basis", "requirements")},
         "facts": facts,
         "rates": [(name, percent(share)) for name, share in head["rates"]],
         "text": advised["text"],
-        "changed": told_change(money, change) if change else "",
+        "changed": told_change(money, change, advised["feedback"]) if change else "",
         "change": [change_row(money, part) for part in (*change["groups"], change["everybody"])] if change else [],
         "cards": [card_words(each) for each in cards(document)],
         "rules": [rule_words(rule) for rule in (rules[:1] if len(head["rates"]) > MANY else rules)],
@@ -77,6 +86,9 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "findings": [(finding["level"].capitalize(), finding["text"]) for finding in document["findings"]],
         "feedback": " ".join(each["text"] for each in (feedback, document.get("reference")) if each),
         "backtest": backtest_table(document),
+        "tested": backtest_told(document.get("backtest") or [], required=bool(document["constraints"])),
+        "notes": list(dict.fromkeys(rule["note"] for rule in rules if rule["note"])),
+        "across": "Curves are over the share of everybody accepted, as scores are very skewed." * across(document)[1],
         "steady": [
             (
                 f"{each['name']} ({each['strength']:g})",
@@ -97,14 +109,15 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def card_words(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return an option with its figures as lines."""
-    lines = [("In all", card["total"]), ("Per person", card["person"])] if card["total"] else []
+    in_all = "In all, estimated" if card["estimated"] else "In all"
+    lines = [(in_all, card["total"]), ("Per person", card["person"])] if card["total"] else []
     if card["probability"]:
         lines.append(("Holds with probability", card["probability"]))
     if len(card["rates"]) <= FEW:
         lines += [(name, percent(share)) for name, share in card["rates"]]
     if card["gap"] is not None:
         lines.append(("Gap", f"{card['gap']:.4f}"))
-    return {"title": card["title"], "rule": card["rule"], "lines": lines, "text": card["text"]}
+    return {name: card[name] for name in ("title", "rule", "text", "basis")} | {"lines": lines}
 
 
 def change_row(money: Money, part: Mapping[str, Any]) -> list[str]:
@@ -130,11 +143,12 @@ def group_row(group: Mapping[str, Any]) -> list[list[str]]:
         [f"{group['people']:,.0f}", ""],
         [percent(group["acceptance"]["value"]), _range(group["acceptance"])],
         [value, "" if ratio["low"] == ratio["high"] else ends],
-        *([percent(rate and rate["value"]), _range(rate)] for rate in rates),
+        *([percent(rate and rate["value"]), _range(rate)] for rate in rates[:2]),
+        [percent(rates[2] and rates[2]["value"]), _range(rates[2], number=True)],
     ]
 
 
-def _range(rate: Mapping[str, Any] | None) -> str:
-    if not rate or rate["value"] is None:
+def _range(rate: Mapping[str, Any] | None, *, number: bool = False) -> str:
+    if not rate or rate["low"] is None:
         return ""
-    return f"{percent(rate['low'])} to {percent(rate['high'])}"
+    return f"{percent(rate['low'])} to {percent(rate['high'])}" + (f", of {rate['of']:,.0f}" if number else "")

@@ -8,7 +8,7 @@
   const today = data.views[0].columns;
   const scores = today.threshold;
   let view = data.view;
-  let axis = "score";
+  let axis = data.axis;
 
   // toFixed rounds an exact half up; here, as in the text and in thresholds.csv, it goes to the even digit.
   function signed(value, digits) {
@@ -24,7 +24,7 @@
   const person = (reward) => {
     if (!data.money.given) return plain(reward);
     const value = reward * data.money.benefit;
-    return inCurrency(signed(value, Math.abs(value) < 100 ? 2 : 0));
+    return inCurrency(signed(value, Math.abs(value) < 10000 ? 2 : 0));
   };
   const everybody = (reward) => {
     const value = reward * data.money.benefit * data.money.people;
@@ -34,6 +34,7 @@
   const between = (low, high, write) => {
     if (low === undefined || low === null) return "–";
     const first = write(low), currency = " " + data.money.currency; // which is written once
+    if (first === write(high)) return first;
     return (currency !== " " && first.endsWith(currency) ? first.slice(0, -currency.length) : first) + " to " + write(high);
   };
   const rule = (k) => data.score + " " + data.sign + " " + data.thresholds[k];
@@ -63,7 +64,7 @@
     }
     const residual = (each) => at("residual " + each.name);
     data.residuals.forEach((each, index) => {
-      if (!each.drawn) find("residual-" + index + "-value").textContent = plain(residual(each));
+      if (!each.drawn) find("residual-" + index + "-value").textContent = told(at("measure " + each.name), each.measure.percent ? share : plain);
     });
     const broken = data.residuals.filter((each) => residual(each) > 1e-12);
     const verdict = find("verdict");
@@ -396,14 +397,20 @@
   const inBars = (score) => Math.min(Math.max(score, data.bars.edges[0]), data.bars.edges.at(-1));
   const bandPlace = (band, group) =>
     likely && band.predicted[group] !== null ? band.predicted[group] : (inBars(band.low) + inBars(band.high)) / 2;
+  // of a skewed score, up to where there are people only
+  const top = data.axis === "share" && likely
+    ? Math.min(1, 1.1 * Math.max(0.01, ...data.bands.flatMap((band) =>
+        band.observed.map((rate, group) => (rate.value === null ? 0 : Math.max(rate.high, band.predicted[group]))))))
+    : 1;
+  const fine = (value) => (top < 0.1 ? signed(100 * value, 1) + "%" : percents(value));
   const BANDS = {
     id: "chart-calibration",
-    range: () => [0, 1],
-    write: percents,
+    range: () => [0, top],
+    write: fine,
     get across() {
-      return likely ? percents : undefined;
+      return likely ? fine : undefined;
     },
-    domain: () => (likely ? [0, 1] : [data.bars.edges[0], data.bars.edges.at(-1)]),
+    domain: () => (likely ? [0, top] : [data.bars.edges[0], data.bars.edges.at(-1)]),
     name: () => (likely ? "mean " + data.score : data.score),
   };
   function drawBands() {

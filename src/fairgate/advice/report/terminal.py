@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -13,11 +14,14 @@ from rich.text import Text
 
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
-from fairgate.advice.by_group import Rule
+from fairgate.advice.by_group import Rate, Rule
 from fairgate.advice.change import Change
+from fairgate.advice.loop import Outcome
 from fairgate.advice.money import Money, money_of
 from fairgate.advice.recommendation import with_interval
-from fairgate.advice.report.words import badge, percent
+from fairgate.advice.report.output import advised_requirements
+from fairgate.advice.report.words import backtest_told, badge, long_run, percent, told_change
+from fairgate.advice.requirements import verdict
 from fairgate.estimates import Estimate
 
 COLOURS = {"holds": "black on green", "direction": "black on yellow", "fails": "white on red"}
@@ -30,18 +34,28 @@ def show(advice: Advice, console: Console) -> None:
     say(_badge(advice))
     say("[bold]Recommendation[/bold]")
     say(escape(advice.recommendation.text))
-    say()
     money, groups = money_of(advice.applicants, advice.aims), advice.groups.rules[0].groups
+    if advice.change is not None:
+        say(escape(told_change(money, asdict(advice.change), advice.recommendation.feedback)))
+    say()
     sizes = ", ".join(f"{each.called}: {each.people:,.0f}" for each in groups)
     missing = sum(each.missing for each in groups)
     say(escape(f"{money.total:,.0f} people ({sizes}), {missing:,.0f} labels missing."))
     say(escape(money.terms))
     for constraint in advice.aims.problem.constraints:
         say(escape(f"Required: {constraint.requirement}"))
+    found = verdict(advised_requirements(advice))
+    if found:
+        basis = long_run(advice.recommendation.feedback)
+        say(escape(f"{advice.recommendation.rule}{f', {basis}' if basis else ''}: {_small(found)}"))
+        if advice.change is not None:
+            say(escape(f"Today ({advice.change.current}): {_small(verdict(advice.change.requirements))}"))
     for finding in advice.findings:
         say(escape(f"{finding.level.capitalize()}: {finding.text}"))
     for rule in advice.groups.rules:
-        console.print(_groups(rule))
+        console.print(_groups(rule, long_run(advice.recommendation.feedback)))
+    for note in dict.fromkeys(rule.note for rule in advice.groups.rules if rule.note):
+        say(escape(note))
     if advice.change is not None:
         console.print(_change(advice.change, money))
     console.print(_today(advice, money))
@@ -49,9 +63,12 @@ def show(advice: Advice, console: Console) -> None:
     say(escape(advice.reference.text))
     if advice.feedback is not None:
         say(escape(advice.feedback.text))
+    if advice.backtest:
+        required = bool(advice.aims.problem.constraints)
+        say(escape(f"Backtest: {backtest_told([asdict(each) for each in advice.backtest], required=required)}"))
     if advice.loops:
         moving = sorted(strength for strength in advice.loops if strength != 0.0) or list(advice.loops)
-        console.print(_loop(advice, moving[len(moving) // 2]))
+        console.print(_loop(advice, moving[len(moving) // 2], money))
         say(
             "Exact figures of the population over the last rounds; violation is summed over all. "
             f"{_levels(advice)}{_dark(advice)}"
@@ -66,15 +83,18 @@ def _badge(advice: Advice) -> Text:
     text.append(f" {made.rule}", style="bold")
     reward = made.reward.value
     rates = ", ".join(f"{advice.applicants.called(name)}: {rate:.0%}" for name, rate in made.rates.items())
+    basis = long_run(made.feedback)
     text.append(f" · {money.in_all(reward)} in all, {money.per_person(reward)} per person · {rates}", style="not bold")
+    text.append(f" ({basis})" if basis else "", style="not bold")
     warnings = sum(finding.level == "warning" for finding in advice.findings)
     if warnings:
         text.append(f" · {warnings} warning{'s' if warnings > 1 else ''}", style="not bold")
     return text
 
 
-def _groups(rule: Rule) -> Table:
-    title = f"By group, {rule.title} (ratio to the largest group, {rule.reference})"
+def _groups(rule: Rule, basis: str) -> Table:
+    whom = ", for the people as they are" if basis else ""
+    title = f"By group, {rule.title}{whom} (ratio to the largest group, {rule.reference})"
     table = _table(title, "group", "people", "accepted", "ratio", "TPR", "FPR", "precision")
     table.columns[0].justify = "left"
     for each in rule.groups:
@@ -84,13 +104,19 @@ def _groups(rule: Rule) -> Table:
             f"{each.people:,.0f}",
             f"{percent(each.acceptance.value)} ({percent(low)[:-1]}–{percent(high)[:-1]})",
             "–" if each.ratio.value is None else f"{each.ratio.value:.2f}",
-            *(percent(None if rate is None else rate.value) for rate in (each.tpr, each.fpr, each.precision)),
+            *(percent(None if rate is None else rate.value) for rate in (each.tpr, each.fpr)),
+            _precision(each.precision),
         )
     return table
 
 
+def _precision(rate: Rate | None) -> str:
+    return "–" if rate is None or rate.value is None else f"{percent(rate.value)} of {rate.of:,.0f}"
+
+
 def _change(change: Change, money: Money) -> Table:
     title = f"Accepted today ({change.current}) and as advised: who changes, and what that is worth"
+    title += " (today's is estimated: labels are not known by decision)" if change.estimated else ""
     unit = money.currency or ("money" if money.given else "reward")
     headings = ("group", "today", "advised", "newly in", "newly out", f"{unit} today", f"{unit} advised")
     table = _table(title, *headings)
@@ -144,17 +170,17 @@ def _steady(advice: Advice, money: Money) -> Table:
     return table
 
 
-def _loop(advice: Advice, strength: float) -> Table:
+def _loop(advice: Advice, strength: float, money: Money) -> Table:
     size = f"{advice.aims.seeds} loops × {advice.aims.rounds} rounds"
     title = f"In the loop, feedback {strength_name(strength)} ({strength:g}): {size}"
-    table = _table(title, "who chooses", "threshold", "reward", "gap", "accepted", "violation", "met")
+    table = _table(title, "who chooses", "threshold", "per person", "gap", "accepted", "violation", "met")
     table.columns[0].justify, table.columns[0].no_wrap = "left", True
     for outcome in advice.loops[strength]:
         figures = outcome.summary
         table.add_row(
             outcome.title,
             outcome.written,
-            _short(figures["population_reward"].mean, 4),
+            _earned(advice, outcome, money),
             _short(figures["population_gap"].mean, 4),
             f"{figures['acceptance'].mean:.1%}",
             _short(figures["population_violation"].mean, 1),
@@ -163,9 +189,22 @@ def _loop(advice: Advice, strength: float) -> Table:
     return table
 
 
+def _earned(advice: Advice, outcome: Outcome, money: Money) -> str:
+    """What a way of choosing earns per person; a range where labels leave that open."""
+    if outcome.bounds is not None:
+        return f"{'about ' if outcome.level else ''}{money.between(*outcome.bounds)}"
+    if advice.applicants.unknown[0] > 0.0:
+        return "not known"
+    return money.per_person(outcome.summary["population_reward"].mean)
+
+
+def _small(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
 def _reward(figure: Estimate, money: Money) -> str:
     if not money.given:
-        return with_interval(figure, 3)
+        return with_interval(figure, 3).replace("-", "−")
     value, low, high = (money.bare(money.per_person(each)) for each in figure[:3])
     return f"{value} ({low} to {high})"
 
@@ -186,9 +225,12 @@ def _levels(advice: Advice) -> str:
 
 
 def _dark(advice: Advice) -> str:
-    if bool(advice.today.known.all()):
+    if advice.applicants.unknown[0] <= 0.0:
         return ""
-    return " Where nothing is known of labels they are supposed to be like the nearest known ones: a guess."
+    return (
+        " Where nothing is known of labels they are supposed to be like the nearest known ones, a guess: rewards are "
+        "ranges, those of the threshold in the long run if all missing labels were bad, or good."
+    )
 
 
 def _short(value: float, digits: int) -> str:

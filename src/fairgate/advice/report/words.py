@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from fairgate.advice.money import Money
+from fairgate.advice.requirements import Requirement, verdict
 
 STATUS = {
     "safe": ("holds", "meets every requirement, with a margin"),
@@ -62,6 +63,20 @@ def chance(probability: float | None) -> str:
     return "over 99%" if probability > 0.99 else "under 1%" if probability < 0.01 else f"{probability:.0%}"
 
 
+def long_run(strength: float) -> str:
+    """Say which people figures are of, if they are not those of the table.
+
+    >>> long_run(0.0), long_run(0.5)
+    ('', 'in the long run, with feedback of strength 0.5')
+    """
+    return f"in the long run, with feedback of strength {strength:.4g}" if strength else ""
+
+
+def kept(found: list[Document] | None) -> str:
+    """Say which requirements a rule keeps and which it breaks."""
+    return verdict([Requirement(**each) for each in found or []])
+
+
 def headline(document: Document) -> dict[str, Any]:
     """Return what the first card says."""
     advised, money = document["recommendation"], money_in(document)
@@ -81,10 +96,12 @@ def headline(document: Document) -> dict[str, Any]:
         "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with",
         "rule": advised["rule"],
         "person": money.per_person(reward["value"]),
-        "person_range": _between(money.per_person, money, reward),
+        "person_range": _between(money, reward),
         "total": money.in_all(reward["value"]),
-        "total_range": _between(money.in_all, money, reward),
-        "bounds": _between(money.in_all, money, bounds(advised)),
+        "total_range": _between(money, reward, in_all=True),
+        "bounds": _between(money, bounds(advised), in_all=True),
+        "basis": long_run(advised["feedback"]),
+        "requirements": [each["text"] for each in advised.get("requirements") or []],
         "gap": advised["gap"] if len(advised["rates"]) > 1 else None,
         "acceptance": advised["acceptance"],
         "rates": [(row["called"], rate) for row, rate in zip(rows, advised["rates"].values(), strict=True)],
@@ -104,11 +121,11 @@ def bounds(advised: Document) -> Document | None:
     return None
 
 
-def _between(write: Callable[[float], str], money: Money, figure: Document | None) -> str:
+def _between(money: Money, figure: Document | None, *, in_all: bool = False) -> str:
     low, high = (None, None) if figure is None else (figure.get("low"), figure.get("high"))
     if low is None or high is None:
         return ""
-    return f"{money.bare(write(low))} to {write(high)}"
+    return money.between(low, high, in_all=in_all)
 
 
 def by_key(document: Document, key: str) -> list[dict[str, Any]]:
@@ -128,13 +145,15 @@ def cards(document: Document) -> list[dict[str, Any]]:
     advised, money = document["recommendation"], money_in(document)
     names = [row["called"] for row in by_key(document, "recommended")]
     nearest = advised["status"] == "infeasible"
+    later, here = ("in the long run", "for the people as they are") if advised["feedback"] else ("", "")
+    chances = {} if document["constraints"] else {"probability": ""}  # nothing is required that could hold
     found = [
         card(money, "nearest" if nearest else "recommended", names, advised, rule=advised["rule"], text="")
-        | {"style": badge(advised["status"])[0]}
+        | {"style": badge(advised["status"])[0], "basis": later}
     ]
     bolder = advised.get("bolder")
     if bolder:
-        found.append(card(money, "bolder", names, bolder))
+        found.append(card(money, "bolder", names, bolder, basis=later))
     change = document.get("change")
     if change:
         everybody = change["everybody"]
@@ -143,9 +162,11 @@ def cards(document: Document) -> list[dict[str, Any]]:
             "reward": everybody["money_now"] / (money.benefit * max(everybody["people"], 1e-300)),
             "rates": {part["name"]: part["rate_now"] for part in change["groups"]},
         }
-        found.append(card(money, "current", names, now))
-    found += [card(money, option["kind"], names, option) for option in advised.get("options") or []]
-    return found
+        estimated = {"estimated": True} if change.get("estimated") else {}
+        text = kept(change.get("requirements"))
+        found.append(card(money, "current", names, now, basis=here, text=text, shown=True, **estimated))
+    found += [card(money, option["kind"], names, option, basis=here) for option in advised.get("options") or []]
+    return [each | chances for each in found]
 
 
 def card(money: Money, kind: str, names: list[str], made: Document, **more: Any) -> dict[str, Any]:
@@ -161,25 +182,30 @@ def card(money: Money, kind: str, names: list[str], made: Document, **more: Any)
         "style": "",
         "rule": made.get("rule", ""),
         "text": made.get("text", ""),
-        "person": _between(money.per_person, money, hidden) if value is None else money.per_person(value),
-        "total": _between(money.in_all, money, hidden) if value is None else money.in_all(value),
+        "person": _between(money, hidden) if value is None else money.per_person(value),
+        "total": _between(money, hidden, in_all=True) if value is None else money.in_all(value),
         "probability": chance(made.get("probability")),
         "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
         "gap": max(known) - min(known) if len(known) > 1 else None,
+        "basis": "",  # which people the figures are of, if options differ in that
+        "shown": False,  # whether the text is shown unfolded
+        "estimated": False,
         **more,
     }
 
 
-def told_change(money: Money, change: Document) -> str:
-    """Say what the change is worth, in one sentence."""
+def told_change(money: Money, change: Document, strength: float = 0.0) -> str:
+    """Say what the change is worth, in one sentence; the advice is for this strength of feedback."""
     everybody = change["everybody"]
     more = everybody["money_then"] - everybody["money_now"]
     among = f" of the {_people(everybody['people'])} whose decision is known" if change["undecided"] >= 0.5 else ""
     joined, left = (_people(everybody[name]) for name in ("newly_accepted", "newly_rejected"))
+    start = "For the people as they are, against today" if strength else "Against today"
+    now, then = (money.amount(everybody[name]) for name in ("money_now", "money_then"))
+    about = "an estimated " if change.get("estimated") else ""
     return (
-        f"Against today ({change['current']}), {joined}{among} would be newly accepted and {left} newly rejected; "
-        f"the total goes from {money.amount(everybody['money_now'])} to {money.amount(everybody['money_then'])}, "
-        f"{money.amount(abs(more))} {'more' if more >= 0.0 else 'less'}."
+        f"{start} ({change['current']}), {joined}{among} would be newly accepted and {left} newly rejected; "
+        f"the total goes from {about}{now} to {then}, {money.amount(abs(more))} {'more' if more >= 0.0 else 'less'}."
     )
 
 
@@ -197,23 +223,48 @@ def backtest_table(document: Document) -> tuple[list[str], list[list[str]]]:
         names = [name.replace("_", " ").capitalize() for name in rows[0]]
         return names, [[_plainly(value) for value in row.values()] for row in rows]
     done = any(row.get("done") for row in rows)
-    headings = ["Period", "Threshold", "Status", "Accepted", "Gap", "Per person"]
+    required = bool(document["constraints"])
+    headings = ["Period", "Threshold", "Status", "Accepted", "Gap", "Per person", *(["Required"] if required else [])]
     headings += ["Accepted then", "Gap then", "Per person then"] if done else []
+    headings += ["Required then"] if done and required else []
     found = []
     for row in rows:
-        cells = [row["period"], row["written"], row["status"], *_decided(row["advised"], money)]
-        found.append([*cells, *(_decided(row.get("done"), money) if done else [])])
+        cells = [row["period"], row["written"], row["status"], *_decided(row["advised"], money, required)]
+        found.append([*cells, *(_decided(row.get("done"), money, required) if done else [])])
     return headings, found
 
 
-def _decided(made: Document | None, money: Money) -> list[str]:
+def backtest_told(rows: list[Document], *, required: bool) -> str:
+    """Say what a backtest is of, and in how many periods a requirement would have been broken, and was.
+
+    >>> made = {"met": {"parity": False}}
+    >>> backtest_told([{"advised": made, "done": None}], required=True)[:47]
+    'As advised, 1 of 1 period breaks a requirement.'
+    """
+    supposed = (
+        "Each period's advice is made from all earlier ones, and supposes no feedback: that people would have come as "
+        "they did."
+    )
+    if not required:
+        return supposed
+    whole = f"of {len(rows)} period{'s' if len(rows) != 1 else ''}"
+    counts = [sum(_broken(row[key]) for row in rows if row.get(key)) for key in ("advised", "done")]
+    done = f"; as decided then, {counts[1]}" if any(row.get("done") for row in rows) else ""
+    breaks = "breaks" if counts[0] == 1 else "break"
+    return f"As advised, {counts[0]} {whole} {breaks} a requirement{done}. {supposed}"
+
+
+def _broken(made: Document) -> bool:
+    return any(met is False for met in made["met"].values())
+
+
+def _decided(made: Document | None, money: Money, required: bool) -> list[str]:
     if not made:
-        return ["–", "–", "–"]
+        return ["–"] * (4 if required else 3)
     gap = "–" if made["gap"] is None else f"{made['gap']:.4f}"
-    ends = {"low": made["reward_low"], "high": made["reward_high"]}
-    same = abs(ends["high"] - ends["low"]) < 1e-12
-    reward = money.per_person(ends["low"]) if same else _between(money.per_person, money, ends)
-    return [percent(made["accepted"] / max(made["people"], 1)), gap, reward]
+    reward = money.between(made["reward_low"], made["reward_high"])
+    told = "broken" if _broken(made) else "open" if None in made["met"].values() else "kept"
+    return [percent(made["accepted"] / max(made["people"], 1)), gap, reward, *([told] if required else [])]
 
 
 def _plainly(value: Any) -> str:

@@ -1,0 +1,124 @@
+"""What the terminal, the page and the PDF say: which people figures are of, today's rule, and what is not known."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+import fairgate as fg
+from fairgate.advice.advise import Advice
+from fairgate.advice.report.output import document
+from fairgate.advice.report.page import render
+from fairgate.advice.report.pdf import words as pdf_words
+from fairgate.advice.report.terminal import show
+from fairgate.advice.sensitivity import reward_bounds
+from tests.advice.people import SERVICE
+
+QUICK: dict[str, Any] = {"seeds": 1, "rounds": 20, "benefit": 120.0, "cost": 240.0, "currency": "EUR"}
+
+
+def people(*, labelled_from: float | None = None) -> fg.people.Applicants:
+    table = SERVICE.draw(800, np.random.default_rng(3))
+    if labelled_from is not None:
+        scores, labels = table["score"].to_numpy(), table["label"].to_numpy()
+        labels = np.where((scores >= labelled_from) & (np.arange(800) % 9 > 0), labels, np.nan)
+        table = table.set_column(1, "label", pa.array(labels, from_pandas=True))
+    return fg.from_frame(table, score="score", label="label", group="group")
+
+
+def told(advice: Advice) -> str:
+    text = io.StringIO()
+    show(advice, Console(file=text, width=80))
+    return " ".join(text.getvalue().split())
+
+
+def on_page(report: dict[str, Any]) -> str:
+    shown = re.sub(r"<(script|style)[\s\S]*?</\1>", "", render(report))
+    return " ".join(re.sub(r"<[^>]*>", " ", shown).split())
+
+
+@pytest.fixture(scope="module")
+def moving() -> Advice:
+    aims = fg.Aims(**QUICK, constraints=[fg.DemographicParity(0.2)], feedback=(0.5,), current=0.9)
+    return fg.advise(people(), aims)
+
+
+def test_an_interval_holds_its_figure_or_there_is_none(moving: Advice) -> None:
+    advised = document(moving, "table.csv")["recommendation"]
+    assert (advised["acceptance"]["low"], advised["acceptance"]["high"]) == (None, None)
+    for name in ("reward", "gap"):
+        assert advised[name]["low"] <= advised[name]["value"] <= advised[name]["high"]
+    still = fg.advise(people(), fg.Aims(**QUICK, constraints=[fg.DemographicParity(0.2)]))
+    figure = document(still, "table.csv")["recommendation"]["acceptance"]
+    assert figure["low"] <= figure["value"] <= figure["high"]
+
+
+def test_figures_of_the_long_run_are_told_from_those_of_the_people_as_they_are(moving: Advice) -> None:
+    report = document(moving, "table.csv")
+    change = moving.change
+    assert change is not None
+    assert change.everybody.rate_then != pytest.approx(moving.recommendation.acceptance.value, abs=1e-3)
+    for text in (told(moving), on_page(report)):
+        assert "in the long run, with feedback of strength 0.5" in text
+        assert "For the people as they are, against today (score ≥ 0.9), " in text
+    basis = {card["title"]: card["basis"] for card in pdf_words(report)["cards"]}
+    assert basis["Recommended"] == "in the long run"
+    assert basis["Today"] == "for the people as they are"
+    assert ("Accepted", f"{moving.recommendation.acceptance.value:.1%}", "") in pdf_words(report)["facts"]
+
+
+def test_the_terminal_says_what_changes_and_whether_today_keeps_what_is_required() -> None:
+    constraints = [fg.DisparateImpact(0.95), fg.ServiceRate(0.3, 0.9)]
+    advice = fg.advise(people(), fg.Aims(**QUICK, constraints=constraints, current=0.9))
+    text, change = told(advice), advice.change
+    assert change is not None
+    rates = [part.accepted_now / part.people for part in change.groups]
+    ratio = f"ratio of acceptance rates {min(rates) / max(rates):.4f}, at least 0.95 required, broken by "
+    assert "Today (score ≥ 0.9): it breaks " in text
+    assert ratio in text
+    assert f"{change.everybody.newly_accepted:,.0f} people would be newly accepted" in text
+    assert text.index("would be newly accepted") < text.index("800 people (")
+    assert ratio in on_page(document(advice, "table.csv"))
+
+
+def test_loops_on_guessed_labels_are_ranges() -> None:
+    aims = fg.Aims(**QUICK, constraints=[fg.DemographicParity(0.3)], loops=True, feedback=(0.25,))
+    advice = fg.advise(people(labelled_from=0.2), aims)
+    low, high = reward_bounds(advice.candidates, aims.problem, advice.steady[0].response)
+    kept = {each.key: each for each in advice.loops[0.25]}["kept-advised"]
+    cut = advice.recommendation.cut
+    assert kept.bounds is not None
+    np.testing.assert_allclose(kept.bounds, (low[cut], high[cut]))
+    money = f"{120 * low[cut]:.2f} to {120 * high[cut]:.2f} EUR".replace("-", "−")
+    assert money in on_page(document(advice, "table.csv"))
+    assert "rewards are ranges" in told(advice)
+    known = fg.advise(people(), aims)
+    assert all(each.bounds is None for each in known.loops[0.25])
+    mean = {each.key: each for each in known.loops[0.25]}["kept-advised"].summary["population_reward"].mean
+    assert f"{120 * mean:.2f} EUR" in told(known)
+
+
+def test_nothing_required_holds_with_no_probability(tmp_path: Path) -> None:
+    report = document(fg.advise(people(), fg.Aims(**QUICK)), "table.csv")
+    assert "Holds with probability" not in on_page(report)
+    assert not any("Holds with probability" in dict(card["lines"]) for card in pdf_words(report)["cards"])
+    assert "simulated loops" not in on_page(report)
+
+
+def test_a_skewed_score_begins_with_the_share_accepted() -> None:
+    rng = np.random.default_rng(0)
+    scores = {"even": rng.random(500), "skewed": rng.random(500) ** 40}
+    for name, score in scores.items():
+        labels = (rng.random(500) < 0.5).astype(int)
+        table = pa.table({"score": score, "label": labels, "group": rng.integers(2, size=500)})
+        advice = fg.advise(fg.from_frame(table, score="score", label="label", group="group"), fg.Aims(cost=1.0))
+        checked = re.search(r'value="(\w+)" checked autocomplete="off">s', render(document(advice, "table.csv")))
+        assert checked is not None
+        assert checked[1] == ("share" if name == "skewed" else "score")
