@@ -1,7 +1,6 @@
 """How often the recommended threshold is feasible, and what that surety costs, on tables drawn from known populations.
 
-Prints the tables of docs/guarantee.md: the tasks, and worlds of normal scores that were not used while the method was
-chosen. For every world, number of people and probability asked for:
+Prints the tables of docs/guarantee.md: the tasks, and worlds of normal scores. For every world, number of people and probability asked for:
 
 - **sure**: share of tables for which a threshold is called sure.
 - **wrong**: share of tables for which it is called sure and breaks a constraint in the population. The promise is that
@@ -168,7 +167,7 @@ def best_of_that_surety(world: World, tables: list[Table], sure: float) -> float
 
 
 def worlds(fresh: int) -> Iterator[World]:
-    """Return the tasks, and so many worlds that were not used while the method was chosen."""
+    """Return the tasks, and so many random worlds."""
     yield from (task_world(name) for name in TASKS)
     made = 0
     for seed in range(1000):
