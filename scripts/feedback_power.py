@@ -108,11 +108,12 @@ def together(draws: int) -> str:
     return f"One threshold and one persistent disturbance, no feedback: found in {found} of {draws} histories."
 
 
-def calendar(draws: int, periods: int, strength: float) -> str:
-    """Return how often feedback is found if thresholds go with the calendar, beside a season and slow disturbances.
+def calendar(draws: int, periods: int, strength: float) -> tuple[int, int]:
+    """Count histories that find feedback, and intervals that hold the truth, if thresholds go with the calendar.
 
-    The threshold is low in one half of each year of twelve periods and high in the other. Weights go up and down by 6
-    points in a year, and wander by 3, 0.9 of it left after a period and nine tenths of its variance common.
+    There is a season, and there are slow disturbances. The threshold is low in one half of each year of twelve periods
+    and high in the other. Weights go up and down by 6 points in a year, and wander by 3, 0.9 of it left after a period
+    and nine tenths of its variance common.
     """
     found = right = 0
     year = np.arange(periods) / 12.0
@@ -128,10 +129,7 @@ def calendar(draws: int, periods: int, strength: float) -> str:
         low, high = fit(series(history)).interval(LEVEL)
         found += not low <= 0.0 <= high
         right += low <= true_strength(history, strength) <= high
-    return (
-        f"Thresholds that go with the calendar, a season and slow disturbances, {periods} periods, strength "
-        f"{strength:g}: found in {found} of {draws} histories, the interval holds the truth in {right}."
-    )
+    return found, right
 
 
 def main(draws: int) -> None:
@@ -150,7 +148,11 @@ def main(draws: int) -> None:
         print("| " + " | ".join(("24", "1,000", f"±20 points, and {name}", *cells)) + " |", flush=True)
     print(f"\n{following(2 * draws)}\n{together(3 * draws)}")
     for periods, strength in ((24, 0.0), (36, 0.0), (24, 0.5)):
-        print(calendar(5 * draws, periods, strength), flush=True)
+        found, right = calendar(5 * draws, periods, strength)
+        print(
+            f"Thresholds that go with the calendar, a season and slow disturbances, {periods} periods, strength "
+            f"{strength:g}: found in {found} of {5 * draws} histories, the interval holds the truth in {right}."
+        )
 
 
 if __name__ == "__main__":

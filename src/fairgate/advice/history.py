@@ -191,7 +191,8 @@ def calendar_share(policy: Array) -> float:
         return float(((policy - terms @ np.linalg.lstsq(terms, policy, rcond=None)[0]) ** 2).sum())
 
     turns = [2.0 * np.pi * time / each for each in CYCLES]
-    return 1.0 - min(left(np.cos(each), np.sin(each)) for each in turns) / max(left(), 1e-12)
+    rest = left()
+    return (rest - min(left(np.cos(each), np.sin(each)) for each in turns)) / max(rest, 1e-12)
 
 
 def joined(history: History) -> History:
