@@ -148,10 +148,10 @@ def main(draws: int) -> None:
         print("| " + " | ".join(("24", "1,000", f"±20 points, and {name}", *cells)) + " |", flush=True)
     print(f"\n{following(2 * draws)}\n{together(3 * draws)}")
     for periods, strength in ((24, 0.0), (36, 0.0), (24, 0.5)):
-        found, right = calendar(5 * draws, periods, strength)
+        found, right = calendar(2 * draws, periods, strength)
         print(
             f"Thresholds that go with the calendar, a season and slow disturbances, {periods} periods, strength "
-            f"{strength:g}: found in {found} of {5 * draws} histories, the interval holds the truth in {right}."
+            f"{strength:g}: found in {found} of {2 * draws} histories, the interval holds the truth in {right}."
         )
 
 
