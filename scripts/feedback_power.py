@@ -45,7 +45,17 @@ def trend(periods: int, rng: np.random.Generator) -> Array:
     return np.repeat(np.linspace(-0.1, 0.1, periods)[:, None], GROUPS, axis=1)
 
 
-WORLDS: dict[str, Disturbance] = {"a trend": trend, "a season": season, "persistent disturbances": persistent}
+def both(periods: int, rng: np.random.Generator) -> Array:
+    """A season as above, and persistent disturbances as above."""
+    return season(periods, rng) + persistent(periods, rng)
+
+
+WORLDS: dict[str, Disturbance] = {
+    "a trend": trend,
+    "a season": season,
+    "persistent disturbances": persistent,
+    "a season with persistent disturbances": both,
+}
 
 
 def true_strength(history: History, strength: float) -> float:
@@ -98,6 +108,30 @@ def together(draws: int) -> str:
     return f"One threshold and one persistent disturbance, no feedback: found in {found} of {draws} histories."
 
 
+def calendar(draws: int, periods: int, strength: float) -> tuple[int, int]:
+    """Count histories that find feedback, and intervals that hold the truth, if thresholds go with the calendar.
+
+    There is a season, and there are slow disturbances. The threshold is low in one half of each year of twelve periods
+    and high in the other. Weights go up and down by 6 points in a year, and wander by 3, 0.9 of it left after a period
+    and nine tenths of its variance common.
+    """
+    found = right = 0
+    year = np.arange(periods) / 12.0
+    shares = np.repeat(0.5 + 0.1 * np.where(year % 1.0 < 0.5, 1.0, -1.0)[:, None], GROUPS, axis=1)
+    for draw in range(draws):
+        rng = np.random.default_rng([15, draw, periods, round(100 * strength)])
+        wander = rng.normal(size=(periods, GROUPS + 1))
+        for period in range(1, periods):
+            wander[period] = 0.9 * wander[period - 1] + np.sqrt(1.0 - 0.9**2) * wander[period]
+        slow = 0.03 * (np.sqrt(0.9) * wander[:, :1] + np.sqrt(0.1) * wander[:, 1:])
+        away = slow + 0.06 * np.sin(2.0 * np.pi * (year + rng.random()))[:, None]
+        history = draw_history(strength, shares, 2000, rng, disturbance=away)
+        low, high = fit(series(history)).interval(LEVEL)
+        found += not low <= 0.0 <= high
+        right += low <= true_strength(history, strength) <= high
+    return found, right
+
+
 def main(draws: int) -> None:
     """Print the table as Markdown."""
     headings = [f"strength {each:g}" for each in STRENGTHS]
@@ -113,6 +147,12 @@ def main(draws: int) -> None:
         cells = [cell(draws, each, 24, 1000, 0.2, disturbance) for each in STRENGTHS]
         print("| " + " | ".join(("24", "1,000", f"±20 points, and {name}", *cells)) + " |", flush=True)
     print(f"\n{following(2 * draws)}\n{together(3 * draws)}")
+    for periods, strength in ((24, 0.0), (36, 0.0), (24, 0.5)):
+        found, right = calendar(2 * draws, periods, strength)
+        print(
+            f"Thresholds that go with the calendar, a season and slow disturbances, {periods} periods, strength "
+            f"{strength:g}: found in {found} of {2 * draws} histories, the interval holds the truth in {right}."
+        )
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ from fairgate.advice import Aims, advise
 from fairgate.advice.aims import STRENGTHS
 from fairgate.advice.config import parse_strengths
 from fairgate.advice.example_history import draw_history, example_people, threshold_path
-from fairgate.advice.history import FEWEST, estimate_feedback, joined
+from fairgate.advice.history import CALENDAR, FEWEST, calendar_share, contradict, estimate_feedback, joined
 from fairgate.advice.response_fit import GRID, MIDDLE, acceptance_by_bin, fit, paths, series
 from fairgate.advice.steady import Response, environment
 from fairgate.errors import InputError
 from fairgate.people import Applicants
 from fairgate.people.history import History
-from scripts.feedback_power import DRAWS, cell
+from scripts.feedback_power import DRAWS, calendar, cell
 
 NAMES = ("a", "b")
 
@@ -142,6 +142,51 @@ def test_intervals_hold_the_truth_and_the_test_keeps_its_level(strength: float, 
         misses += not low - 0.02 <= strength <= high + 0.02  # the median of the history is not quite the pools' own
         assert low <= 0.0 <= high or fitted.p_value < 0.05
     assert misses <= 6
+
+
+@pytest.mark.slow
+def test_a_season_with_slow_disturbances_is_not_taken_for_feedback() -> None:
+    """More than 4 of 25 would have a chance of 0.7% at a level of 5%; noise that is one or the other has 11 or so."""
+    found, right = calendar(25, 36, 0.0)
+    assert found <= 4
+    assert right == 25 - found
+
+
+@pytest.mark.parametrize("year", [4, 12])
+def test_decisions_in_one_yearly_wave_cannot_be_told_from_a_season(year: int) -> None:
+    rng = np.random.default_rng(8)
+    wave = np.sin(2.0 * np.pi * (np.arange(24) + 0.5) / year)[:, None]
+    shares = np.repeat(0.5 + 0.15 * wave, 2, axis=1)
+    found = estimate_feedback(draw_history(0.0, shares, 20_000, rng, disturbance=0.1 * wave), NAMES)
+    assert (found.verdict, found.strength, found.strengths, found.needed_periods) == ("cannot tell", None, None, None)
+    assert "decisions went up and down with the calendar" in found.text
+    assert found.needed_swing is not None
+
+
+def test_how_much_of_decisions_goes_with_the_calendar() -> None:
+    time = np.arange(24.0)[:, None]
+    assert calendar_share(np.sin(time * np.pi / 6.0) + 0.3 * time) == pytest.approx(1.0)
+    assert calendar_share(np.sin(time * np.pi / 2.0)) == pytest.approx(1.0)
+    assert calendar_share(0.3 * time) == pytest.approx(0.0, abs=1e-6)
+    halves = calendar_share(np.where(time % 12 < 6, 1.0, -1.0))
+    assert 0.75 < halves < CALENDAR  # a square wave has overtones, which a season of one wave has not
+    paths_ = [threshold_path(24, 2, 0.2, np.random.default_rng(seed)) for seed in range(50)]
+    assert max(map(calendar_share, paths_)) < CALENDAR
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_groups_that_respond_in_opposite_ways_share_no_strength(seed: int) -> None:
+    up, down = (drawn(strength, 24, 5000, 0.2, seed=40 + seed) for strength in (0.6, -0.6))
+    opposite = History(up.periods, np.stack((up.counts[:, 0], down.counts[:, 1]), axis=1))
+    found = estimate_feedback(opposite, NAMES)
+    assert (found.verdict, found.strength, found.strengths) == ("cannot tell", None, None)
+    first, second = found.groups
+    assert (found.low, found.high) == (min(first.low, second.low), max(first.high, second.high))
+    for each in found.groups:
+        assert f"{each.group}: {each.strength:.2f} ({each.low:.2f} to {each.high:.2f})" in found.text
+    assert contradict(found.groups)
+    assert not contradict((first, replace(second, swing=0.0)))  # no decisions to respond to
+    assert not contradict((first, replace(first, group="b")))
 
 
 def with_history(history: History) -> Applicants:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.response_fit import GRID, NUISANCE, SPEEDS, Fit, Series, fit, series
+from fairgate.advice.response_fit import CYCLES, GRID, NUISANCE, SPEEDS, Fit, Series, fit, series
 from fairgate.people.history import History
+from fairgate.settings import Array
 
 FOUND, NONE, UNTOLD = "feedback", "no feedback", "cannot tell"
-"""The interval excludes 0; it lies within `NEGLIGIBLE` of 0; neither."""
+"""The interval excludes 0; it lies within `NEGLIGIBLE` of 0; neither, or no one strength is to be had."""
 
 LEVEL = 0.95
 """Level of intervals; the test of no feedback has the rest."""
@@ -42,6 +43,9 @@ POOLED = 3
 VARIES = 0.005
 """Standard deviation of acceptance, by decisions alone, below which decisions have not varied."""
 
+CALENDAR = 0.9
+"""Share of the variance of decisions in one yearly wave from which on feedback looks like a season, or hides in it."""
+
 PLANNED = 0.25
 """Speed that is supposed when it is said what finding feedback would take; a history that cannot tell has none."""
 
@@ -69,8 +73,8 @@ class FeedbackEstimate:
     """What a history says of feedback, over all groups and in each."""
 
     verdict: str  # "feedback", "no feedback" or "cannot tell"
-    strength: float | None  # None if there is nothing to estimate it from
-    low: float
+    strength: float | None  # None if there is nothing to estimate it from, or groups do not share one
+    low: float  # if groups do not share a strength, the ends of their own intervals
     high: float
     p_value: float
     speed: float | None
@@ -95,7 +99,7 @@ def estimate_feedback(history: History, names: Sequence[str]) -> FeedbackEstimat
     """Estimate the strength and speed of feedback from past decisions and who applied after them.
 
     See :mod:`fairgate.advice.response_fit` for the model. All groups are supposed to have one strength and speed; each
-    group's own are given, too.
+    group's own are given, too. If these contradict each other, the verdict is "cannot tell".
 
     Parameters
     ----------
@@ -128,13 +132,19 @@ def estimate_feedback(history: History, names: Sequence[str]) -> FeedbackEstimat
     own = tuple(_own(name, _only(seen, np.array([place]))) for place, name in enumerate(names))
     low, high = pooled.interval(LEVEL)
     swing = float(np.sqrt(np.mean(seen.policy[:, largest].var(axis=0))))
+    varied = swing >= VARIES
+    yearly = varied and calendar_share(seen.policy[:, largest]) > CALENDAR
+    told = varied and not yearly
+    apart = told and contradict(own)
+    if apart:
+        low, high = min(each.low for each in own), max(each.high for each in own)
     excluded = low > 0.0 or high < 0.0
-    told = FOUND if excluded else NONE if max(-low, high) <= NEGLIGIBLE else UNTOLD
-    periods, planned = what_it_would_take(_only(seen, largest), pooled, swing)
+    verdict = FOUND if excluded else NONE if max(-low, high) <= NEGLIGIBLE else UNTOLD
+    periods, planned = what_it_would_take(_only(seen, largest), pooled, swing if told else 0.0)
     slow, fast = pooled.speeds(LEVEL)
     found = FeedbackEstimate(
-        verdict=told if swing >= VARIES else UNTOLD,
-        strength=pooled.strength if swing >= VARIES else None,
+        verdict=verdict if told and not apart else UNTOLD,
+        strength=pooled.strength if told and not apart else None,
         low=low,
         high=high,
         p_value=pooled.p_value,
@@ -148,7 +158,41 @@ def estimate_feedback(history: History, names: Sequence[str]) -> FeedbackEstimat
         needed_swing=planned,
         text="",
     )
-    return replace(found, text=put_into_words(found, swing))
+    if apart:
+        return replace(found, text=_say_apart(found))
+    why = f"decisions moved acceptance by ±{100.0 * swing:.1f} points"
+    if not varied:
+        why = "decisions have hardly varied, so that nothing could be seen to answer to them"
+    elif yearly:
+        why = "decisions went up and down with the calendar, so that an answer to them would look like a season"
+    return replace(found, text=put_into_words(found, why))
+
+
+def contradict(own: Sequence[GroupFeedback]) -> bool:
+    """Return whether two groups' strengths differ: the 95% interval of their difference excludes 0.
+
+    Its ends are worked out from those of the two intervals (Zou and Donner's method of variance estimates recovery),
+    so that intervals that hardly overlap are enough. Groups whose decisions did not vary say nothing.
+    """
+    told = [each for each in own if each.swing >= VARIES]
+    return any(
+        more.strength - less.strength > math.hypot(more.strength - more.low, less.high - less.strength)
+        for more in told
+        for less in told
+    )
+
+
+def calendar_share(policy: Array) -> float:
+    """Return how much of the variance of decisions, (T, G), about a trend one wave of a season's length explains."""
+    time = np.arange(len(policy), dtype=np.float64)
+
+    def left(*waves: Array) -> float:
+        terms = np.stack((np.ones_like(time), time, *waves), axis=1)
+        return float(((policy - terms @ np.linalg.lstsq(terms, policy, rcond=None)[0]) ** 2).sum())
+
+    turns = [2.0 * np.pi * time / each for each in CYCLES]
+    rest = left()
+    return (rest - min(left(np.cos(each), np.sin(each)) for each in turns)) / max(rest, 1e-12)
 
 
 def joined(history: History) -> History:
@@ -191,8 +235,8 @@ def enough(found: Fit, periods: int) -> float:
     return float((SOUGHT / (math.sqrt(replace(found, freedom=freedom).limit(LEVEL)) + REACH)) ** -2.0)
 
 
-def put_into_words(found: FeedbackEstimate, swing: float) -> str:
-    """Say what the history tells, and if it does not, what it would take."""
+def put_into_words(found: FeedbackEstimate, decided: str) -> str:
+    """Say what the history tells, and if it does not, what it would take; `decided` is how decisions varied."""
     length = "period" if found.joined == 1 else f"{found.joined} periods"
     range_ = f"{found.low:.2f} to {found.high:.2f}"
     if found.verdict == FOUND and found.strength is not None:
@@ -209,12 +253,8 @@ def put_into_words(found: FeedbackEstimate, swing: float) -> str:
             f"By {found.periods} periods of decisions, acceptance does not change who applies by more than a strength "
             f"of ±{most:.2f} (95% interval {range_})."
         )
-    why = (
-        "decisions have hardly varied, so that nothing could be seen to answer to them"
-        if found.strength is None
-        else f"strengths from {range_} are compatible with its {found.periods} periods, in which decisions moved "
-        f"acceptance by ±{100.0 * swing:.1f} points"
-    )
+    compatible = f"strengths from {range_} are compatible with its {found.periods} periods, in which {decided}"
+    why = decided if found.strength is None else compatible
     ways = []
     if found.needed_periods is not None:
         ways.append(f"about {found.needed_periods * found.joined} periods like these")
@@ -225,6 +265,15 @@ def put_into_words(found: FeedbackEstimate, swing: float) -> str:
     return (
         f"This history cannot tell whether acceptance changes who applies: {why}. To find feedback of strength "
         f"{SOUGHT:g} four times out of five, if a quarter of the way is gone per {length}, would take {take}."
+    )
+
+
+def _say_apart(found: FeedbackEstimate) -> str:
+    """Say that groups respond in different ways, and how each does."""
+    each = "; ".join(f"{one.group}: {one.strength:.2f} ({one.low:.2f} to {one.high:.2f})" for one in found.groups)
+    return (
+        f"This history of {found.periods} periods cannot tell one strength of feedback for all groups: by their own "
+        f"histories, they respond differently. Strength by group, with 95% intervals: {each}."
     )
 
 
