@@ -134,6 +134,30 @@ def test_labels_of_everybody_tell_equal_opportunity_and_of_the_accepted_alone_do
     assert "100% of the accepted and 0% of the rejected" in alarms[0].caveat
 
 
+def test_labels_of_looks_that_are_selective_count_for_nothing() -> None:
+    """Half of the good are accepted in both groups; in the first looks nothing is known of one group's rejected."""
+    counts = np.full((40, 2, 3, 2), 250)
+    counts[:, :, 2] = 0
+    counts[:2, 0, 2, 0], counts[:2, 0, :2, 0] = 500, 0
+    found = follow("all", counts, ALPHA, labels=True)
+    (alarm,) = raise_alarms(found, counts.sum(axis=0), [fg.EqualOpportunity(0.1)], labelled=True)
+    assert (alarm.status, alarm.rang) == ("met", None)
+    assert "Labels of 2 of 40 looks do not count" in alarm.caveat
+    later = counts[::-1]
+    found = follow("all", later[-2:], ALPHA, labels=True)
+    (alarm,) = raise_alarms(found, later[-2:].sum(axis=0), [fg.EqualOpportunity(0.1)], labelled=True)
+    assert (alarm.status, alarm.rang) == ("not identified", None)
+
+
+def test_labels_missing_alike_count_however_small_a_look_is() -> None:
+    rng = np.random.default_rng(7)
+    counts = rng.multinomial(20, np.outer([0.35, 0.35, 0.3], [0.5, 0.5]).ravel(), size=(400, 2)).reshape(400, 2, 3, 2)
+    found = follow("all", counts, ALPHA, labels=True)
+    assert found.uncounted < 80
+    (alarm,) = raise_alarms(found, counts.sum(axis=0), [fg.EqualOpportunity(0.2)], labelled=True)
+    assert (alarm.status, alarm.rang) == ("met", None)
+
+
 def test_parts_of_alpha_add_up_to_alpha() -> None:
     assert levels(0.05, 0, True) + sum(levels(0.05, k, True) for k in range(1, 5000)) == pytest.approx(0.05, abs=1e-5)
 

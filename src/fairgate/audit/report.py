@@ -193,7 +193,8 @@ def alarm_text(audit: Audit, alarm: Alarm) -> str:
         room = f"by up to {_amount(-lowest)} met, or by up to {_amount(highest)} broken"
         text = f"Not yet decided: {room}{before}."
     else:
-        text = f"{alarm.status.capitalize()}."
+        earlier = "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        text = f"{alarm.status.capitalize()}{earlier}."
     return f"{text} {alarm.caveat}".strip()
 
 
