@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, fisher_exact
 
 import fairgate as fg
 from fairgate.advice.drift import calibration_moved, compare, joined, scores_moved
@@ -198,6 +198,24 @@ def test_calibration_is_compared_only_where_labels_are_known_of_both() -> None:
     assert found.p_value is not None
     assert found.p_value > 0.01
     assert found.then == pytest.approx(rates[20:].mean(), abs=0.03)
+
+
+def test_calibration_that_has_not_moved_is_rarely_called_drifted_even_if_good_labels_are_rare() -> None:
+    rng, runs, level = np.random.default_rng(8), 400, 0.00625
+    good = np.linspace(0.02, 0.1, 64)
+    cells = np.stack((1.0 - good, good, np.zeros(64)), axis=1).ravel() / 64
+    called = 0
+    for _ in range(runs):
+        old, new = (rng.multinomial(size, cells).reshape(64, 3).astype(float) for size in (100, 500))
+        called += (calibration_moved("a", old, new).p_value or 1.0) <= level
+    assert called <= binom.ppf(1 - 1e-2, runs, level)
+
+
+def test_calibration_of_one_band_of_one_bin_is_fishers_exact_test() -> None:
+    found = calibration_moved("a", np.array([[90.0, 10.0, 0.0]]), np.array([[30.0, 12.0, 0.0]]))
+    assert found.p_value == pytest.approx(fisher_exact([[90, 10], [30, 12]]).pvalue)
+    many = calibration_moved("a", np.array([[9000.0, 1000.0, 0.0]]), np.array([[3000.0, 400.0, 0.0]]))
+    assert many.p_value == pytest.approx(fisher_exact([[9000, 1000], [3000, 400]]).pvalue, rel=0.1)
 
 
 def test_too_few_people_cannot_tell() -> None:
