@@ -93,8 +93,8 @@ def _labels(sequences: Sequences, totals: NDArray[np.int64]) -> tuple[str, str]:
     reason, caveat = label_gaps(counting)
     if left_out:
         caveat = (
-            f"Labels of {left_out} of {len(sequences.looks)} looks do not count: they are not known of the accepted and "
-            f"the rejected alike. {caveat}"
+            f"Labels of {left_out} of {len(sequences.looks)} looks do not count: they are not known of the accepted "
+            f"and the rejected alike. {caveat}"
         ).strip()
     return reason, caveat
 

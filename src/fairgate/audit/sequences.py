@@ -3,7 +3,8 @@ r"""Sequences: acceptance by group and overall, the gap and the ratio, with boun
 Each of the acceptance rates followed, everybody's and each group's, is bounded by
 :func:`fairgate.confidence.running_bounds` at the level α divided by how many rates there are. So all of them hold
 together, at all looks, with probability at least 1 − α, and everything that follows from them does, too: the gap, the
-ratio and every constraint cost nothing more. What is bounded is the average so far, which may change as decisions do.
+ratio and every constraint cost nothing more. What is bounded is the average so far, each group's
+over its own people, which may change as decisions do.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.audit.reading import Cases
 from fairgate.settings import Array
@@ -64,11 +65,11 @@ def label_shares(cases: Cases, groups: int) -> LabelShares:
     return LabelShares(edges, shares)
 
 
-def _kind(cases: Cases, rows: slice) -> Array:
+def _kind(cases: Cases, rows: slice) -> NDArray[np.int64]:
     return np.asarray(cases.groups[rows].astype(np.int64) * 2 + (cases.propensities[rows] >= 1.0))
 
 
-def _bands(scores: Array, known: Array) -> tuple[Array, Array]:
+def _bands(scores: Array, known: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Part accepted people, in the order of their scores, into bands of as many labels, and return edges and shares.
 
     A band is left open (NaN) if it has too few labels, or if all of them are in one half of its people: then there are

@@ -157,7 +157,7 @@ def value_of(
             few=few,
         )
 
-    made = estimate(sums.made, sums.made2, count)
+    made = estimate(sums.made, sums.made2, _freedom(sums.made2, sums.made4))
     made = Estimate(made.value, made.low - cost * sums.blank / count, made.high + benefit * sums.blank / count)
     chances = cases.propensities
     return Value(
@@ -197,6 +197,7 @@ class _Sums:
     people: Array  # (G,)
     made: float
     made2: float
+    made4: float
     blank: int  # accepted people without a label, for whom nobody can stand
 
 
@@ -208,7 +209,7 @@ def _add_up(parts: _Parts) -> _Sums:
     sums: dict[str, Array] = {}
     taken = np.zeros((steps, groups))
     lowest, highest = np.full(steps, np.inf), np.full(steps, -np.inf)
-    made = made2 = 0.0
+    made = made2 = made4 = 0.0
     blank = 0
     for part in parts:
         chance, share = cases.propensities[part.rows], shares.of(cases, part.rows)
@@ -227,8 +228,10 @@ def _add_up(parts: _Parts) -> _Sums:
         added |= {"noise2": noise**2, "noise4": noise**4, "sure": sure, "sure2": sure**2, "cross": robust * earned}
         added |= {"dark": hidden, "lottery": lottery, "bad": bad, "bad2": bad**2, "good": good, "good2": good**2}
         for name, values in added.items():
-            sums[name] = sums.get(name, 0.0) + np.bincount(part.step, values, minlength=steps)
+            sums.setdefault(name, np.zeros(steps))
+            sums[name] += np.bincount(part.step, values, minlength=steps)
         made, made2 = made + float(earned.sum()), made2 + float((earned**2).sum())
+        made4 += float((earned**4).sum())
         flat = part.step * groups + cases.groups[part.rows]
         taken += np.bincount(flat, minlength=taken.size).reshape(taken.shape)
         np.minimum.at(lowest, part.step[hidden], cases.scores[part.rows][hidden])
@@ -241,6 +244,7 @@ def _add_up(parts: _Parts) -> _Sums:
         people=taken.sum(axis=0),
         made=made,
         made2=made2,
+        made4=made4,
         blank=blank,
     )
 
