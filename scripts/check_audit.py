@@ -165,7 +165,7 @@ def values(runs: int) -> None:
             off, covered = np.array(kept).T
             bias = off.mean() / (off.std(ddof=1) / np.sqrt(len(off)))
             print(f"{row} {bias:+.1f} | {np.sqrt((off**2).mean()):.4f} | {covered.mean():.1%} |", flush=True)
-        if len(kept) < runs:
+        if len(kept) < 0.95 * runs:
             rest = runs - len(kept)
             print(
                 f"| {people} | {floor:g} | {which} | {rest / runs:.0%} | bounds alone | – | – | {bounded / rest:.1%} |"

@@ -114,6 +114,23 @@ def test_what_was_broken_may_be_met_later_and_both_are_told() -> None:
     assert alarm.rang < 10 < alarm.met
 
 
+def test_an_alarm_that_the_mix_of_groups_makes_says_so() -> None:
+    """Both groups have the same rate in every look, 0.6 then 0.4, and one comes early, the other late."""
+    counts = np.zeros((24, 2, 3, 2), dtype=np.int64)
+    counts[:12, :, 2] = [[300, 450], [100, 150]]
+    counts[12:, :, 2] = [[150, 100], [450, 300]]
+    (alarm,) = raise_alarms(
+        follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False
+    )
+    assert alarm.status == "broken"
+    assert "the mix of groups changed as rates did" in alarm.caveat
+    counts[12:, 0, 2] = [50, 200]
+    (alarm,) = raise_alarms(
+        follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False
+    )
+    assert (alarm.status, alarm.caveat) == ("broken", "")
+
+
 def test_labels_of_everybody_tell_equal_opportunity_and_of_the_accepted_alone_do_not() -> None:
     rng = np.random.default_rng(5)
     counts = np.zeros((40, 2, 3, 2), dtype=np.int64)

@@ -14,9 +14,18 @@ from numpy.typing import NDArray
 
 from fairgate.audit.sequences import Sequences
 from fairgate.constraints import Constraint
-from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, label_gaps, residual_bounds, uneven, verdict
+from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, RateBounds, label_gaps, residual_bounds, uneven, verdict
 
 UNIDENTIFIED, UNJUDGED = "not identified", "not judged"
+
+PERIODS = 24
+"""Most periods that averages with the same weights in all groups are made of."""
+
+MIX = (
+    "With the same weights of periods in all groups it would be met: the mix of groups changed as rates did, so look "
+    "at periods one by one."
+)
+"""What is said of a constraint that is broken on average because of that."""
 
 UNLABELLED = "It needs labels (--label), also of the rejected."
 
@@ -67,15 +76,19 @@ def raise_alarms(
             if reason:
                 found.append(Alarm(*said, UNIDENTIFIED, rang=rang, met=met, caveat=reason))
                 continue
+            status, mixed = verdict(float(lowest[-1]), float(highest[-1])), False
+            if status == BROKEN and constraint.compares_groups and constraint.needs == "decisions":
+                alike = residual_bounds(constraint, _same_weights(sequences))
+                mixed = alike is not None and bool(alike[0][place] <= 0.0)
             found.append(
                 Alarm(
                     *said,
-                    verdict(float(lowest[-1]), float(highest[-1])),
+                    status,
                     rang=rang,
                     met=met,
                     lowest=float(lowest[-1]),
                     highest=float(highest[-1]),
-                    caveat=caveat,
+                    caveat=MIX if mixed else caveat,
                 )
             )
     return found
@@ -83,6 +96,21 @@ def raise_alarms(
 
 def _first(true: NDArray[np.bool_], looks: NDArray[np.int64]) -> int | None:
     return int(looks[true.argmax()]) if true.any() else None
+
+
+def _same_weights(sequences: Sequences) -> RateBounds:
+    """Return rates of groups averaged with the same weights of periods in all groups; these are estimates."""
+    ends = np.unique(np.linspace(0, len(sequences.looks), min(len(sequences.looks), PERIODS) + 1).round())[1:] - 1
+    total = sequences.people[ends.astype(np.int64)]
+    taken = np.nan_to_num(sequences.rates.value[ends.astype(np.int64)]) * total
+    came, accepted = (np.diff(each, axis=0, prepend=0.0) for each in (total, taken))
+    full = (came > 0).all(axis=1)
+    groups = total.shape[1]
+    rates = sequences.rates.value[-1]
+    if full.any():
+        rates = np.average(accepted[full] / came[full], axis=0, weights=came[full].sum(axis=1))
+    everything = np.concatenate((sequences.overall.value[-1:], rates, np.zeros(2 * groups)))
+    return RateBounds(everything, everything)
 
 
 def _labels(sequences: Sequences, totals: NDArray[np.int64]) -> tuple[str, str]:
