@@ -12,6 +12,7 @@ from fairgate.audit.alarms import raise_alarms
 from fairgate.audit.audit import levels
 from fairgate.audit.sequences import follow, ratio_range
 from fairgate.constraints import Constraint
+from fairgate.constraints.bounds import counting_labels, uneven
 
 RUNS, ALPHA, FALSE_ALARM = 300, 0.05, 1e-4
 ALLOWED = int(binom.ppf(1 - FALSE_ALARM, RUNS, ALPHA))
@@ -164,6 +165,15 @@ def test_labels_of_looks_that_are_selective_count_for_nothing() -> None:
     found = follow("all", later[-2:], ALPHA, labels=True)
     (alarm,) = raise_alarms(found, later[-2:].sum(axis=0), [fg.EqualOpportunity(0.1)], labelled=True)
     assert (alarm.status, alarm.rang) == ("not identified", None)
+
+
+def test_labels_that_are_rare_are_relied_on_only_if_they_are_known_alike() -> None:
+    """Of 5% of the rejected and 9% of the accepted: nearly two thirds of the labels are those of accepted people."""
+    few = np.array([[[250, 450], [250, 450], [9500, 9100]]] * 2)
+    assert uneven(few)
+    assert not counting_labels(few)
+    alike = np.array([[[250, 255], [250, 255], [9500, 9490]]] * 2)
+    assert not uneven(alike)
 
 
 def test_labels_missing_alike_count_however_small_a_look_is() -> None:

@@ -15,7 +15,7 @@ from fairgate.settings import Array
 BROKEN, MET, UNDECIDED = "broken", "met", "undecided"
 
 UNEVEN = 0.05
-"""Largest difference between the shares of accepted and of rejected people with a label, that labels are relied on."""
+"""By which part the shares of accepted and of rejected people with a label may differ, that labels are relied on."""
 
 CHANCE = 2.0
 """Standard errors by which the difference may be larger in a single look, where few people came."""
@@ -100,7 +100,7 @@ def label_gaps(people: NDArray[Any]) -> tuple[str, str]:
 def uneven(people: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether labels are known of the accepted and of the rejected of some group not alike; people (…, G, 3, 2)."""
     known, _ = _known(people)
-    return np.asarray((np.abs(known[..., 1] - known[..., 0]) > UNEVEN).any(axis=-1))
+    return np.asarray((np.abs(known[..., 1] - known[..., 0]) > UNEVEN * known.max(axis=-1)).any(axis=-1))
 
 
 def counting_labels(people: NDArray[Any]) -> NDArray[np.bool_]:
@@ -113,7 +113,8 @@ def counting_labels(people: NDArray[Any]) -> NDArray[np.bool_]:
     array([ True, False])
     """
     known, error = _known(people)
-    return np.asarray((np.abs(known[..., 1] - known[..., 0]) <= UNEVEN + CHANCE * error).all(axis=-1))
+    allowed = UNEVEN * known.max(axis=-1) + CHANCE * error
+    return np.asarray((np.abs(known[..., 1] - known[..., 0]) <= allowed).all(axis=-1))
 
 
 def _known(people: NDArray[Any]) -> tuple[Array, Array]:
