@@ -147,6 +147,9 @@ def test_a_mix_of_groups_that_changes_with_the_rate_is_no_gap() -> None:
     said = followed(fg.DemographicParity(0.05), [early] * 12 + [late] * 12)
     assert said[-1][1] == "met"
     assert "broken" not in {since for _, since in said}
+    gone = [[[0, 0, 0], [0, 0, 0]]]  # a third group of which nobody comes takes nothing from the others
+    apart = [[[0, 0, 1500], [0, 0, 1500]], [[0, 0, 800], [0, 0, 1200]]]
+    assert followed(fg.DemographicParity(0.05), [apart + gone] * 12)[-1][1] == "broken"
     worse = [[[0, 0, 1500], [0, 0, 1500]], [[0, 0, 400], [0, 0, 600]]]  # 0.5 and 0.6
     assert followed(fg.DemographicParity(0.05), [worse] * 12 + [late] * 2)[-1][1] == "broken"
 

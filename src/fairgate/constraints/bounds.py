@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.confidence import Box, Sums, mean_bounds
+from fairgate.confidence import Box, Sums, mean_bounds, running_bounds
 from fairgate.constraints.base import Constraint
 from fairgate.errors import InputError
 from fairgate.settings import Array
@@ -136,29 +136,35 @@ def common_bounds(successes: NDArray[Any], trials: NDArray[Any], alpha: float) -
     r"""Bound the average rate of each group over all batches, with weights of batches that are the same in all groups.
 
     Averages in which each group has its own weights can differ although rates are the same in every batch (Simpson's
-    paradox). With n people of group g in batch t, and N of them in the first batch that has all groups, batch t has the
-    weight w and each of its people the value v:
+    paradox). With n people of group g in batch t, and N of them in the first batch, batch t has the weight w and each
+    of its people the value v:
 
     .. math:: w_t = \min_g n_{gt} / N_g \qquad v_{gt} = w_t N_g / n_{gt} \le 1.
 
     So :func:`fairgate.confidence.mean_bounds` of the values v (accepted) and 0 hold at all batches together with
-    probability 1 − alpha each, and nothing is lost as long as the mix of groups stays the same. Counts are (T, G); what
-    is returned is known after the last batch, (G,) each.
+    probability 1 − alpha each, and nothing is lost as long as the mix of groups stays the same. Groups that are
+    not in the first batch take no part in the weights and keep their own. Counts are (T, G); what is returned is known
+    after the last batch, (G,) each.
 
     >>> low, high = common_bounds(np.array([[450, 150], [100, 300]]), np.array([[750, 250], [250, 750]]), 0.05)
     >>> low.round(2), high.round(2)                   # rates of 0.6, then 0.4, in both groups
     (array([0.49, 0.45]), array([0.61, 0.65]))
     """
-    full = (trials > 0).all(axis=-1)
-    if not full.any():
-        return np.zeros(trials.shape[1]), np.ones(trials.shape[1])
-    sizes = trials[full.argmax()].astype(np.float64)
-    weights = (trials / sizes).min(axis=-1, keepdims=True)
-    each = np.divide(weights * sizes, trials, out=np.zeros(trials.shape), where=trials > 0)
-    total, people = (each * successes).cumsum(axis=0), (each * trials).cumsum(axis=0)
-    predicted = (total - each * successes + 0.5) / (people - each * trials + 1.0)  # before each batch
-    spread = (each**2 * (successes * (1.0 - 2.0 * predicted) + trials * predicted**2)).sum(axis=0)
-    return mean_bounds(Sums(total[-1], spread, people[-1]), low=0.0, high=1.0, alpha=alpha)
+    low, high = (each[-1] for each in running_bounds(successes, trials, alpha))
+    came = trials.sum(axis=0) > 0
+    low, high = np.where(came, low, 0.0), np.where(came, high, 1.0)
+    first = trials[(trials > 0).any(axis=-1).argmax()]
+    core = first > 0
+    if not core.any():
+        return low, high
+    hits, tries, sizes = successes[:, core], trials[:, core], first[core].astype(np.float64)
+    weights = (tries / sizes).min(axis=-1, keepdims=True)
+    each = np.divide(weights * sizes, tries, out=np.zeros(tries.shape), where=tries > 0)
+    total, people = (each * hits).cumsum(axis=0), (each * tries).cumsum(axis=0)
+    predicted = (total - each * hits + 0.5) / (people - each * tries + 1.0)  # before each batch
+    spread = (each**2 * (hits * (1.0 - 2.0 * predicted) + tries * predicted**2)).sum(axis=0)
+    low[core], high[core] = mean_bounds(Sums(total[-1], spread, people[-1]), low=0.0, high=1.0, alpha=alpha)
+    return low, high
 
 
 def _range(shares: Array) -> str:
