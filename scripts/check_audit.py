@@ -129,35 +129,47 @@ def true_value(threshold: float) -> float:
 
 
 def values(runs: int) -> None:
-    """Print bias, error and coverage of IPS and doubly robust values of the threshold −0.4."""
-    print(
-        "\n| people | smallest propensity | estimate | bias, in standard errors | error (RMSE) | 95% interval covers |"
-    )
-    print("|---|---|---|---|---|---|")
+    """Print bias, error and coverage of IPS and doubly robust values of the threshold −0.4, where they are shown."""
+    print("\n| people | smallest propensity | labels | shown | estimate | bias, in standard errors | error | covers |")
+    print("|---|---|---|---|---|---|---|---|")
     truth = true_value(-0.4)
-    for people in (1000, 5000, 20000):
-        for floor in (0.05, 0.2):
-            rng = np.random.default_rng(4)
-            found: dict[str, list[list[float]]] = {"ips": [], "doubly_robust": []}
-            for _ in range(runs):
-                group = rng.integers(2, size=people)
-                score = rng.normal(0.4 * group - 0.2, 1.0)
-                chance = np.where(score >= 0.5, 1.0, np.where(score >= -0.5, floor + 0.3 * (group == 1), 0.0))
-                accepted = rng.random(people) < chance
-                label = np.where(accepted, rng.random(people) < expit(2.0 * score), 2).astype(np.int8)
-                cases = Cases(score, group.astype(np.int16), accepted, label, chance)
-                (worth,) = value_of(cases, 2, cost=COST, thresholds=(-0.4,)).thresholds
-                for name, kept in found.items():
-                    estimate = getattr(worth, name)
-                    kept.append([estimate.value - truth, float(estimate.low <= truth <= estimate.high)])
+    for people, floor, late in (
+        *((people, floor, False) for people in (1000, 5000, 20000) for floor in (0.05, 0.2)),
+        *((people, floor, True) for people in (5000, 20000) for floor in (0.05, 0.2)),
+    ):
+        rng, bounded = np.random.default_rng(4), 0
+        found: dict[str, list[list[float]]] = {"ips": [], "doubly_robust": []}
+        for _ in range(runs):
+            group = rng.integers(2, size=people)
+            score = rng.normal(0.4 * group - 0.2, 1.0)
+            chance = np.where(score >= 0.5, 1.0, np.where(score >= -0.5, floor + 0.3 * (group == 1), 0.0))
+            accepted = rng.random(people) < chance
+            label = np.where(accepted, rng.random(people) < expit(2.0 * score), 2).astype(np.int8)
+            if late:
+                label[rng.random(people) < np.clip(0.5 - 0.5 * score, 0.0, 1.0)] = 2
+            cases = Cases(score, group.astype(np.int16), accepted, label, chance)
+            (worth,) = value_of(cases, 2, cost=COST, thresholds=(-0.4,)).thresholds
+            if worth.ips is None:
+                bounded += worth.low <= truth <= worth.high
             for name, kept in found.items():
-                off, covered = np.array(kept).T
-                bias = off.mean() / (off.std(ddof=1) / np.sqrt(runs))
-                title = "IPS" if name == "ips" else "doubly robust"
-                error = np.sqrt((off**2).mean())
-                print(
-                    f"| {people} | {floor:g} | {title} | {bias:+.1f} | {error:.4f} | {covered.mean():.1%} |", flush=True
-                )
+                estimate = getattr(worth, name)
+                if estimate is not None:
+                    kept.append([estimate.value - truth, float(estimate.low <= truth <= estimate.high)])
+        which = "late" if late else "all"
+        for name, kept in found.items():
+            title = "IPS" if name == "ips" else "doubly robust"
+            row = f"| {people} | {floor:g} | {which} | {len(kept) / runs:.0%} | {title} |"
+            if len(kept) < runs / 20:
+                print(f"{row} – | – | – |", flush=True)
+                continue
+            off, covered = np.array(kept).T
+            bias = off.mean() / (off.std(ddof=1) / np.sqrt(len(off)))
+            print(f"{row} {bias:+.1f} | {np.sqrt((off**2).mean()):.4f} | {covered.mean():.1%} |", flush=True)
+        if len(kept) < 0.95 * runs:
+            rest = runs - len(kept)
+            print(
+                f"| {people} | {floor:g} | {which} | {rest / runs:.0%} | bounds alone | – | – | {bounded / rest:.1%} |"
+            )
 
 
 def reference(rng: np.random.Generator, people: int) -> Reference:
@@ -207,6 +219,48 @@ def months(runs: int) -> None:
         print(f"| {name} | {drifted / runs:.1%} | {broken / runs:.1%} |", flush=True)
 
 
+def mixes(runs: int) -> None:
+    """Print how often months without any gap are called broken, though averages mix them or labels are selective."""
+    print(
+        f"\n| decisions without any gap ({runs} runs of {MONTHS} months) | monitor: ever broken | audit: alarm rang |"
+    )
+    print("|---|---|---|")
+    for name, constraint in (
+        (
+            "1000 people a month; rates fall from 0.6 to 0.4 as one group gives way to the other",
+            fg.DemographicParity(0.05),
+        ),
+        (
+            "1000 of either group; in the first two months, labels of one group's rejected missing",
+            fg.EqualOpportunity(0.1),
+        ),
+    ):
+        rng, broken, rang = np.random.default_rng(6), 0, 0
+        for _ in range(runs):
+            before: list[dict[str, list[float]]] = []
+            counts = np.zeros((MONTHS, 2, 3, 2), dtype=np.int64)
+            ever = False
+            for month in range(MONTHS):
+                if isinstance(constraint, fg.DemographicParity):
+                    early = month < MONTHS // 2
+                    size = rng.multinomial(1000, [0.75, 0.25] if early else [0.25, 0.75])
+                    counts[month, :, 2, 1] = rng.binomial(size, 0.6 if early else 0.4)
+                    counts[month, :, 2, 0] = size - counts[month, :, 2, 1]
+                else:
+                    counts[month, :, :2] = rng.multinomial(1000, np.full(4, 0.25), size=2).reshape(2, 2, 2)
+                    if month < 2:
+                        counts[month, 0, 2, 0], counts[month, 0, :2, 0] = counts[month, 0, :2, 0].sum(), 0
+                cells = counts[month].astype(np.float64)
+                new = Newcomers([each.T for each in cells], cells[..., 1], {}, {}, True, {})
+                ever |= any(each.is_broken for each in judge([constraint], new, before, 1.0 - SURE))
+                accepted, came = new.cells
+                before.append({"accepted": accepted.tolist(), "people": came.tolist()})
+            found = follow("all", counts, ALPHA, labels=True)
+            alarms = raise_alarms(found, counts.sum(axis=0), [constraint], labelled=True)
+            broken, rang = broken + ever, rang + any(each.rang is not None for each in alarms)
+        print(f"| {name} | {broken / runs:.1%} | {rang / runs:.1%} |", flush=True)
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -216,6 +270,7 @@ def main() -> None:
     speed(max(runs // 20, 2))
     values(runs)
     months(max(runs // 10, 2))
+    mixes(max(runs // 10, 2))
 
 
 if __name__ == "__main__":

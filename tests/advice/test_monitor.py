@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, fisher_exact
 
 import fairgate as fg
 from fairgate.advice.drift import calibration_moved, compare, joined, scores_moved
@@ -180,7 +180,7 @@ def test_a_look_is_judged_alone_so_that_years_of_good_months_hide_nothing(advice
         assert not fg.monitor(people(2000, np.random.default_rng(10 + month)), advice).broken
     found = fg.monitor(people(2000, np.random.default_rng(20), shift=1.0), advice)
     (check,) = found.broken
-    assert (check.now, check.since) == ("broken", "undecided")
+    assert check.now == "broken" != check.since
 
 
 def test_small_months_add_up(advice: Path) -> None:
@@ -199,6 +199,45 @@ def test_a_new_advice_begins_a_new_log(advice: Path) -> None:
     (advice / "reference.json").write_text(json.dumps(found | {"sure": 0.95}), encoding="utf-8")
     assert fg.monitor(people(1500, np.random.default_rng(3)), advice).look == 1
     assert len(list(advice.glob("monitor-*.json"))) == 1
+
+
+def followed(constraint: Constraint, months: list[list[list[list[int]]]]) -> list[tuple[str, str]]:
+    """Judge months of people by group, decision and label (G, 2, 3): what is said of each, alone and since."""
+    before: list[dict[str, list[float]]] = []
+    said = []
+    for month in months:
+        cells = np.array(month, dtype=float)
+        new = Newcomers(list(cells), cells[:, 1], {}, {}, True, {})
+        (check,) = judge([constraint], new, before, 0.1)
+        said.append((check.now, check.since))
+        accepted, came = new.cells
+        before.append({"accepted": accepted.tolist(), "people": came.tolist()})
+    return said
+
+
+def test_months_in_which_only_the_accepted_have_labels_count_for_nothing() -> None:
+    """Half of the good are accepted in both groups; in the first month nothing is known of the rejected."""
+    selective = [[[0, 0, 4000], [2000, 2000, 0]], [[0, 0, 250], [125, 125, 0]]]
+    full = [[[250, 250, 0], [250, 250, 0]]] * 2
+    said = followed(fg.EqualOpportunity(0.1), [selective, *[full] * 8])
+    assert said[0] == ("not identified", "not identified")
+    assert {since for _, since in said[1:]} <= {"undecided", "met"}
+    assert said[-1][1] == "met"
+    assert followed(fg.EqualOpportunity(0.1), [full] * 8 + [selective])[-1] == ("not identified", "met")
+
+
+def test_a_mix_of_groups_that_changes_with_the_rate_is_no_gap() -> None:
+    """Both groups have the same rate in every month, 0.6 then 0.4, and one comes early, the other late."""
+    early = [[[0, 0, 1200], [0, 0, 1800]], [[0, 0, 400], [0, 0, 600]]]
+    late = [[[0, 0, 600], [0, 0, 400]], [[0, 0, 1800], [0, 0, 1200]]]
+    said = followed(fg.DemographicParity(0.05), [early] * 12 + [late] * 12)
+    assert said[-1][1] == "met"
+    assert "broken" not in {since for _, since in said}
+    gone = [[[0, 0, 0], [0, 0, 0]]]  # a third group of which nobody comes takes nothing from the others
+    apart = [[[0, 0, 1500], [0, 0, 1500]], [[0, 0, 800], [0, 0, 1200]]]
+    assert followed(fg.DemographicParity(0.05), [apart + gone] * 12)[-1][1] == "broken"
+    worse = [[[0, 0, 1500], [0, 0, 1500]], [[0, 0, 400], [0, 0, 600]]]  # 0.5 and 0.6
+    assert followed(fg.DemographicParity(0.05), [worse] * 12 + [late] * 2)[-1][1] == "broken"
 
 
 @pytest.mark.slow
@@ -248,6 +287,24 @@ def test_calibration_is_compared_only_where_labels_are_known_of_both() -> None:
     assert found.p_value is not None
     assert found.p_value > 0.01
     assert found.then == pytest.approx(rates[20:].mean(), abs=0.03)
+
+
+def test_calibration_that_has_not_moved_is_rarely_called_drifted_even_if_good_labels_are_rare() -> None:
+    rng, runs, level = np.random.default_rng(8), 400, 0.00625
+    good = np.linspace(0.02, 0.1, 64)
+    cells = np.stack((1.0 - good, good, np.zeros(64)), axis=1).ravel() / 64
+    called = 0
+    for _ in range(runs):
+        old, new = (rng.multinomial(size, cells).reshape(64, 3).astype(float) for size in (100, 500))
+        called += (calibration_moved("a", old, new).p_value or 1.0) <= level
+    assert called <= binom.ppf(1 - 1e-2, runs, level)
+
+
+def test_calibration_of_one_band_of_one_bin_is_fishers_exact_test() -> None:
+    found = calibration_moved("a", np.array([[90.0, 10.0, 0.0]]), np.array([[30.0, 12.0, 0.0]]))
+    assert found.p_value == pytest.approx(fisher_exact([[90, 10], [30, 12]]).pvalue)
+    many = calibration_moved("a", np.array([[9000.0, 1000.0, 0.0]]), np.array([[3000.0, 400.0, 0.0]]))
+    assert many.p_value == pytest.approx(fisher_exact([[9000, 1000], [3000, 400]]).pvalue, rel=0.1)
 
 
 def test_too_few_people_cannot_tell() -> None:

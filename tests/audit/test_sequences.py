@@ -12,6 +12,7 @@ from fairgate.audit.alarms import raise_alarms
 from fairgate.audit.audit import levels
 from fairgate.audit.sequences import follow, ratio_range
 from fairgate.constraints import Constraint
+from fairgate.constraints.bounds import counting_labels, uneven
 
 RUNS, ALPHA, FALSE_ALARM = 300, 0.05, 1e-4
 ALLOWED = int(binom.ppf(1 - FALSE_ALARM, RUNS, ALPHA))
@@ -114,6 +115,23 @@ def test_what_was_broken_may_be_met_later_and_both_are_told() -> None:
     assert alarm.rang < 10 < alarm.met
 
 
+def test_an_alarm_that_the_mix_of_groups_makes_says_so() -> None:
+    """Both groups have the same rate in every look, 0.6 then 0.4, and one comes early, the other late."""
+    counts = np.zeros((24, 2, 3, 2), dtype=np.int64)
+    counts[:12, :, 2] = [[300, 450], [100, 150]]
+    counts[12:, :, 2] = [[150, 100], [450, 300]]
+    (alarm,) = raise_alarms(
+        follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False
+    )
+    assert alarm.status == "broken"
+    assert "the mix of groups changed as rates did" in alarm.caveat
+    counts[12:, 0, 2] = [50, 200]
+    (alarm,) = raise_alarms(
+        follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False
+    )
+    assert (alarm.status, alarm.caveat) == ("broken", "")
+
+
 def test_labels_of_everybody_tell_equal_opportunity_and_of_the_accepted_alone_do_not() -> None:
     rng = np.random.default_rng(5)
     counts = np.zeros((40, 2, 3, 2), dtype=np.int64)
@@ -132,6 +150,39 @@ def test_labels_of_everybody_tell_equal_opportunity_and_of_the_accepted_alone_do
     alarms = raise_alarms(follow("all", hidden, ALPHA, labels=True), hidden.sum(axis=0), constraints, labelled=True)
     assert {alarm.status for alarm in alarms} == {"not identified"}
     assert "100% of the accepted and 0% of the rejected" in alarms[0].caveat
+
+
+def test_labels_of_looks_that_are_selective_count_for_nothing() -> None:
+    """Half of the good are accepted in both groups; in the first looks nothing is known of one group's rejected."""
+    counts = np.full((40, 2, 3, 2), 250)
+    counts[:, :, 2] = 0
+    counts[:2, 0, 2, 0], counts[:2, 0, :2, 0] = 500, 0
+    found = follow("all", counts, ALPHA, labels=True)
+    (alarm,) = raise_alarms(found, counts.sum(axis=0), [fg.EqualOpportunity(0.1)], labelled=True)
+    assert (alarm.status, alarm.rang) == ("met", None)
+    assert "Labels of 2 of 40 looks do not count" in alarm.caveat
+    later = counts[::-1]
+    found = follow("all", later[-2:], ALPHA, labels=True)
+    (alarm,) = raise_alarms(found, later[-2:].sum(axis=0), [fg.EqualOpportunity(0.1)], labelled=True)
+    assert (alarm.status, alarm.rang) == ("not identified", None)
+
+
+def test_labels_that_are_rare_are_relied_on_only_if_they_are_known_alike() -> None:
+    """Of 5% of the rejected and 9% of the accepted: nearly two thirds of the labels are those of accepted people."""
+    few = np.array([[[250, 450], [250, 450], [9500, 9100]]] * 2)
+    assert uneven(few)
+    assert not counting_labels(few)
+    alike = np.array([[[250, 255], [250, 255], [9500, 9490]]] * 2)
+    assert not uneven(alike)
+
+
+def test_labels_missing_alike_count_however_small_a_look_is() -> None:
+    rng = np.random.default_rng(7)
+    counts = rng.multinomial(20, np.outer([0.35, 0.35, 0.3], [0.5, 0.5]).ravel(), size=(400, 2)).reshape(400, 2, 3, 2)
+    found = follow("all", counts, ALPHA, labels=True)
+    assert found.uncounted < 80
+    (alarm,) = raise_alarms(found, counts.sum(axis=0), [fg.EqualOpportunity(0.2)], labelled=True)
+    assert (alarm.status, alarm.rang) == ("met", None)
 
 
 def test_parts_of_alpha_add_up_to_alpha() -> None:

@@ -125,6 +125,64 @@ def test_accepted_people_without_a_label_are_stood_for_by_others() -> None:
         assert abs(worth.doubly_robust.value - true_value(worth.threshold)) < 0.03
 
 
+def late(table: pa.Table, rng: np.random.Generator) -> pa.Table:
+    """Take labels away, the more the lower the score is: all but 5% at scores near the lowest accepted."""
+    label = table["good"].to_numpy(zero_copy_only=False).copy()
+    label[rng.random(len(label)) < np.clip(0.7 - 0.5 * table["score"].to_numpy(), 0.0, 0.95)] = np.nan
+    return table.set_column(4, "good", pa.array(label, from_pandas=True))
+
+
+@pytest.mark.slow
+def test_labels_missing_at_random_given_the_score_are_made_up_for() -> None:
+    runs, rng = 60, np.random.default_rng(18)
+    truth, decided = true_value(-0.4), []
+    covered = {"ips": 0, "doubly_robust": 0}
+    for _ in range(runs):
+        found = valued(late(drawn(6000, rng, floor=0.3), rng), (-0.4,))
+        (worth,) = found.thresholds
+        decided.append(found.made.value)
+        for name in covered:
+            estimate = getattr(worth, name)
+            covered[name] += estimate.low <= truth <= estimate.high
+    assert min(covered.values()) >= binom.ppf(1e-4, runs, 0.93)
+    full = [valued(drawn(6000, rng, floor=0.3), (-0.4,)).made.value for _ in range(20)]
+    assert abs(np.mean(decided) - np.mean(full)) < 4.0 * np.hypot(np.std(decided) / np.sqrt(runs), np.std(full) / 4.5)
+
+
+def test_where_too_few_labels_are_known_of_the_accepted_nothing_is_supposed_about_the_others() -> None:
+    rng = np.random.default_rng(19)
+    table = drawn(4000, rng, floor=0.3)
+    label = table["good"].to_numpy(zero_copy_only=False).copy()
+    score, chance = table["score"].to_numpy(), table["chance"].to_numpy()
+    label[(score < 0.0) & (chance > 0.0)] = np.nan
+    found = valued(table.set_column(4, "good", pa.array(label, from_pandas=True)), (-0.4, 0.6))
+    low, high = found.thresholds
+    assert low.ips is low.gain is None
+    assert low.dark is not None
+    assert low.low < true_value(-0.4) < low.high
+    assert high.doubly_robust is not None
+    assert high.gain is None
+    assert found.blank > 100
+    whole = valued(table, (0.6,)).made
+    assert found.made.low < whole.value < found.made.high
+
+
+def test_too_few_outcomes_of_a_lottery_give_bounds_alone() -> None:
+    rng = np.random.default_rng(20)
+    table = drawn(1000, rng, floor=0.02)
+    chosen = table["group"].to_numpy() == 0
+    table = table.filter(pa.array(chosen))
+    found = valued(table, (-0.4, 0.6))
+    low, high = found.thresholds
+    score, chance, accepted = (table[name].to_numpy() for name in ("score", "chance", "accepted"))
+    assert low.few == ((score >= -0.4) & (chance < 1.0) & (accepted == 1)).sum()
+    assert low.doubly_robust is low.ips is low.gain is None
+    assert low.dark is None
+    assert low.high - low.low > (1.0 + COST) * ((score >= -0.4) & (score < 0.5)).mean()
+    assert high.few is None
+    assert high.doubly_robust is not None
+
+
 def test_propensities_that_do_not_fit_the_decisions_are_told_of() -> None:
     table = drawn(5000, np.random.default_rng(17))
     assert valued(table).misfit == ""

@@ -2,8 +2,9 @@ r"""Drift: whether later people differ from those of an advice, in scores, accep
 
 Each group is compared by four tests of no change, all on counts: χ² of homogeneity of the scores over up to ten bins,
 Fisher's exact test (χ² with Yates's correction for many people) of acceptance at the advised threshold and of missing
-labels, and for calibration the sum over score bands of squared differences between good labels and those expected at
-the same scores, in standard errors, again χ².
+labels. Calibration is compared bin by bin: given how many labels of a bin are good, those of later people among them
+are hypergeometric if nothing has changed. The exact distribution of their sum gives a p-value for each score band, and
+Fisher's method, −2 Σ log p against χ², one for all bands: it holds however rare one of the labels is.
 
 The population stability index, PSI = Σ (new share − old share) · log(new share / old share), says how much scores have
 moved. By chance alone it is about (bins − 1) (1/n + 1/m) for n old and m new people, which is said beside it.
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.special import chdtrc, gammaln
 
 from fairgate.advice.intervals import quantile_of, wilson
 from fairgate.settings import Array
@@ -139,19 +140,47 @@ def calibration_moved(group: str, old: NDArray[np.float64], new: NDArray[np.floa
     if min(known.sum(), people) < 2 * FEWEST:
         return Drift("calibration", group, None, None, None, None, None, None, people=people)
     starts = joined(known, later, BANDS)
-    bands = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(known)))
-    expected = np.add.reduceat(later * old[:, 1] / known, starts)
-    good = np.add.reduceat(new[:, 1], starts)
-    pooled = np.add.reduceat(old[:, 1] + new[:, 1], starts) / np.add.reduceat(known + later, starts)
-    spread = (pooled * (1.0 - pooled))[bands] * (later + later**2 / known)
-    variance = np.add.reduceat(spread, starts)
-    squares = np.divide((good - expected) ** 2, variance, out=np.zeros(len(starts)), where=variance > 0)
-    degrees = int((variance > 0).sum())
-    then, now = float(expected.sum() / people), float(good.sum() / people)
-    half = quantile_of() * float(np.sqrt(variance.sum())) / people
-    p_value = float(chdtrc(degrees, squares.sum())) if degrees else 1.0
+    expected = later * old[:, 1] / known
+    share = np.add.reduceat(old[:, 1] + new[:, 1], starts) / np.add.reduceat(known + later, starts)
+    spread = np.repeat(share * (1.0 - share), np.diff(starts, append=len(known))) * (later + later**2 / known)
+    then, now = float(expected.sum() / people), float(new[:, 1].sum() / people)
+    half = quantile_of() * float(np.sqrt(spread.sum())) / people
+    bands = zip(starts, [*starts[1:], len(known)], strict=True)
+    logs = [np.log(max(_stratified(old[begin:end], new[begin:end]), 1e-300)) for begin, end in bands]
+    p_value = float(chdtrc(2 * len(logs), -2.0 * sum(logs)))
     change = now - then
     return Drift("calibration", group, then, now, change, change - half, change + half, p_value, people=people)
+
+
+def _stratified(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+    """Return the p-value of no change in any bin, of people by label (bins, 2): exact, or by χ² for many people."""
+    before, after = old.round(), new.round()
+    people, later, good = (before + after).sum(axis=1), after.sum(axis=1), before[:, 1] + after[:, 1]
+    some = people > 1
+    people, later, good = people[some], later[some], good[some]
+    expected = later * good / people
+    variance = expected * (people - good) / people * (people - later) / (people - 1.0)
+    hits, mean, spread = float(after[some, 1].sum()), float(expected.sum()), float(variance.sum())
+    if spread == 0.0:
+        return 1.0
+    if spread > MANY:
+        return float(chdtrc(1, max(abs(hits - mean) - 0.5, 0.0) ** 2 / spread))
+    chances, least = np.ones(1), 0.0
+    for size, came, positive in zip(people, later, good, strict=True):
+        least += max(0.0, came + positive - size)
+        chances = np.convolve(chances, _hypergeometric(size, came, positive))
+    seen = chances[int(hits - least)] * (1.0 + 1e-7)
+    return min(float(chances[chances <= seen].sum()), 1.0)
+
+
+def _hypergeometric(people: float, drawn: float, good: float) -> Array:
+    """Return the probabilities of the numbers of good that can be among so many drawn."""
+    hits = np.arange(max(0.0, drawn + good - people), min(drawn, good) + 1.0)
+
+    def ways(many: Array | float, some: Array | float) -> Array:
+        return np.asarray(gammaln(many + 1.0) - gammaln(some + 1.0) - gammaln(many - some + 1.0))
+
+    return np.exp(ways(good, hits) + ways(people - good, drawn - hits) - ways(people, drawn))
 
 
 def joined(old: Array, new: Array, most: int) -> NDArray[np.int64]:

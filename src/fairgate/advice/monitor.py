@@ -4,9 +4,10 @@ Every month is a look, kept in ``monitor.json`` beside the advice. What is calle
 false-alarm rate of α = 1 − sure over all months together, however many there will be:
 
 - **constraints**: half of α is for the people of single months. Month k has α/2 · 1/(k (k + 1)), which adds up to α/2,
-  for exact (Clopper-Pearson) intervals of all rates together. The other half is for all people since the advice: their
-  rates are bounded by confidence sequences (:func:`fairgate.confidence.running_bounds`), which hold at all months at
-  once. A constraint is broken if either says so;
+  for exact (Clopper-Pearson) intervals of all rates together. The other half is for all people since the advice: the
+  averages of their rates are bounded by confidence sequences, which hold at all months at once. Where groups are
+  compared, months have the same weights in all of them (:func:`fairgate.constraints.bounds.common_bounds`), else each
+  month that of its people (:func:`fairgate.confidence.running_bounds`). A constraint is broken if either says so;
 - **drift**: month k has α · 1/(k (k + 1)) for all its tests together, by Holm's correction.
 
 The same people looked at twice, by group and score, are one look. If more of their labels are known by then, the look
@@ -31,7 +32,16 @@ from fairgate.advice.reference import Reference, read_reference
 from fairgate.advice.report.output import FORMAT as REPORT
 from fairgate.confidence import running_bounds
 from fairgate.constraints import Constraint
-from fairgate.constraints.bounds import BROKEN, RateBounds, label_gaps, residual_bounds, verdict
+from fairgate.constraints.bounds import (
+    BROKEN,
+    RateBounds,
+    common_bounds,
+    counting_labels,
+    label_gaps,
+    residual_bounds,
+    uneven,
+    verdict,
+)
 from fairgate.errors import InputError
 from fairgate.people.sources import Reader, frame_source, open_source
 from fairgate.people.wanted import LOST
@@ -227,23 +237,56 @@ def judge(
     taken = np.array([*(each["accepted"] for each in before), accepted])
     came = np.array([*(each["people"] for each in before), people])
     now = clopper_pearson(accepted, people, spent(alpha / 2.0, len(came)) / rates)
-    low, high = running_bounds(taken, came, alpha / 2.0 / rates)
-    since = RateBounds(np.where(came.sum(axis=0) > 0, low[-1], 0.0), np.where(came.sum(axis=0) > 0, high[-1], 1.0))
+    own, common, identified = since_bounds(taken, came, alpha / 2.0 / rates)
     found = []
     for constraint in constraints:
         reason, caveat = ("", "") if constraint.needs == "decisions" else label_gaps(by_decision)
         if not newcomers.labelled and constraint.needs != "decisions":
             reason = "There is no column of labels."
         told = None if reason else residual_bounds(constraint, now)
-        pooled = None if reason else residual_bounds(constraint, since)
+        pooled = None
+        if identified or constraint.needs == "decisions":
+            pooled = residual_bounds(constraint, common if constraint.compares_groups else own)
         for place, (name, words) in enumerate(zip(constraint.names, constraint.words, strict=True)):
-            check = Check(constraint.text, name, words.broken, "not identified", "not identified", caveat=reason)
-            if told is not None and pooled is not None:
-                ends = [float(each[place]) for each in (*told, *pooled)]
-                check = replace(check, now=verdict(*ends[:2]), since=verdict(*ends[2:]), caveat=caveat)
-                check = replace(check, lowest=ends[0], highest=ends[1], since_lowest=ends[2], since_highest=ends[3])
+            said = reason or caveat
+            check = Check(constraint.text, name, words.broken, "not identified", "not identified", caveat=said)
+            if told is not None:
+                low, high = (float(each[place]) for each in told)
+                check = replace(check, now=verdict(low, high), lowest=low, highest=high)
+            if pooled is not None:
+                low, high = (float(each[place]) for each in pooled)
+                check = replace(check, since=verdict(low, high), since_lowest=low, since_highest=high)
             found.append(check)
     return found
+
+
+def since_bounds(taken: Array, came: Array, level: float) -> tuple[RateBounds, RateBounds, bool]:
+    """Bound the rates of all looks together, each missing with probability at most `level`, from counts (T, 1 + 3 G).
+
+    Returned are bounds of averages in which each population has its own weights of months, those in which all groups
+    have the same weights, and whether labels tell anything. Labels of a look count only if that look's are known of the
+    accepted and the rejected alike.
+    """
+    groups = (taken.shape[1] - 1) // 3
+    by_label = np.stack([_people(came - taken, groups), _people(taken, groups)], axis=-1)  # (T, G, 3, 2)
+    alike = counting_labels(by_label)
+    taken, came = taken.copy(), came.copy()
+    taken[~alike, 1 + groups :] = came[~alike, 1 + groups :] = 0.0
+    counting = by_label[alike].sum(axis=0)
+    low, high = (each[-1] for each in running_bounds(taken, came, level))
+    some = came.sum(axis=0) > 0
+    own = RateBounds(np.where(some, low, 0.0), np.where(some, high, 1.0))
+    low, high = own.low.copy(), own.high.copy()
+    for begin in range(1, 1 + 3 * groups, groups):
+        part = slice(begin, begin + groups)
+        low[part], high[part] = common_bounds(taken[:, part], came[:, part], level)
+    return own, RateBounds(low, high), bool(counting[:, :2].any() and not uneven(counting))
+
+
+def _people(cells: Array, groups: int) -> Array:
+    """Return people by look, group and label (0, 1, missing), (T, G, 3), from cells (T, 1 + 3 G)."""
+    whole, bad, good = (cells[:, 1 + k * groups : 1 + (k + 1) * groups] for k in range(3))
+    return np.stack((bad, good, whole - bad - good), axis=-1)
 
 
 def clopper_pearson(hits: Array, people: Array, level: float) -> RateBounds:

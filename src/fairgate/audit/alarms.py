@@ -14,9 +14,20 @@ from numpy.typing import NDArray
 
 from fairgate.audit.sequences import Sequences
 from fairgate.constraints import Constraint, DisparateImpact
-from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, label_gaps, residual_bounds, verdict
+from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, RateBounds, label_gaps, residual_bounds, uneven, verdict
 
 UNIDENTIFIED, UNJUDGED = "not identified", "not judged"
+
+PERIODS = 24
+"""Most periods that averages with the same weights in all groups are made of."""
+
+MIX = (
+    "With the same weights of periods in all groups it would be met: the mix of groups changed as rates did, so look "
+    "at periods one by one."
+)
+"""What is said of a constraint that is broken on average because of that."""
+
+UNLABELLED = "It needs labels (--label), also of the rejected."
 
 
 @dataclass(frozen=True)
@@ -55,9 +66,14 @@ def raise_alarms(
 ) -> list[Alarm]:
     """Judge every constraint at every look; `totals` has people by group, label and decision, (G, 3, 2)."""
     found = []
+    counting = sequences.counting
     for constraint in constraints:
-        reason, caveat = ("", "") if constraint.needs == "decisions" else _labels(totals, labelled)
-        bounds = None if reason else residual_bounds(constraint, sequences.known)
+        told = np.ones(len(counting), dtype=bool)
+        reason = caveat = ""
+        if constraint.needs != "decisions":
+            reason, caveat = _labels(sequences, totals) if labelled else (UNLABELLED, "")
+            told = counting[:, :, :2].any(axis=(1, 2, 3)) & ~uneven(counting)
+        bounds = residual_bounds(constraint, sequences.known) if told.any() else None
         for place, (name, words) in enumerate(zip(constraint.names, constraint.words, strict=True)):
             said = (sequences.name, constraint.text, name, words.about, words.broken)
             if bounds is None:
@@ -65,15 +81,24 @@ def raise_alarms(
                 found.append(Alarm(*said, UNIDENTIFIED if reason else UNJUDGED, caveat=why))
                 continue
             lowest, highest = bounds[0][place], bounds[1][place]
+            rang = _first((lowest > 0.0) & told, sequences.looks)
+            met = _first((highest <= 0.0) & told, sequences.looks)
+            if reason:
+                found.append(Alarm(*said, UNIDENTIFIED, rang=rang, met=met, caveat=reason))
+                continue
+            status, mixed = verdict(float(lowest[-1]), float(highest[-1])), False
+            if status == BROKEN and constraint.compares_groups and constraint.needs == "decisions":
+                alike = residual_bounds(constraint, _same_weights(sequences))
+                mixed = alike is not None and bool(alike[0][place] <= 0.0)
             found.append(
                 Alarm(
                     *said,
-                    verdict(float(lowest[-1]), float(highest[-1])),
-                    rang=_first(lowest > 0.0, sequences.looks),
-                    met=_first(highest <= 0.0, sequences.looks),
+                    status,
+                    rang=rang,
+                    met=met,
                     lowest=float(lowest[-1]),
                     highest=float(highest[-1]),
-                    caveat=caveat,
+                    caveat=MIX if mixed else caveat,
                     ratio=_ratio(sequences, constraint),
                 )
             )
@@ -90,9 +115,33 @@ def _first(true: NDArray[np.bool_], looks: NDArray[np.int64]) -> int | None:
     return int(looks[true.argmax()]) if true.any() else None
 
 
-def _labels(totals: NDArray[np.int64], labelled: bool) -> tuple[str, str]:
-    """Say why a constraint on labels cannot be judged, or else what must be kept in mind."""
-    return label_gaps(totals) if labelled else ("It needs labels (--label), also of the rejected.", "")
+def _same_weights(sequences: Sequences) -> RateBounds:
+    """Return rates of groups averaged with the same weights of periods in all groups; these are estimates."""
+    ends = np.unique(np.linspace(0, len(sequences.looks), min(len(sequences.looks), PERIODS) + 1).round())[1:] - 1
+    total = sequences.people[ends.astype(np.int64)]
+    taken = np.nan_to_num(sequences.rates.value[ends.astype(np.int64)]) * total
+    came, accepted = (np.diff(each, axis=0, prepend=0.0) for each in (total, taken))
+    full = (came > 0).all(axis=1)
+    groups = total.shape[1]
+    rates = sequences.rates.value[-1]
+    if full.any():
+        rates = np.average(accepted[full] / came[full], axis=0, weights=came[full].sum(axis=1))
+    everything = np.concatenate((sequences.overall.value[-1:], rates, np.zeros(2 * groups)))
+    return RateBounds(everything, everything)
+
+
+def _labels(sequences: Sequences, totals: NDArray[np.int64]) -> tuple[str, str]:
+    """Say why a constraint on labels cannot be judged at the last look, or else what must be kept in mind."""
+    counting, left_out = sequences.counting[-1], sequences.uncounted
+    if not counting[:, :2].any():
+        return label_gaps(totals)[0] or "In no look are labels known of the accepted and the rejected alike.", ""
+    reason, caveat = label_gaps(counting)
+    if left_out:
+        caveat = (
+            f"Labels of {left_out} of {len(sequences.looks)} looks do not count: they are not known of the accepted "
+            f"and the rejected alike. {caveat}"
+        ).strip()
+    return reason, caveat
 
 
 __all__ = ["BROKEN", "MET", "UNDECIDED", "UNIDENTIFIED", "UNJUDGED", "Alarm", "Ratio", "raise_alarms"]

@@ -71,9 +71,9 @@ def draw_gap(audit: Audit) -> Figure:
 
 
 def draw_value(audit: Audit, value: Value) -> Figure:
-    """Draw the value of thresholds by IPS and doubly robust, with intervals, and bounds where not identified."""
+    """Draw the value of thresholds by IPS and doubly robust, with intervals, and bounds where there are none."""
     figure, (axes,) = panels(1, 1, 7.2, 3.4)
-    known = [each for each in value.thresholds if each.dark is None]
+    known = [each for each in value.thresholds if each.ips is not None]
     at = np.array([each.threshold for each in known])
     for name, title, colour, line in (
         ("ips", "IPS", COLOURS[0], "--"),
@@ -82,14 +82,14 @@ def draw_value(audit: Audit, value: Value) -> Figure:
         found = np.array([getattr(each, name)[:3] for each in known]).reshape(-1, 3)
         axes.plot(at, found[:, 0], color=colour, linestyle=line, linewidth=1.3, label=title)
         axes.fill_between(at, found[:, 1], found[:, 2], color=colour, alpha=0.15, linewidth=0)
-    dark = [each for each in value.thresholds if each.dark is not None]
+    dark = [each for each in value.thresholds if each.ips is None]
     axes.vlines(
         [each.threshold for each in dark],
         [each.low for each in dark],
         [each.high for each in dark],
         color="0.6",
         linewidth=3,
-        label="not identified: bounds" if dark else "",
+        label="bounds alone" if dark else "",
     )
     axes.axhline(value.made.value, color="#000000", linewidth=1.0, linestyle=":", label="decisions made")
     axes.set_xlabel(f"threshold on {audit.decisions.columns['score']}", fontsize=FONT + 1)

@@ -11,7 +11,7 @@ from typing import Any
 from fairgate.audit.alarms import BROKEN, MET, UNDECIDED, Alarm
 from fairgate.audit.audit import Audit
 from fairgate.audit.sequences import Sequences, Track
-from fairgate.audit.value import Value
+from fairgate.audit.value import EITHER, ENOUGH, Value
 from fairgate.estimates import Estimate
 from fairgate.store import plain, write_text
 
@@ -119,7 +119,7 @@ def describe_value(audit: Audit, value: Value) -> dict[str, Any]:
                 "ips": known(each.ips),
                 "doubly_robust": known(each.doubly_robust),
                 "gain": known(each.gain),
-                "identified": each.dark is None,
+                "identified": each.ips is not None,
             }
             for each in value.thresholds
         ],
@@ -163,7 +163,8 @@ def summary(audit: Audit) -> list[str]:
         lines.append(
             f"With probability at least {1.0 - audit.alpha:.1%} none rings without cause, over all constraints"
             f"{', groups and segments' if audit.segments else ' and groups'}, however often one looks.{split} What is "
-            "judged is the average of all decisions so far."
+            "judged is the average of all decisions so far, each group's over its own: where both the mix of groups "
+            "and rates change over time, groups can differ on average that do not in any month."
         )
     return lines
 
@@ -196,7 +197,10 @@ def alarm_text(audit: Audit, alarm: Alarm) -> str:
             room = f"the ratio may be anything from {ends}, and {alarm.ratio.asked:g} is asked for"
         text = f"Not yet decided: {room}{before}."
     else:
-        text = f"{alarm.status.capitalize()}."
+        earlier = (
+            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+        )
+        text = f"{alarm.status.capitalize()}{earlier}."
     return f"{text} {alarm.caveat}".strip()
 
 
@@ -212,8 +216,13 @@ def value_notes(audit: Audit, value: Value) -> list[str]:
         lines.append(value.misfit)
     if value.unlabelled:
         lines.append(
-            f"{value.unlabelled} accepted people have no label; those of similar score in the same group are supposed "
-            "to stand for them."
+            f"{value.unlabelled} accepted people have no label; those of similar score in the same group, accepted "
+            "like them by lottery or for sure, are supposed to stand for them."
+        )
+    if value.blank:
+        lines.append(
+            f"For {value.blank} of them there are too few: what they earned is bounded by all bad, or all good, and no "
+            "gain is told."
         )
     dark = [each for each in value.thresholds if each.dark is not None]
     if dark:
@@ -221,8 +230,15 @@ def value_notes(audit: Audit, value: Value) -> list[str]:
         lines.append(
             f"Not identified for {len(dark)} of {len(value.thresholds)} thresholds: nobody like the {most.people} "
             f"people with {made.columns['score']} from {most.low:g} to {most.high:g} whom they accept could have been "
-            "accepted, so that no outcome of theirs is known. Their value is bounded by all of these turning out bad, "
+            "accepted, or too few of their outcomes are known. Their value is bounded by all of these turning out bad, "
             "or good."
+        )
+    few = [each.few for each in value.thresholds if each.few is not None]
+    if few:
+        lines.append(
+            f"For {len(few)} of {len(value.thresholds)} thresholds the lottery has too few outcomes above them for an "
+            f"interval ({min(few)} to {max(few)} of equal weight; {ENOUGH} are needed, and {EITHER} of either label). "
+            "Their value is bounded by all people whom it may have accepted turning out bad, or good."
         )
     return lines
 

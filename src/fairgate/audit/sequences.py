@@ -3,7 +3,8 @@ r"""Sequences: acceptance by group and overall, the gap and the ratio, with boun
 Each of the acceptance rates followed, everybody's and each group's, is bounded by
 :func:`fairgate.confidence.running_bounds` at the level α divided by how many rates there are. So all of them hold
 together, at all looks, with probability at least 1 − α, and everything that follows from them does, too: the gap, the
-ratio and every constraint cost nothing more. What is bounded is the average so far, which may change as decisions do.
+ratio and every constraint cost nothing more. What is bounded is the average so far, each group's
+over its own people, which may change as decisions do.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.confidence import gap_range, running_bounds
-from fairgate.constraints.bounds import RateBounds
+from fairgate.constraints.bounds import RateBounds, counting_labels
 from fairgate.settings import Array
 
 
@@ -46,6 +47,10 @@ class Sequences:
         largest (T,); the last two are None of a single group.
     known
         Bounds of all rates, from which constraints are judged.
+    counting
+        People so far by group, label and decision, (T, G, 3, 2), of looks whose labels count.
+    uncounted
+        Number of looks whose labels do not count.
     """
 
     name: str
@@ -57,20 +62,25 @@ class Sequences:
     gap: Track | None
     ratio: Track | None
     known: RateBounds
+    counting: NDArray[np.int64]
+    uncounted: int
 
 
 def follow(name: str, counts: NDArray[np.int64], level: float, *, labels: bool) -> Sequences:
     """Follow decisions counted by look, group, label and decision, (T, G, 3, 2).
 
-    With `labels`, acceptance among people of label 0 and of label 1 is followed as well, at a part of the level.
+    With `labels`, acceptance among people of label 0 and of label 1 is followed as well, at a part of the level. Labels
+    of a look count only if they are known of its accepted and rejected people alike.
     """
     seen = np.flatnonzero(counts.any(axis=(1, 2, 3)))
     fresh = counts[seen]
     groups = counts.shape[1]
     by_group = fresh.sum(axis=2)  # (T, G, 2)
     parts = [by_group.sum(axis=1, keepdims=True), by_group]
+    alike = counting_labels(fresh)
+    counting = np.where(alike[:, None, None, None], fresh, 0)
     if labels:
-        parts += [fresh[:, :, 0], fresh[:, :, 1]]
+        parts += [counting[:, :, 0], counting[:, :, 1]]
     cells = np.concatenate(parts, axis=1)  # (T, rates, 2)
     accepted, people = cells[..., 1], cells.sum(axis=-1)
     low, high = running_bounds(accepted, people, level / cells.shape[1])
@@ -90,6 +100,8 @@ def follow(name: str, counts: NDArray[np.int64], level: float, *, labels: bool) 
         gap=_gap(rates) if groups > 1 else None,
         ratio=_ratio(rates) if groups > 1 else None,
         known=RateBounds(np.pad(low, unknown), np.pad(high, unknown, constant_values=1.0)),
+        counting=counting.cumsum(axis=0),
+        uncounted=int((~alike).sum()),
     )
 
 

@@ -70,8 +70,9 @@ def _value(audit: Audit) -> Table:
         table.add_column(heading, justify="right", overflow="fold")
     for each in audit.value.thresholds if audit.value is not None else ():
         figures = [_figure(found) for found in (each.ips, each.doubly_robust, each.gain)]
-        if each.dark is not None:
-            figures = ["not identified", f"[{each.low:.3f}, {each.high:.3f}]", ""]
+        if each.ips is None:
+            why = "not identified" if each.dark is not None else f"too few outcomes: {each.few}"
+            figures = [why, f"[{each.low:.3f}, {each.high:.3f}]", ""]
         table.add_row(f"{each.threshold:.6g}", f"{each.acceptance:.1%}", *figures)
     return table
 

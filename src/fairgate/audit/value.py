@@ -8,9 +8,13 @@ everybody with s ≥ t is the mean of
 
 both unbiased if e is right. The model is the reward by score band and group, fitted on four fifths of the rows for the
 last fifth in turn (cross-fitting). Intervals are for one look at all rows: Student's, with (Σ φ²)² / Σ φ⁴ degrees of
-freedom for terms φ, few where a few outcomes of small e weigh most. Where e is 0 nobody's outcome is ever seen, and
-the value of a threshold that accepts people there is not identified: it is then only bounded, by supposing that all of
-them would turn out bad, or good.
+freedom for the terms φ with d/e alone, few where a few outcomes of small e weigh most. Where labels of accepted people
+are missing, d is 1 if the label is seen, and e is multiplied by the share seen (:mod:`fairgate.audit.shares`).
+
+Where e is 0 nobody's outcome is ever seen, and the value of a threshold that accepts people there is not identified: it
+is then only bounded, by supposing that all of them would turn out bad, or good. So it is where labels are too few to
+tell the share seen, and where outcomes of the lottery are too few for an interval: those of people whom it may have
+accepted are bounded then. Outcomes of different weights w = 1/e count as (Σ w)² / Σ w².
 
 References
 ----------
@@ -30,6 +34,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from fairgate.audit.reading import Cases
+from fairgate.audit.shares import LabelShares, label_shares
 from fairgate.estimates import Estimate
 from fairgate.people.labels import tail
 from fairgate.settings import Array
@@ -40,6 +45,9 @@ STEPS = 20
 
 OUTCOMES = 50
 """Outcomes per cell that the model has bands for: with fewer it would add more noise than it takes away."""
+
+ENOUGH, EITHER = 30, 10
+"""Fewest outcomes of the lottery that an interval is made of, and fewest of either label among them."""
 
 CHUNK = 1 << 20
 """Rows worked on at a time."""
@@ -64,23 +72,25 @@ class Worth:
     threshold: float  # as in the table
     acceptance: float
     rates: list[float]  # by group
-    ips: Estimate | None  # None if not identified
+    ips: Estimate | None  # None if not identified, or if outcomes are too few
     doubly_robust: Estimate | None
     gain: Estimate | None  # doubly robust, over the decisions that were made
     low: float  # bounds of the value: those of the interval if identified
     high: float
     dark: Dark | None
+    few: int | None = None  # outcomes of the lottery above the threshold, if too few
 
 
 @dataclass(frozen=True)
 class Value:
     """What the decisions made earned per person, and what other thresholds would have."""
 
-    made: Estimate
+    made: Estimate  # with bounds of what the `blank` may have earned
     thresholds: list[Worth]
     smallest: float  # propensity above 0
     lottery: int  # people whose propensity was neither 0 nor 1
     unlabelled: int  # accepted people without a label
+    blank: int  # of these, those for whom nobody can stand
     misfit: str  # why propensities cannot be right; empty if they can
 
 
@@ -125,31 +135,38 @@ def value_of(
         return Estimate(mean, mean - half, mean + half)
 
     def worth(k: int) -> Worth:
-        ips = estimate(sums.ips[k], sums.ips2[k], _freedom(sums.ips2[k], sums.ips4[k]))
-        freedom = _freedom(sums.robust2[k], sums.robust4[k])
+        hidden, few = int(sums.dark[k]), _too_few(sums, k)
+        freedom = _freedom(sums.noise2[k], sums.noise4[k])
         robust = estimate(sums.robust[k], sums.robust2[k], freedom)
+        known, unknown = (robust, hidden) if few is None else (estimate(sums.sure[k], sums.sure2[k], count), hidden)
+        unknown += 0 if few is None else int(sums.lottery[k])
+        identified = hidden == 0 and few is None
+        ips = estimate(sums.ips[k], sums.ips2[k], _freedom(sums.ips2[k], sums.ips4[k]))
         gain = estimate(sums.robust[k] - sums.made, sums.robust2[k] - 2.0 * sums.cross[k] + sums.made2, freedom)
-        hidden = int(sums.dark[k])
         ends = sorted((sign * float(sums.lowest[k]), sign * float(sums.highest[k])))
         return Worth(
             threshold=sign * float(cuts[k]) + 0.0,
             acceptance=float(sums.taken[k].sum() / count),
             rates=(sums.taken[k] / np.maximum(sums.people, 1)).tolist(),
-            ips=None if hidden else ips,
-            doubly_robust=None if hidden else robust,
-            gain=None if hidden else gain,
-            low=robust.low - cost * hidden / count,
-            high=robust.high + benefit * hidden / count,
+            ips=ips if identified else None,
+            doubly_robust=robust if identified else None,
+            gain=gain if identified and not sums.blank else None,
+            low=known.low - cost * unknown / count,
+            high=known.high + benefit * unknown / count,
             dark=Dark(hidden, *ends) if hidden else None,
+            few=few,
         )
 
+    made = estimate(sums.made, sums.made2, _freedom(sums.made2, sums.made4))
+    made = Estimate(made.value, made.low - cost * sums.blank / count, made.high + benefit * sums.blank / count)
     chances = cases.propensities
     return Value(
-        made=estimate(sums.made, sums.made2, count),
+        made=made,
         thresholds=sorted(map(worth, range(len(cuts))), key=lambda each: each.threshold),
         smallest=min(float(chances.min(initial=np.inf, where=chances > 0.0)), 1.0),
         lottery=int(((chances > 0.0) & (chances < 1.0)).sum()),
         unlabelled=int((cases.accepted & (cases.labels == 2)).sum()),
+        blank=sums.blank,
         misfit=_misfit(cases, _even(cases.scores, STEPS)),
     )
 
@@ -163,37 +180,58 @@ class _Sums:
     ips4: Array
     robust: Array
     robust2: Array
-    robust4: Array
+    noise2: Array  # of the terms of the doubly robust value with d/e
+    noise4: Array
+    sure: Array  # doubly robust, of people who were sure to be accepted
+    sure2: Array
     cross: Array  # doubly robust times what was earned
     dark: Array
+    lottery: Array  # people who may have been accepted, but not for sure
+    bad: Array  # weights of outcomes of the lottery, and their squares
+    bad2: Array
+    good: Array
+    good2: Array
     lowest: Array  # scores of people in the dark
     highest: Array
     taken: Array  # people by group, (K, G)
     people: Array  # (G,)
     made: float
     made2: float
+    made4: float
+    blank: int  # accepted people without a label, for whom nobody can stand
 
 
 def _add_up(parts: _Parts) -> _Sums:
     """Go through the rows once, after the model has been fitted."""
     cases, groups, steps = parts.cases, parts.groups, len(parts.cuts) + 1
-    shares = parts.shares_seen()
+    shares = label_shares(cases, groups)
     model = parts.model(shares)
-    sums = {name: np.zeros(steps) for name in ("ips", "ips2", "ips4", "robust", "robust2", "robust4", "cross", "dark")}
+    sums: dict[str, Array] = {}
     taken = np.zeros((steps, groups))
     lowest, highest = np.full(steps, np.inf), np.full(steps, -np.inf)
-    made = made2 = 0.0
+    made = made2 = made4 = 0.0
+    blank = 0
     for part in parts:
-        chance, share = cases.propensities[part.rows], shares[part.cell]
-        hidden = (chance == 0.0) | (share == 0.0)
-        weight = np.divide(1.0, chance * share, out=np.zeros(len(chance)), where=part.seen)
+        chance, share = cases.propensities[part.rows], shares.of(cases, part.rows)
+        hidden, accepted = (chance == 0.0) | np.isnan(share), cases.accepted[part.rows]
+        blank += int((accepted & ~part.seen & np.isnan(share)).sum())
+        share = np.nan_to_num(share, nan=1.0)
+        weight = np.divide(1.0, chance * share, out=np.zeros(len(chance)), where=part.seen & ~hidden)
         earned = np.divide(part.reward, share, out=np.zeros(len(chance)), where=part.seen)
         expected = np.where(hidden, 0.0, model[part.fold, part.cell])
-        ips, robust = weight * part.reward, expected + weight * (part.reward - expected)
-        added = (ips, ips**2, ips**4, robust, robust**2, robust**4, robust * earned, hidden)
-        for name, values in zip(sums, added, strict=True):
+        noise = weight * (part.reward - expected)
+        ips, robust = weight * part.reward, expected + noise
+        sure = np.where(chance < 1.0, 0.0, robust)
+        lottery = (chance < 1.0) & ~hidden
+        bad, good = (np.where(lottery & (cases.labels[part.rows] == label), weight, 0.0) for label in (0, 1))
+        added = {"ips": ips, "ips2": ips**2, "ips4": ips**4, "robust": robust, "robust2": robust**2}
+        added |= {"noise2": noise**2, "noise4": noise**4, "sure": sure, "sure2": sure**2, "cross": robust * earned}
+        added |= {"dark": hidden, "lottery": lottery, "bad": bad, "bad2": bad**2, "good": good, "good2": good**2}
+        for name, values in added.items():
+            sums.setdefault(name, np.zeros(steps))
             sums[name] += np.bincount(part.step, values, minlength=steps)
         made, made2 = made + float(earned.sum()), made2 + float((earned**2).sum())
+        made4 += float((earned**4).sum())
         flat = part.step * groups + cases.groups[part.rows]
         taken += np.bincount(flat, minlength=taken.size).reshape(taken.shape)
         np.minimum.at(lowest, part.step[hidden], cases.scores[part.rows][hidden])
@@ -206,7 +244,22 @@ def _add_up(parts: _Parts) -> _Sums:
         people=taken.sum(axis=0),
         made=made,
         made2=made2,
+        made4=made4,
+        blank=blank,
     )
+
+
+def _too_few(sums: _Sums, k: int) -> int | None:
+    """Return how many outcomes of the lottery there are above a threshold, weighed, if too few for an interval."""
+    if not sums.lottery[k]:
+        return None
+    bad, good = _effective(sums.bad[k], sums.bad2[k]), _effective(sums.good[k], sums.good2[k])
+    every = _effective(sums.bad[k] + sums.good[k], sums.bad2[k] + sums.good2[k])
+    return int(every) if every < ENOUGH or min(bad, good) < EITHER else None
+
+
+def _effective(weights: float, squares: float) -> float:
+    return float(weights**2 / squares) * (1.0 + 1e-9) if squares > 0.0 else 0.0
 
 
 class _Parts:
@@ -230,15 +283,7 @@ class _Parts:
                 reward=self.rewards[labels],
             )
 
-    def shares_seen(self) -> Array:
-        """Return the share of accepted people whose label is known in each cell; 1 if nobody was accepted."""
-        seen, accepted = np.zeros((2, self.size))
-        for part in self:
-            seen += np.bincount(part.cell[part.seen], minlength=self.size)
-            accepted += np.bincount(part.cell[self.cases.accepted[part.rows]], minlength=self.size)
-        return np.divide(seen, accepted, out=np.ones(self.size), where=accepted > 0)
-
-    def model(self, shares: Array) -> Array:
+    def model(self, shares: LabelShares) -> Array:
         """Return the mean reward of each cell, fitted without each fold, (folds, cells).
 
         A cell without any outcome takes its group's mean, else everybody's.
@@ -246,9 +291,10 @@ class _Parts:
         size = self.size
         weights, totals = np.zeros((2, FOLDS, size))
         for part in self:
-            seen = part.seen
+            share = shares.of(self.cases, part.rows)
+            seen = part.seen & (self.cases.propensities[part.rows] > 0.0) & ~np.isnan(share)
             flat = part.fold[seen] * size + part.cell[seen]
-            inverse = 1.0 / (self.cases.propensities[part.rows][seen] * shares[part.cell[seen]])
+            inverse = 1.0 / (self.cases.propensities[part.rows][seen] * share[seen])
             weights += np.bincount(flat, inverse, minlength=FOLDS * size).reshape(FOLDS, size)
             totals += np.bincount(flat, inverse * part.reward[seen], minlength=FOLDS * size).reshape(FOLDS, size)
         weight, total = weights.sum(axis=0) - weights, totals.sum(axis=0) - totals

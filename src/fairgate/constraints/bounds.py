@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.confidence import Box
+from fairgate.confidence import Box, Sums, mean_bounds, running_bounds
 from fairgate.constraints.base import Constraint
 from fairgate.errors import InputError
 from fairgate.settings import Array
@@ -15,7 +15,10 @@ from fairgate.settings import Array
 BROKEN, MET, UNDECIDED = "broken", "met", "undecided"
 
 UNEVEN = 0.05
-"""Largest difference between the shares of accepted and of rejected people with a label, that labels are relied on."""
+"""By which part the shares of accepted and of rejected people with a label may differ, that labels are relied on."""
+
+CHANCE = 2.0
+"""Standard errors by which the difference may be larger in a single look, where few people came."""
 
 
 class RateBounds(NamedTuple):
@@ -86,13 +89,82 @@ def label_gaps(people: NDArray[Any]) -> tuple[str, str]:
     >>> label_gaps(np.array([[[0, 5], [0, 5], [10, 0]]]))[0]
     'By group, labels are known of 100% of the accepted and 0% of the rejected: too few of the rejected to tell.'
     """
-    everybody = people.sum(axis=1)  # (G, 2)
-    known = np.divide(people[:, :2].sum(axis=1), everybody, out=np.ones(everybody.shape), where=everybody > 0)
+    known, _ = _known(people)
     shares = f"labels are known of {_range(known[:, 1])} of the accepted and {_range(known[:, 0])} of the rejected"
-    if (np.abs(known[:, 1] - known[:, 0]) > UNEVEN).any():
+    if uneven(people):
         whom = "rejected" if known[:, 0].min() < known[:, 1].min() else "accepted"
         return f"By group, {shares}: too few of the {whom} to tell.", ""
     return "", f"Among people with a label only: by group, {shares}." if (known < 1.0).any() else ""
+
+
+def uneven(people: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether labels are known of the accepted and of the rejected of some group not alike; people (…, G, 3, 2)."""
+    known, _ = _known(people)
+    return np.asarray((np.abs(known[..., 1] - known[..., 0]) > UNEVEN * known.max(axis=-1)).any(axis=-1))
+
+
+def counting_labels(people: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say of each look whether its labels count: those of its accepted and rejected are known alike, but for chance.
+
+    `people` are those of single looks, (T, G, 3, 2). A look that does not pass would bias every average it is part of.
+
+    >>> alike, selective = [[[5, 5], [5, 5], [0, 0]]], [[[0, 5], [0, 5], [10, 0]]]
+    >>> counting_labels(np.array([alike, selective]))
+    array([ True, False])
+    """
+    known, error = _known(people)
+    allowed = UNEVEN * known.max(axis=-1) + CHANCE * error
+    return np.asarray((np.abs(known[..., 1] - known[..., 0]) <= allowed).all(axis=-1))
+
+
+def _known(people: NDArray[Any]) -> tuple[Array, Array]:
+    """Return shares with a label by group and decision, (…, G, 2), and the standard error of their difference (…, G).
+
+    Where nobody was rejected, or nobody accepted, there is nothing to compare, and the share is that of the others.
+    """
+    everybody, labelled = people.sum(axis=-2), people[..., :2, :].sum(axis=-2)  # (…, G, 2)
+    size = everybody.sum(axis=-1)
+    share = np.divide(labelled.sum(axis=-1), size, out=np.ones(size.shape), where=size > 0)
+    known = np.broadcast_to(share[..., None], everybody.shape).copy()
+    np.divide(labelled, everybody, out=known, where=everybody > 0)
+    both = everybody.min(axis=-1) > 0
+    inverse = np.divide(size, everybody.prod(axis=-1), out=np.zeros(size.shape), where=both)  # 1/accepted + 1/rejected
+    return known, np.sqrt(share * (1.0 - share) * inverse)
+
+
+def common_bounds(successes: NDArray[Any], trials: NDArray[Any], alpha: float) -> tuple[Array, Array]:
+    r"""Bound the average rate of each group over all batches, with weights of batches that are the same in all groups.
+
+    Averages in which each group has its own weights can differ although rates are the same in every batch (Simpson's
+    paradox). With n people of group g in batch t, and N of them in the first batch, batch t has the weight w and each
+    of its people the value v:
+
+    .. math:: w_t = \min_g n_{gt} / N_g \qquad v_{gt} = w_t N_g / n_{gt} \le 1.
+
+    So :func:`fairgate.confidence.mean_bounds` of the values v (accepted) and 0 hold at all batches together with
+    probability 1 − alpha each, and nothing is lost as long as the mix of groups stays the same. Groups that are
+    not in the first batch take no part in the weights and keep their own. Counts are (T, G); what is returned is known
+    after the last batch, (G,) each.
+
+    >>> low, high = common_bounds(np.array([[450, 150], [100, 300]]), np.array([[750, 250], [250, 750]]), 0.05)
+    >>> low.round(2), high.round(2)                   # rates of 0.6, then 0.4, in both groups
+    (array([0.49, 0.45]), array([0.61, 0.65]))
+    """
+    low, high = (each[-1] for each in running_bounds(successes, trials, alpha))
+    came = trials.sum(axis=0) > 0
+    low, high = np.where(came, low, 0.0), np.where(came, high, 1.0)
+    first = trials[(trials > 0).any(axis=-1).argmax()]
+    core = first > 0
+    if not core.any():
+        return low, high
+    hits, tries, sizes = successes[:, core], trials[:, core], first[core].astype(np.float64)
+    weights = (tries / sizes).min(axis=-1, keepdims=True)
+    each = np.divide(weights * sizes, tries, out=np.zeros(tries.shape), where=tries > 0)
+    total, people = (each * hits).cumsum(axis=0), (each * tries).cumsum(axis=0)
+    predicted = (total - each * hits + 0.5) / (people - each * tries + 1.0)  # before each batch
+    spread = (each**2 * (hits * (1.0 - 2.0 * predicted) + tries * predicted**2)).sum(axis=0)
+    low[core], high[core] = mean_bounds(Sums(total[-1], spread, people[-1]), low=0.0, high=1.0, alpha=alpha)
+    return low, high
 
 
 def _range(shares: Array) -> str:

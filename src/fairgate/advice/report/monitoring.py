@@ -103,7 +103,7 @@ def drift_text(drift: Drift) -> str:
 
 def check_text(check: Check) -> str:
     """Say whether a constraint is met by the new people, and by all since the advice."""
-    if check.lowest is None or check.highest is None or check.since_lowest is None or check.since_highest is None:
+    if check.now == check.since == "not identified":
         return f"{check.name} ({check.constraint}): not identified. {check.caveat}"
     now = _judged(check, check.now, check.lowest, check.highest)
     since = _judged(check, check.since, check.since_lowest, check.since_highest)
@@ -111,7 +111,9 @@ def check_text(check: Check) -> str:
     return f"{text} {check.caveat}".strip()
 
 
-def _judged(check: Check, status: str, lowest: float, highest: float) -> str:
+def _judged(check: Check, status: str, lowest: float | None, highest: float | None) -> str:
+    if lowest is None or highest is None:
+        return status
     if status == BROKEN:
         return f"BROKEN: {check.broken.format(f'at least {lowest:.3f}')}"
     if status == MET:
