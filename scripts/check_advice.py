@@ -1,6 +1,7 @@
 """How often the recommended threshold is feasible, and what that surety costs, on tables drawn from known populations.
 
-Prints the tables of docs/guarantee.md: the tasks, and worlds of normal scores. For every world, number of people and probability asked for:
+Prints the tables of docs/guarantee.md: the tasks, and worlds of normal scores. For every world, number of people and
+probability asked for:
 
 - **sure**: share of tables for which a threshold is called sure.
 - **wrong**: share of tables for which it is called sure and breaks a constraint in the population. The promise is that
