@@ -9,46 +9,40 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fairgate.cli.advise import NAMED
-from fairgate.cli.options import declare, once, say
+from fairgate.cli.options import NAMED, asked, declare, option, say
 from fairgate.constraints import make_constraint
 from fairgate.errors import InputError
 from fairgate.store import prepare_folder
-
-
-def _option(kind: Any, text: str, *names: str) -> Any:
-    return Annotated[kind | None, typer.Option(*names, help=text)]
-
 
 OPTIONS: dict[str, Any] = {
     "file": Annotated[
         Path | None, typer.Argument(readable=False, help="Table with a row per decision, such as decisions.parquet.")
     ],
-    "query": _option(str, "SQL for DuckDB, over files or a .duckdb file."),
-    "decision": _option(str, "Column with the decision, 0 or 1."),
-    "accepted": _option(list[str], "Decision that is an acceptance, if they are not 0 and 1; repeatable."),
-    "group": _option(list[str], "Column with the person's group; several are crossed."),
-    "date": _option(str, "Column with the date of the decision."),
-    "order": _option(str, "Column with a number that orders the decisions, instead of a date."),
-    "period": _option(str, "Look after every day, week, month, quarter or year."),
-    "policy": _option(str, "Column with the policy in use; every run of one is a segment."),
-    "label": _option(str, "Column with what came of the person; may be missing."),
-    "positive": _option(list[str], "Label that is good; repeatable."),
-    "score": _option(str, "Column with the score, to value other thresholds."),
-    "descending": _option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
-    "propensity": _option(str, "Column with the probability with which a lottery accepted the person."),
-    "threshold": _option(list[float], "Threshold to value; repeatable. At even shares of people if not given."),
-    "cost": _option(float, "Cost of accepting somebody of a bad label."),
-    "benefit": _option(float, "What accepting somebody of a good label is worth."),
-    "currency": _option(str, "What cost and benefit are counted in, such as EUR."),
+    "query": option(str, "SQL for DuckDB, over files or a .duckdb file."),
+    "decision": option(str, "Column with the decision, 0 or 1."),
+    "accepted": option(list[str], "Decision that is an acceptance, if they are not 0 and 1; repeatable."),
+    "group": option(list[str], "Column with the person's group; several are crossed."),
+    "date": option(str, "Column with the date of the decision."),
+    "order": option(str, "Column with a number that orders the decisions, instead of a date."),
+    "period": option(str, "Look after every day, week, month, quarter or year."),
+    "policy": option(str, "Column with the policy in use; every run of one is a segment."),
+    "label": option(str, "Column with what came of the person; may be missing."),
+    "positive": option(list[str], "Label that is good; repeatable."),
+    "score": option(str, "Column with the score, to value other thresholds."),
+    "descending": option(bool, "Whether a higher score is worse.", "--descending/--ascending"),
+    "propensity": option(str, "Column with the probability with which a lottery accepted the person."),
+    "threshold": option(list[float], "Threshold to value; repeatable. At even shares of people if not given."),
+    "cost": option(float, "Cost of accepting somebody of a bad label."),
+    "benefit": option(float, "What accepting somebody of a good label is worth."),
+    "currency": option(str, "What cost and benefit are counted in, such as EUR."),
     **NAMED,
-    "constraint": _option(list[str], "Any constraint, such as parity=0.05 or module:Class=0.2; repeatable."),
-    "alpha": _option(float, "Probability of any false alarm, over everything and all time."),
-    "min_group": _option(int, "Fewest people of a group; smaller ones are left out."),
-    "max_lost": _option(float, "Largest share of rows that may be left out."),
-    "fail": _option(bool, "Exit with code 1 if an alarm rang.", "--fail/--no-fail"),
-    "out": _option(Path, "Folder for audit.html and audit.json."),
-    "as_json": _option(bool, "Print JSON instead of tables.", "--json/--no-json"),
+    "constraint": option(list[str], "Any constraint, such as parity=0.05 or module:Class=0.2; repeatable."),
+    "alpha": option(float, "Probability of any false alarm, over everything and all time."),
+    "min_group": option(int, "Fewest people of a group; smaller ones are left out."),
+    "max_lost": option(float, "Largest share of rows that may be left out."),
+    "fail": option(bool, "Exit with code 1 if an alarm rang.", "--fail/--no-fail"),
+    "out": option(Path, "Folder for audit.html and audit.json."),
+    "as_json": option(bool, "Print JSON instead of tables.", "--json/--no-json"),
 }
 
 
@@ -57,10 +51,7 @@ def audit(**given: Any) -> None:
     from fairgate.audit import audit as examine
     from fairgate.audit.terminal import show
 
-    named = [(option.replace("_", "-"), text) for option in NAMED for text in given.pop(option) or ()]
-    pairs = (text.partition("=") for text in given.pop("constraint") or ())
-    written = [(name.strip(), settings if equals else None) for name, equals, settings in pairs]
-    required = [make_constraint(name, text) for name, text in once([*named, *written]).items()]
+    required = [make_constraint(name, text) for name, text in asked(given).items()]
     for name in ("decision", "group"):
         if not given[name]:
             raise InputError(f"{name} must be the name of a column: say --{name} NAME")

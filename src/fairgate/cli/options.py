@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from fairgate.constraints import CONSTRAINTS
 from fairgate.errors import InputError
 from fairgate.settings import whole_number
 
@@ -20,6 +21,22 @@ Tail = Annotated[int, typer.Option(help="Rounds at the end over which means are 
 Workers = Annotated[int, typer.Option(help="Processes; results do not depend on it.")]
 AllCores = Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def option(kind: Any, text: str, *names: str) -> Any:
+    """Return an option that is None unless it is given."""
+    return Annotated[kind | None, typer.Option(*names, help=text)]
+
+
+NAMED = {name.replace("-", "_"): option(list[str], kind.help) for name, kind in CONSTRAINTS.items()}
+"""An option for every built-in constraint."""
+
+
+def asked(given: dict[str, Any]) -> dict[str, str | None]:
+    """Take the constraints out of what was given, and return their texts by name."""
+    named = [(each.replace("_", "-"), text) for each in NAMED for text in given.pop(each) or ()]
+    pairs = (text.partition("=") for text in given.pop("constraint") or ())
+    return once([*named, *((name.strip(), settings if equals else None) for name, equals, settings in pairs)])
 
 
 def say(text: str, *, errors: bool = False) -> None:
