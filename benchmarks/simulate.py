@@ -173,7 +173,7 @@ def person_by_person(task: fg.Task, people: People, rounds: int, seed: int, thre
     """Run the loop, with OFS or a fixed `threshold`; return threshold, reward and residuals of every round."""
     rng = np.random.default_rng(seed)
     wanted = presets()[task.name]["problem"]
-    cost, epsilon, service = wanted["false_positive_cost"], wanted["epsilon"], wanted.get("service")
+    cost, epsilon, service = wanted["false_positive_cost"], wanted["parity"], wanted.get("service")
     learner = PlainOFS(len(task.thresholds), len(task.problem.names))
     kept = np.empty((rounds, 2 + len(task.problem.names)))
     for t in range(rounds):

@@ -26,7 +26,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from fairgate.advice.steady import SPLIT, low_pool
 from fairgate.people.history import History
@@ -185,7 +185,7 @@ class Fit:
 
     def limit(self, level: float) -> float:
         """How far a strength within an interval of this level may fall behind."""
-        return float(INFLATION * stats.t.ppf((1.0 + level) / 2.0, self.freedom) ** 2)
+        return float(INFLATION * stdtrit(self.freedom, (1.0 + level) / 2.0) ** 2)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the strengths that a test at 1 − `level` does not reject.
@@ -213,7 +213,7 @@ class Fit:
     @property
     def p_value(self) -> float:
         """Of no feedback at all; consistent with the interval."""
-        return float(2.0 * stats.t.sf(np.sqrt(self.profile[MIDDLE] / INFLATION), self.freedom))
+        return float(2.0 * stdtr(self.freedom, -np.sqrt(self.profile[MIDDLE] / INFLATION)))
 
     def information(self, policy: Array, lift: Array, speed: float) -> float:
         """Return what decisions (T, G) would tell of the strength in this noise: its standard error to the power −2.
