@@ -28,6 +28,7 @@ SLOW = {
     "test_intervals_of_reward_gap_and_rates_cover_the_truth",
     "test_a_million_rows_are_counted_exactly_in_little_memory",
     "test_any_file_gets_advice_or_one_sentence",
+    "test_any_file_of_a_newer_kind_gets_advice_or_one_sentence",
     "test_any_frame_gets_advice_or_one_sentence",
     "test_the_example_works_from_beginning_to_end",
     "test_census_income_as_it_comes",
