@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fairgate.advice.example_history import draw_history, example_people, threshold_path
-from fairgate.advice.history import LEVEL
+from fairgate.advice.feedback import LEVEL
 from fairgate.advice.response_fit import fit, part, series
 from fairgate.people.history import History
 from fairgate.settings import Array

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom, binomtest
 
-from fairgate.advice.exact import NUISANCE, Line, Pair, one_rate, rate_ends, tail, two_rates
+from fairgate.advice.exact import NUISANCE, Line, Pair, one_rate, rate_ends, tail
+
+
+def two_rates(x: ArrayLike, n: float, y: ArrayLike, m: float, line: Line, level: float) -> NDArray[np.bool_]:
+    """Say where a · p − b · q ≤ limit is shown at this level by x of n and y of m people, arrays (K,)."""
+    pair = Pair(line, rate_ends(x, n), rate_ends(y, m))
+    bound = pair.bound()
+    return np.array([bool(bound[k] <= level) or pair.shown(k, level) for k in range(len(bound))])
+
+
+def test_two_rates_show_a_line_that_is_kept_by_enough() -> None:
+    line = Line(0, 1, 1.0, 1.0, 0.1)
+    assert two_rates([55, 50, 40], 100, [50, 50, 50], 100, line, 0.1).tolist() == [False, True, True]
 
 
 def test_one_rate_has_the_p_values_of_the_binomial_test() -> None:

@@ -13,7 +13,7 @@ from fairgate.advice import Aims, advise
 from fairgate.advice.aims import STRENGTHS
 from fairgate.advice.config import parse_strengths
 from fairgate.advice.example_history import draw_history, example_people, threshold_path
-from fairgate.advice.history import CALENDAR, FEWEST, calendar_share, contradict, estimate_feedback, joined
+from fairgate.advice.feedback import CALENDAR, FEWEST, calendar_share, contradict, estimate_feedback, joined
 from fairgate.advice.response_fit import GRID, MIDDLE, acceptance_by_bin, fit, paths, series
 from fairgate.advice.steady import Response, environment
 from fairgate.errors import InputError

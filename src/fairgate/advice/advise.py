@@ -12,9 +12,9 @@ from fairgate.advice.backtest import BacktestPeriod, backtest
 from fairgate.advice.by_group import ByGroup, by_group
 from fairgate.advice.change import Change, compare
 from fairgate.advice.choice import choose
+from fairgate.advice.feedback import FeedbackEstimate, estimate_feedback
 from fairgate.advice.findings import Finding, inspect, warn
 from fairgate.advice.frontier import Frontier, frontier
-from fairgate.advice.history import FeedbackEstimate, estimate_feedback
 from fairgate.advice.loop import Outcome, run_loops
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.steady import Reference, Response, Steady, reference_rates, settle

@@ -41,7 +41,7 @@ class Aims:
     feedback
         Strengths of feedback to look at, each above −1 and below 1; negative ones mean that accepting more draws worse
         applicants. The recommendation is made for the first. By default those that the history tells, see
-        :func:`~fairgate.advice.history.estimate_feedback`; if there is none or it cannot tell, `STRENGTHS`.
+        :func:`~fairgate.advice.feedback.estimate_feedback`; if there is none or it cannot tell, `STRENGTHS`.
     current
         Threshold in use when the table was made. Groups stay as they are at their acceptance rates there, unless there
         is a decision column, whose rates then count; with neither, at those of the best threshold of today.

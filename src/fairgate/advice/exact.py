@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtr, betaincinv, gammaln, ndtr, xlog1py, xlogy
 
 from fairgate.settings import Array
@@ -133,18 +133,6 @@ class Pair(NamedTuple):
         tried = (rates[NUISANCE // 2 : NUISANCE // 2 + 1], rates)  # one rate is mostly enough to say no
         people = (self.first.people, self.second.people)
         return all(tail(distance, *people, self.line, each).max() + GAMMA <= level for each in tried)
-
-
-def two_rates(x: ArrayLike, n: float, y: ArrayLike, m: float, line: Line, level: float) -> NDArray[np.bool_]:
-    """Say where a · p − b · q ≤ limit is shown at this level by x of n and y of m people, arrays (K,).
-
-    >>> line = Line(0, 1, 1.0, 1.0, 0.1)
-    >>> two_rates([55, 50, 40], 100, [50, 50, 50], 100, line, 0.1)
-    array([False,  True,  True])
-    """
-    pair = Pair(line, rate_ends(x, n), rate_ends(y, m))
-    bound = pair.bound()
-    return np.array([bool(bound[k] <= level) or pair.shown(k, level) for k in range(len(bound))])
 
 
 def _boundary(line: Line, q: Array) -> Array:

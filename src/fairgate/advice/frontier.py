@@ -34,7 +34,7 @@ class Frontier:
 
 
 def frontier(applicants: Applicants, gap: Array, reward: Array, cost: float, *, per_group: bool) -> Frontier:
-    """Find the frontier of shared thresholds with these gaps and rewards (K,), where labels tell the reward.
+    """Find the frontier of shared thresholds with these gaps and rewards (K,).
 
     Thresholds per group are for the people as they are; `cost` is in units of the benefit.
     """

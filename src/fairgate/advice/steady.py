@@ -86,7 +86,7 @@ class Steady(NamedTuple):
     response: Response
     counts: Counts  # probabilities, (K, G, 2, 2)
     sweep: Sweep
-    cut: int  # the best feasible threshold whose reward the labels tell
+    cut: int  # the best feasible threshold
 
     @property
     def best(self) -> Point:

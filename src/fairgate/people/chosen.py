@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.errors import InputError, nearest
+from fairgate.errors import InputError
 from fairgate.people.dates import NEVER, Dates
 from fairgate.people.numbers import Written
 from fairgate.people.sources import Source
 from fairgate.people.values import Words, listed
-from fairgate.people.wanted import LOST
+from fairgate.people.wanted import LOST, check_columns
 
 Kind = Words | Written | Dates
 """What a column is read as: words, numbers or days."""
@@ -76,7 +75,7 @@ def read_chosen(
     >>> rows.columns["score"], rows.columns["group"], rows.words["group"], rows.dropped
     (array([0.5, 0.7, 0.9]), array([0, 1, 0], dtype=int16), ['f', 'm'], {'score not a number': 1})
     """
-    check_roles(source, names)
+    check_columns(source.columns, list(names.items()))
     used = {role: kinds[role] for role in names}
     parts: dict[str, list[NDArray[Any]]] = {role: [] for role in names}
     total = 0
@@ -161,21 +160,6 @@ def cross(rows: Chosen, roles: Collection[str]) -> tuple[NDArray[np.int16], list
         names = [JOINED.join(filter(None, (names[each // len(words)], words[each % len(words)]))) for each in found]
         code = lookup[pairs]
     return code, names
-
-
-def check_roles(source: Source, names: Mapping[str, str]) -> None:
-    """Refuse columns that are not there, there twice, or asked for twice."""
-    for role, name in names.items():
-        if not isinstance(name, str) or not name:
-            raise InputError(f"{role} must be the name of a column, got {name!r}")
-        if name not in source.columns:
-            known = f"{nearest(name, source.columns)}Its columns: {listed(source.columns) or '(none)'}"
-            raise InputError(f"the {role} column {name!r} is not in the table: {known}")
-        if list(source.columns).count(name) > 1:
-            raise InputError(f"the {role} column {name!r} is in the table more than once: rename all but one")
-    for (role, name), (other, second) in combinations(names.items(), 2):
-        if name == second:
-            raise InputError(f"{role} and {other} are both the column {name!r}: choose two different columns")
 
 
 def _too_many(

@@ -162,18 +162,6 @@ class Written:
         return values
 
 
-def as_numbers(name: str, column: Any, role: str = "score") -> tuple[Array, list[str]]:
-    """Read a whole column of Arrow at once; also return some text that is no number.
-
-    >>> import pyarrow as pa
-    >>> as_numbers("points", pa.array(["0,5", "high", None]))
-    (array([0.5, nan, nan]), ['high'])
-    """
-    written = Written(role, name)
-    written.add(column)
-    return written.read()[0], written.unread
-
-
 def _trimmed(column: Any) -> Any:
     """Return text without blanks around it, null where there is none."""
     import pyarrow as pa

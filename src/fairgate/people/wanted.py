@@ -77,17 +77,22 @@ class Wanted:
         return min(STRAY, math.ceil(people / 100)) if self.min_group is None else self.min_group
 
     def check(self, columns: Sequence[str]) -> list[str]:
-        """Refuse columns that are not there, there twice, or asked for twice; return those to read."""
-        for role, name in self.roles():
-            if not isinstance(name, str) or not name:
-                raise InputError(f"{role} must be the name of a column, got {name!r}")
-            if name not in columns:
-                known = f"{nearest(name, columns)}Its columns: {listed(columns) or '(none)'}"
-                raise InputError(f"the {role} column {name!r} is not in the table: {known}")
-            if list(columns).count(name) > 1:
-                raise InputError(f"the {role} column {name!r} is in the table more than once: rename all but one")
-        for (role, name), (other, second) in combinations(self.roles(), 2):
-            if name == second:
-                both = "both groups are" if role == other else f"{role} and {other} are both"
-                raise InputError(f"{both} the column {name!r}: choose two different columns")
-        return [name for _, name in self.roles()]
+        """Refuse columns that cannot be read; return those to read."""
+        return check_columns(columns, list(self.roles()))
+
+
+def check_columns(columns: Sequence[str], roles: Sequence[tuple[str, str]]) -> list[str]:
+    """Refuse columns that are not there, there twice, or asked for twice; return those to read."""
+    for role, name in roles:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"{role} must be the name of a column, got {name!r}")
+        if name not in columns:
+            known = f"{nearest(name, columns)}Its columns: {listed(columns) or '(none)'}"
+            raise InputError(f"the {role} column {name!r} is not in the table: {known}")
+        if list(columns).count(name) > 1:
+            raise InputError(f"the {role} column {name!r} is in the table more than once: rename all but one")
+    for (role, name), (other, second) in combinations(roles, 2):
+        if name == second:
+            both = "both groups are" if role == other else f"{role} and {other} are both"
+            raise InputError(f"{both} the column {name!r}: choose two different columns")
+    return [name for _, name in roles]
