@@ -100,6 +100,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load the parts that take a while when they are asked for, such as ``fg.sklearn``."""
-    if name in ("bench", "gym", "sklearn"):
+    if name in ("bench", "gym", "live", "sklearn"):
         return import_module(f"fairgate.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,6 @@
+"""Live: a gate that decides, learns from outcomes that arrive late, survives, and can be audited."""
+
+from fairgate.live.gate import Gate
+from fairgate.live.spec import Spec
+
+__all__ = ["Gate", "Spec"]

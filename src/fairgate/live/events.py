@@ -1,0 +1,120 @@
+"""Events: what the log is made of. Each event holds the hash of the one before, so none can be changed unseen."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.settings import Array
+
+START = "0" * 64
+"""What the first event holds in place of a hash before it."""
+
+KINDS = (
+    "created",  # the spec
+    "opened",  # a round, with its policy
+    "decided",  # people, by the gate
+    "reported",  # people, by the operator's own rule
+    "overridden",  # a decision, by a person
+    "outcomes",  # labels that arrived
+    "corrected",  # labels that were wrong
+    "closed",  # a round, with what the learner was told
+    "mode",  # who decides from now on
+    "approved",  # a proposal, by a person
+    "paused",  # learning, by a guard
+    "version",  # another version of the library goes on
+    "key-added",
+    "key-revoked",
+    "pruned",  # rows of closed rounds
+)
+
+
+class Event(NamedTuple):
+    """One event of a gate's log. `body` is the text that was hashed, JSON; `key` and `request` make retries harmless."""
+
+    seq: int  # from 1
+    kind: str
+    round: int  # the round it belongs to, from 0
+    body: str
+    at: str  # ISO 8601, UTC
+    actor: str
+    key: str | None
+    request: str | None  # hash of the request
+    hash: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The body as plain data."""
+        found: dict[str, Any] = json.loads(self.body)
+        return found
+
+    def fits(self, before: str) -> bool:
+        """Whether the hash is that of this event after the event of hash `before`."""
+        return hmac.compare_digest(self.hash, chained(before, self[:-1]))
+
+
+def make_event(
+    before: str,
+    seq: int,
+    kind: str,
+    round_number: int,
+    data: dict[str, Any],
+    at: str,
+    actor: str,
+    key: str | None = None,
+    request: str | None = None,
+) -> Event:
+    """Return the event that follows the one of hash `before`."""
+    fields = (seq, kind, round_number, canonical(data), at, actor, key, request)
+    return Event(*fields, hash=chained(before, fields))
+
+
+def chained(before: str, fields: Sequence[Any]) -> str:
+    """Return the hash of an event's fields after the hash of the event before."""
+    return hashlib.sha256(f"{before}\n{canonical(list(fields))}".encode()).hexdigest()
+
+
+def canonical(data: Any) -> str:
+    """Write plain data as JSON in the one way that is hashed; floats read back exactly.
+
+    >>> canonical({"b": 0.1, "a": [1, None]})
+    '{"a":[1,null],"b":0.1}'
+    """
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+class People(NamedTuple):
+    """People of one request, in its order: columns of the table `cases`."""
+
+    ids: list[str]
+    groups: NDArray[np.int64]
+    scores: Array
+    bins: NDArray[np.int64]
+    draws: Array
+    accepted: NDArray[np.int64]
+
+    @property
+    def digest(self) -> str:
+        """Hash of all columns; scores and draws by their bits."""
+        parts = [canonical(self.ids).encode(), *(column.astype("<i8").tobytes() for column in (self.groups, self.bins))]
+        parts += [self.scores.astype("<f8").tobytes(), self.draws.astype("<f8").tobytes()]
+        return hashlib.sha256(b"\n".join([*parts, self.accepted.astype("<i8").tobytes()])).hexdigest()
+
+
+def draws_of(secret: bytes, ids: Sequence[str]) -> Array:
+    """Return the lottery number in [0, 1) of each application: the first 53 bits of HMAC-SHA256(secret, id).
+
+    A retry cannot roll again, and whoever has the round's secret can check. The secret is named in the event that
+    closes the round; its hash is in the event that opens it.
+
+    >>> draws_of(b"secret", ["a-1", "a-2"]).round(3)
+    array([0.535, 0.61 ])
+    """
+    heads = b"".join(hmac.digest(secret, each.encode(), "sha256")[:8] for each in ids)
+    return np.asarray((np.frombuffer(heads, dtype=">u8") >> 11) * 2.0**-53, dtype=np.float64)

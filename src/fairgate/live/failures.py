@@ -1,0 +1,17 @@
+"""Failures: why a request to a gate is refused, beside plain bad input."""
+
+from __future__ import annotations
+
+from fairgate.errors import InputError
+
+
+class ConflictError(InputError):
+    """The request contradicts what the log already has: another body under the same key, a closed round."""
+
+
+class MissingError(InputError):
+    """There is no such gate, case or round."""
+
+
+class UnavailableError(RuntimeError):
+    """The database cannot be reached or written; nothing was recorded, and the request may be sent again."""

@@ -1,0 +1,225 @@
+"""Replies: what a gate answers, the same in Python, over HTTP and on the page."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from fairgate.live.spec import Mode
+
+Threshold = float | Literal["-inf", "inf"]
+"""A threshold; "-inf" accepts everybody and "inf" nobody."""
+
+
+class Reply(BaseModel):
+    """Base of all replies."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Decision(Reply):
+    """The decision on one application. `repeated`: it had been decided before, and this is that decision."""
+
+    id: str
+    accepted: bool
+    round: int
+    repeated: bool = False
+
+
+class Decisions(Reply):
+    """The decisions on a batch, in its order; `repeated` of them had been made before."""
+
+    accepted: list[bool]
+    rounds: list[int]
+    repeated: int = 0
+
+
+class Recorded(Reply):
+    """What was recorded: so many new entries, in the event `seq` (0 if all had been recorded before)."""
+
+    seq: int
+    new: int
+    repeated: int = 0
+
+
+class Closed(Reply):
+    """A closed round."""
+
+    round: int
+    seq: int
+    people: int
+
+
+class Component(Reply):
+    """A threshold per group, used with a weight."""
+
+    weight: float
+    thresholds: dict[str, Threshold]
+
+
+class PolicyNow(Reply):
+    """A policy in words and numbers; one component unless it is a lottery."""
+
+    text: str
+    components: list[Component]
+    since_round: int
+    since: str
+
+
+class ModeNow(Reply):
+    """The mode, why, by whom and since when."""
+
+    mode: Mode
+    reason: str
+    actor: str
+    since: str
+
+
+class Status(Reply):
+    """What is in force now."""
+
+    gate: str
+    library: str
+    seq: int  # of the last event
+    head: str  # and its hash
+    round: int  # the one that is open, or the next
+    open: bool
+    people: int  # in the open round so far
+    mode: ModeNow
+    policy: PolicyNow | None  # in force; none in shadow mode, where the operator's own rule decides
+    proposal: PolicyNow | None  # what the learner would play; in the mode approve it waits for a person
+    waiting: str  # the digest that approves the proposal, in the mode approve; empty if nothing waits
+
+
+class Figure(Reply):
+    """A figure with its anytime-valid bounds; None if nothing is known."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class GroupFigures(Reply):
+    """A group: people, accepted, acceptance, and the last round it was seen in (None: never)."""
+
+    name: str
+    people: int
+    accepted: int
+    acceptance: Figure
+    last_round: int | None
+
+
+class ConstraintFigures(Reply):
+    """A residual of a constraint; its bounds are those of the residual, at most 0 if met."""
+
+    constraint: str  # as it is written, parity=0.05
+    name: str
+    about: str
+    status: str  # broken, met, undecided, not identified, not judged
+    residual: Figure
+    text: str  # one sentence
+
+
+class Scope(Reply):
+    """Figures of a stretch of rounds: all of them, or those under the policy in force."""
+
+    name: str
+    rounds: int
+    people: int
+    acceptance: Figure
+    groups: list[GroupFigures]
+    gap: Figure
+    reward: Figure  # per applicant, from labels that arrived
+    constraints: list[ConstraintFigures]
+
+
+class Labels(Reply):
+    """Labels of accepted people: arrived, awaited, late (older than due), by age in rounds."""
+
+    arrived: int
+    awaited: int
+    late: int
+    due_days: float
+    ages: list[AgeBand]
+    last: str | None  # when the last label came
+
+
+class AgeBand(Reply):
+    """Labels awaited of people accepted so many days ago."""
+
+    about: str
+    accepted: int
+    awaited: int
+
+
+class RoundFigures(Reply):
+    """One closed round, for the drawing of thresholds and rates over time."""
+
+    round: int
+    at: str
+    mode: Mode
+    people: int
+    thresholds: list[float | None]  # by group; the mean of a lottery's finite ones, None if there is none
+    lottery: bool
+    proposed: list[float | None]
+    acceptance: list[float | None]  # by group
+    guards: list[str]
+
+
+class Alarm(Reply):
+    """Something an operator should know: since when, and what to do."""
+
+    kind: str
+    text: str
+    since: str
+
+
+class Figures(Reply):
+    """Everything the page shows."""
+
+    status: Status
+    alpha: float
+    scopes: list[Scope]
+    labels: Labels
+    missing: list[str]  # groups nobody of which came lately
+    alarms: list[Alarm]
+    history: list[RoundFigures]  # the last rounds, oldest first
+
+
+class CaseFacts(Reply):
+    """Why an application was accepted or rejected: the facts that a notice needs."""
+
+    id: str
+    round: int
+    at: str
+    mode: Mode
+    group: str
+    score: float
+    bin: str  # the range of scores of its bin
+    policy: PolicyNow
+    draw: float | None  # the lottery number, if the policy was a lottery
+    threshold: Threshold | None  # the threshold that applied
+    accepted: bool
+    decided_by: str  # the policy, the operator's own rule, or a person
+    override: str | None  # the reason of a person who overrode it
+    label: int | None
+    label_at: str | None
+    text: str  # in sentences
+
+
+class LogEvent(Reply):
+    """An event of the log."""
+
+    seq: int
+    kind: str
+    round: int
+    at: str
+    actor: str
+    key: str | None
+    request: str | None
+    hash: str
+    body: dict[str, Any]
+
+
+Labels.model_rebuild()

@@ -1,0 +1,146 @@
+"""Spec: what a gate is for, fixed when it is made: groups, grid, constraints, costs, learner, rounds, guards."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from fairgate.constraints import make_constraint
+from fairgate.errors import InputError
+from fairgate.learners import Learner, load_learner
+from fairgate.learners.base import check_level
+from fairgate.policy import Policy
+from fairgate.problem import Problem, Utility
+from fairgate.setting import Setting
+
+Mode = Literal["learn", "hold", "shadow", "approve"]
+"""Who decides: the learner; a fixed policy; the operator's own rule; the learner once a person has approved."""
+
+DIGITS = 10
+"""Decimals that thresholds are rounded to: half of a plain linspace would print as −1.2999999999999998."""
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+
+
+class Part(BaseModel):
+    """A part of a spec: nothing unknown in it, nothing changed later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Rounds(Part):
+    """When a round closes: after so many people, after so many seconds, or, with neither, when it is told to."""
+
+    people: Annotated[int, Field(ge=1)] | None = 200
+    seconds: Annotated[float, Field(gt=0)] | None = None
+
+
+class Start(Part):
+    """How a gate begins: its mode, and the threshold (or one per group) that is in force."""
+
+    mode: Mode = "hold"
+    threshold: float | list[float] | None = None
+
+
+class Guards(Part):
+    """Limits that no proposal goes beyond, and when learning is paused."""
+
+    lowest: float | None = None
+    highest: float | None = None
+    step: Annotated[float, Field(gt=0)] | None = None  # largest change of a threshold from one policy to the next
+    floor: Annotated[float, Field(ge=0, le=1)] | None = None  # least expected acceptance of each group
+    lotteries: bool = True
+    pause_if_broken: bool = True  # hold once a constraint is broken, at the level alpha
+    pause_if_quiet_days: Annotated[float, Field(gt=0)] | None = None  # hold once labels are awaited, and none came
+    alpha: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+
+
+class Spec(Part):
+    """Everything a gate's policies follow from. It is the first event of the log and never changes.
+
+    >>> spec = Spec(name="credit", groups=["women", "men"], grid=[0.25, 0.5, 0.75], start={"threshold": 0.5})
+    >>> spec.setting.groups, spec.first.single
+    (2, array([[0.5, 0.5]]))
+    """
+
+    name: Name
+    groups: list[Annotated[str, Field(min_length=1, max_length=100)]]
+    grid: list[float]
+    constraints: dict[str, float | str | list[float] | None] = {}
+    false_positive_cost: Annotated[float, Field(ge=0)] = 1.0
+    learner: str = "safe-forecast"
+    seed: Annotated[int, Field(ge=0)] = 0
+    rounds: Rounds = Rounds()
+    start: Start = Start()
+    guards: Guards = Guards()
+    label_due_days: Annotated[float, Field(gt=0)] = 30.0  # after which a label counts as late
+    store: Literal["cases", "counts"] = "cases"
+    per_group: str = ""  # the reason why groups may have thresholds of their own; empty: they may not
+
+    @classmethod
+    def read(cls, plain: Any) -> Self:
+        """Return the spec that plain data describe, or say in one sentence what is wrong with them."""
+        try:
+            return cls.model_validate(plain)
+        except ValidationError as error:
+            raise InputError(f"the gate's {first_fault(error)}") from None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if len(set(self.groups)) < len(self.groups) or not self.groups:
+            raise InputError(f"groups must be different names, at least one, got {self.groups}")
+        learner = self.make_learner()
+        check_level(learner, self.setting.problem)
+        if self.learner.partition(":")[0] == "per-group" and not self.per_group:
+            raise InputError("learner per-group has thresholds per group: give the reason in per_group")
+        if self.start.mode in ("hold", "approve") and self.start.threshold is None:
+            raise InputError(f"start: threshold must be given to begin in the mode {self.start.mode}, got none")
+        if self.start.threshold is not None:
+            self.fixed(self.start.threshold)
+        return self
+
+    @functools.cached_property
+    def setting(self) -> Setting:
+        """What the learner is told."""
+        required = [make_constraint(name, value) for name, value in self.constraints.items()]
+        problem = Problem(Utility(self.false_positive_cost), required)
+        return Setting(problem, np.round(np.asarray(self.grid, dtype=np.float64), DIGITS), len(self.groups))
+
+    def make_learner(self) -> Learner[Any]:
+        """Return the learner."""
+        return load_learner(self.learner)
+
+    @property
+    def first(self) -> Policy | None:
+        """The policy that is in force at the start, if one is given."""
+        return None if self.start.threshold is None else self.fixed(self.start.threshold)
+
+    def fixed(self, threshold: float | list[float]) -> Policy:
+        """Return the policy of one threshold of the grid, or of one per group."""
+        given = threshold if isinstance(threshold, list) else [threshold] * len(self.groups)
+        values = np.round(np.asarray(given, dtype=np.float64), DIGITS) + 0.0
+        if len(values) != len(self.groups):
+            raise InputError(f"threshold must be a number, or {len(self.groups)} of them, got {threshold}")
+        strange = values[~np.isin(values, self.setting.thresholds)]
+        if strange.size:
+            nearest = self.setting.thresholds[np.abs(self.setting.thresholds - strange[0]).argmin()]
+            raise InputError(f"threshold must be one of the grid, such as {nearest:g}, got {strange[0]:g}")
+        if len(set(values.tolist())) > 1 and not self.per_group:
+            raise InputError(
+                f"threshold {threshold} differs between groups: that is refused unless per_group gives a reason"
+            )
+        return Policy.of(values[None])
+
+
+def first_fault(error: ValidationError) -> str:
+    """Say in a few words what is wrong first: where, what would be right, and what was given."""
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])
+    given = "" if fault["type"] == "missing" else f", got {fault['input']!r}"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error" and not place:
+        return message
+    return f"{place}: {message[:1].lower()}{message[1:]}{given}"
