@@ -166,9 +166,10 @@ def test_a_full_disk_is_one_sentence_and_over_once_there_is_room(file: Engine) -
     def shrink(connection: sqlite3.Connection, entry: object) -> None:
         connection.execute("PRAGMA max_page_count = 30")
 
-    with pytest.raises(
-        UnavailableError, match=r"gate.db cannot be used now \(database or disk is full\): send"
-    ) as told, writing(file) as connection:
+    with (
+        pytest.raises(UnavailableError, match=r"gate.db cannot be used now \(database or disk is full\): send") as told,
+        writing(file) as connection,
+    ):
         fill(connection)
     assert "\n" not in str(told.value)
     assert names(file) == ["g1"]
