@@ -244,10 +244,16 @@ def test_a_broken_connection_is_replaced(postgresql_url: str, postgresql: str) -
 
     kill()  # idle in the pool: nobody notices
     assert names(engine) == ["g1"]
-    for fails in (
-        lambda connection: (kill(), connection.execute(select(gates))),
-        lambda connection: (kill(), fill(connection)),
-    ):
+
+    def read_late(connection: Connection) -> None:
+        kill()
+        connection.execute(select(gates))
+
+    def fill_late(connection: Connection) -> None:
+        kill()
+        fill(connection)
+
+    for fails in (read_late, fill_late):
         with pytest.raises(UnavailableError, match=r"terminating connection|lost"), writing(engine) as connection:
             fails(connection)
     add_gate(engine, 2)
