@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fairgate.errors import InputError, nearest
 from fairgate.importing import look_in
-from fairgate.live.database import read_url
 from fairgate.live.spec import Guards, Name, Part, Rounds, Spec, Start, first_fault
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -63,7 +62,7 @@ class ScoresTable(Part):
             return self.grid
         if self.low is None or self.high is None or self.steps is None or self.low >= self.high:
             raise InputError(f"low in [scores] must be below high, got {self.low} and {self.high}")
-        return np.linspace(self.low, self.high, self.steps).tolist()
+        return [float(each) for each in np.linspace(self.low, self.high, self.steps)]
 
 
 class LabelsTable(Part):
