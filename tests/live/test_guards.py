@@ -134,5 +134,5 @@ def test_labels_that_stop_pause_the_learner(tmp_path: Path) -> None:
         clock.move(days=1)
     (paused,) = gate.log(limit=1000, kind="paused")
     assert paused.body["why"] == "quiet"
-    assert paused.round == 8  # the last labels came on day 1, the eighth day after is the first beyond seven
+    assert paused.round == 10  # after round 9, on the eighth day after the last labels came
     gate.shut()
