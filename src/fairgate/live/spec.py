@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import reprlib
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -137,10 +139,14 @@ class Spec(Part):
 
 def first_fault(error: ValidationError) -> str:
     """Say in a few words what is wrong first: where, what would be right, and what was given."""
-    fault = error.errors(include_url=False)[0]
+    return told_fault(error.errors(include_url=False)[0])
+
+
+def told_fault(fault: Mapping[str, Any]) -> str:
+    """Say in a few words what one of pydantic's faults is."""
     place = ".".join(str(part) for part in fault["loc"])
-    given = "" if fault["type"] == "missing" else f", got {fault['input']!r}"
+    given = "" if fault["type"] in ("missing", "json_invalid") else f", got {reprlib.repr(fault['input'])}"
     message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "value_error" and not place:
-        return message
+    if not place:
+        return message if fault["type"] == "value_error" else f"the body: {message[:1].lower()}{message[1:]}{given}"
     return f"{place}: {message[:1].lower()}{message[1:]}{given}"

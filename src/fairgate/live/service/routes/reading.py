@@ -1,0 +1,85 @@
+"""Reading: what is in force, figures, the log, cases, snapshot and audit. None of it changes anything."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import TypeAdapter
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response
+
+from fairgate.live.failures import MissingError
+from fairgate.live.replies import CaseFacts, Figures, LogEvent, PolicyNow, Status
+from fairgate.live.service.models import LARGEST_SEQ, Id
+from fairgate.live.service.routes.route import Called, Route, given, given_list
+
+MOST = 1000
+"""Events or cases in one answer."""
+
+Limit = Annotated[int, Query(ge=1, le=MOST, description="At most so many.")]
+
+EVENTS = TypeAdapter(list[LogEvent])
+CASES = TypeAdapter(list[CaseFacts])
+
+
+async def status(caller: Called) -> Response:
+    """What is in force now: mode, policy, the open round, what the learner proposes."""
+    return given(await run_in_threadpool(caller.gate.status))
+
+
+async def policy(caller: Called) -> Response:
+    """The policy in force; there is none in the mode shadow."""
+    found = (await run_in_threadpool(caller.gate.status)).policy
+    if found is None:
+        raise MissingError("there is no policy in force: in the mode shadow the operator's own rule decides")
+    return given(found)
+
+
+async def figures(
+    caller: Called,
+    rounds: Annotated[int, Query(ge=0, le=10_000, description="Rounds in the history.")] = 200,
+) -> Response:
+    """Everything the page shows: acceptance, gap, reward and constraints with bounds, labels, alarms, history."""
+    return given(await run_in_threadpool(caller.gate.figures, rounds))
+
+
+async def log(
+    caller: Called,
+    after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Events after this one.")] = 0,
+    limit: Limit = 100,
+) -> Response:
+    """Events of the log, oldest first."""
+    return given_list(EVENTS, await run_in_threadpool(caller.gate.log, after, limit))
+
+
+async def case(caller: Called, id: Annotated[Id, Path(description="The application's id.")]) -> Response:
+    """Why an application was accepted or rejected: the facts that a notice needs."""
+    return given(await run_in_threadpool(caller.gate.case, id))
+
+
+async def snapshot(caller: Called) -> Response:
+    """The state of the gate as plain data: the learner's and all counters."""
+    return JSONResponse(await run_in_threadpool(caller.gate.snapshot))
+
+
+AUDITING = asyncio.Semaphore(1)
+"""One audit at a time: it takes all of a processor."""
+
+
+async def audit(caller: Called) -> Response:
+    """Recompute every policy, draw, count and hash of the log, and tell the first that does not fit."""
+    async with AUDITING:
+        return given(await run_in_threadpool(caller.gate.audit))
+
+
+ROUTES = (
+    Route("GET", "", "read", status, Status),
+    Route("GET", "/policy", "read", policy, PolicyNow),
+    Route("GET", "/figures", "read", figures, Figures),
+    Route("GET", "/log", "read", log, list[LogEvent]),
+    Route("GET", "/cases/{id:path}", "read", case, CaseFacts),
+    Route("GET", "/snapshot", "audit", snapshot, dict[str, Any]),
+    Route("GET", "/audit", "audit", audit, Any),
+)

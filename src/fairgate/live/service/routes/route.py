@@ -1,0 +1,49 @@
+"""Route: one line of the table of all routes, with the scope that its callers need."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import Depends
+from pydantic import BaseModel, TypeAdapter
+from starlette.responses import Response
+
+from fairgate.live.keys import Scope
+from fairgate.live.service.auth import Caller, authorize
+from fairgate.live.service.models import Body
+
+PREFIX = "/v1/gates/{gate}"
+
+Called = Annotated[Caller, Depends(authorize)]
+
+
+class Route(NamedTuple):
+    """A route under `/v1/gates/{gate}`: what it takes, what it gives, and which other refusals it has."""
+
+    method: str
+    path: str
+    scope: Scope
+    endpoint: Callable[..., Any]
+    gives: Any
+    takes: tuple[type[Body], ...] = ()
+    tag: str = "reading"
+    refusals: tuple[int, ...] = ()
+    status: int = 200
+
+
+def given(reply: BaseModel) -> Response:
+    """Return a reply as a response."""
+    return Response(reply.__pydantic_serializer__.to_json(reply), media_type="application/json")
+
+
+def given_list(adapter: TypeAdapter[Any], replies: Any) -> Response:
+    """Return a list of replies as a response."""
+    return Response(adapter.dump_json(replies), media_type="application/json")
+
+
+async def done(future: Future[Any]) -> Response:
+    """Wait until a request is on disk, and return its reply; a caller who leaves does not stop it."""
+    return given(await asyncio.shield(asyncio.wrap_future(future)))
