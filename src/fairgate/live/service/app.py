@@ -20,7 +20,7 @@ from fairgate.live.service.metrics import Metrics, Timed
 from fairgate.live.service.openapi import App, extras, make_description, refusals_of
 from fairgate.live.service.problems import answer_problems
 from fairgate.live.service.routes import ROUTES, probes
-from fairgate.live.service.routes.route import PREFIX
+from fairgate.live.service.routes.route import PREFIX, GateRoute
 
 BODY_SECONDS = 20.0
 """How long a client may take to send a body."""
@@ -64,7 +64,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
     app.state.scopes = {route.endpoint: route.scope for route in ROUTES}
     app.state.routes = ROUTES
     for route in ROUTES:
-        app.add_api_route(
+        app.router.add_api_route(
             PREFIX + route.path,
             route.endpoint,
             methods=[route.method],
@@ -73,6 +73,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
             responses=refusals_of(route),
             openapi_extra=extras(route),
             tags=[route.tag],
+            route_class_override=GateRoute,
         )
     app.include_router(probes.router)
     answer_problems(app)

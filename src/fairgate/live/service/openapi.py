@@ -24,6 +24,15 @@ IDEMPOTENCY_KEY = {
     "example": "2026-11-16-batch-7",
 }
 
+GATE = {
+    "name": "gate",
+    "in": "path",
+    "required": True,
+    "description": "The gate's name.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"},
+    "example": "credit",
+}
+
 TAGS = [
     {"name": "deciding", "description": "Decide on applications, or report decisions made elsewhere."},
     {"name": "outcomes", "description": "Labels of accepted applications, as they arrive."},
@@ -62,9 +71,8 @@ def refusals_of(route: Route) -> dict[int | str, dict[str, Any]]:
 
 def extras(route: Route) -> dict[str, Any]:
     """Return what the framework does not know of a route: key, body, the header of retries."""
-    found: dict[str, Any] = {"security": [{"key": [route.scope]}]}
-    if route.method == "POST":
-        found["parameters"] = [IDEMPOTENCY_KEY]
+    parameters = [GATE, IDEMPOTENCY_KEY] if route.method == "POST" else [GATE]
+    found: dict[str, Any] = {"security": [{"key": [route.scope]}], "parameters": parameters}
     if route.takes:
         refs = [{"$ref": REF.format(model=model.__name__)} for model in route.takes]
         schema = refs[0] if len(refs) == 1 else {"anyOf": refs}

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from fairgate.live.replies import Recorded
 from fairgate.live.requests import Correct
 from fairgate.live.requests import Outcomes as Record
+from fairgate.live.service.auth import caller_of
 from fairgate.live.service.models import Corrections, OutcomeCounts, Outcomes, read
-from fairgate.live.service.routes.route import Called, Route, done
+from fairgate.live.service.routes.route import Route, done
 
 
-async def outcomes(request: Request, caller: Called) -> Response:
+async def outcomes(request: Request) -> Response:
     """Record labels of accepted applications. The same label again is harmless; another one is a conflict."""
     body = await read(request, Outcomes)
-    return await done(caller.gate.submit(Record(body.ids, body.labels, key=caller.key, actor=caller.actor)))
+    gate, actor, key = caller_of(request)
+    return await done(gate.submit(Record(body.ids, body.labels, key=key, actor=actor)))
 
 
-async def correct(request: Request, caller: Called) -> Response:
+async def correct(request: Request) -> Response:
     """Correct labels that were wrong, with a reason."""
     body = await read(request, Corrections)
-    asked = Correct(body.ids, body.labels, body.reason, key=caller.key, actor=caller.actor)
-    return await done(caller.gate.submit(asked))
+    gate, actor, key = caller_of(request)
+    return await done(gate.submit(Correct(body.ids, body.labels, body.reason, key=key, actor=actor)))
 
 
 ROUTES = (

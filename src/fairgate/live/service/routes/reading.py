@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from fairgate.live.failures import MissingError
 from fairgate.live.replies import CaseFacts, Figures, LogEvent, PolicyNow, Status
+from fairgate.live.service.auth import caller_of
 from fairgate.live.service.models import LARGEST_SEQ, Id
-from fairgate.live.service.routes.route import Called, Route, given, given_list
+from fairgate.live.service.routes.route import Route, given, given_list
 
 MOST = 1000
 """Events or cases in one answer."""
@@ -24,54 +25,54 @@ EVENTS = TypeAdapter(list[LogEvent])
 CASES = TypeAdapter(list[CaseFacts])
 
 
-async def status(caller: Called) -> Response:
+async def status(request: Request) -> Response:
     """What is in force now: mode, policy, the open round, what the learner proposes."""
-    return given(await run_in_threadpool(caller.gate.status))
+    return given(await run_in_threadpool(caller_of(request).gate.status))
 
 
-async def policy(caller: Called) -> Response:
+async def policy(request: Request) -> Response:
     """The policy in force; there is none in the mode shadow."""
-    found = (await run_in_threadpool(caller.gate.status)).policy
+    found = (await run_in_threadpool(caller_of(request).gate.status)).policy
     if found is None:
         raise MissingError("there is no policy in force: in the mode shadow the operator's own rule decides")
     return given(found)
 
 
 async def figures(
-    caller: Called,
+    request: Request,
     rounds: Annotated[int, Query(ge=0, le=10_000, description="Rounds in the history.")] = 200,
 ) -> Response:
     """Everything the page shows: acceptance, gap, reward and constraints with bounds, labels, alarms, history."""
-    return given(await run_in_threadpool(caller.gate.figures, rounds))
+    return given(await run_in_threadpool(caller_of(request).gate.figures, rounds))
 
 
 async def log(
-    caller: Called,
+    request: Request,
     after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Events after this one.")] = 0,
     limit: Limit = 100,
 ) -> Response:
     """Events of the log, oldest first."""
-    return given_list(EVENTS, await run_in_threadpool(caller.gate.log, after, limit))
+    return given_list(EVENTS, await run_in_threadpool(caller_of(request).gate.log, after, limit))
 
 
-async def case(caller: Called, id: Annotated[Id, Path(description="The application's id.")]) -> Response:
+async def case(request: Request, id: Annotated[Id, Path(description="The application's id.")]) -> Response:
     """Why an application was accepted or rejected: the facts that a notice needs."""
-    return given(await run_in_threadpool(caller.gate.case, id))
+    return given(await run_in_threadpool(caller_of(request).gate.case, id))
 
 
-async def snapshot(caller: Called) -> Response:
+async def snapshot(request: Request) -> Response:
     """The state of the gate as plain data: the learner's and all counters."""
-    return JSONResponse(await run_in_threadpool(caller.gate.snapshot))
+    return JSONResponse(await run_in_threadpool(caller_of(request).gate.snapshot))
 
 
 AUDITING = asyncio.Semaphore(1)
 """One audit at a time: it takes all of a processor."""
 
 
-async def audit(caller: Called) -> Response:
+async def audit(request: Request) -> Response:
     """Recompute every policy, draw, count and hash of the log, and tell the first that does not fit."""
     async with AUDITING:
-        return given(await run_in_threadpool(caller.gate.audit))
+        return given(await run_in_threadpool(caller_of(request).gate.audit))
 
 
 ROUTES = (

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import Annotated, Any, NamedTuple
+from inspect import signature
+from typing import Any, NamedTuple
 
-from fastapi import Depends
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter
+from starlette.requests import Request
 from starlette.responses import Response
 
 from fairgate.live.keys import Scope
-from fairgate.live.service.auth import Caller, authorize
+from fairgate.live.service.auth import authorize
 from fairgate.live.service.models import Body
 
 PREFIX = "/v1/gates/{gate}"
-
-Called = Annotated[Caller, Depends(authorize)]
 
 
 class Route(NamedTuple):
@@ -32,6 +32,27 @@ class Route(NamedTuple):
     tag: str = "reading"
     refusals: tuple[int, ...] = ()
     status: int = 200
+
+
+class GateRoute(APIRoute):
+    """A route whose caller's key is checked before anything else of the request is looked at.
+
+    An endpoint that takes nothing but the request is called straight: what the framework does to find arguments is a
+    third of the time that a decision takes here.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        straight = list(signature(self.endpoint).parameters) == ["request"]
+        answer: Callable[[Request], Coroutine[Any, Any, Response]] = (
+            self.endpoint if straight else super().get_route_handler()
+        )
+
+        async def authorized(request: Request) -> Response:
+            await authorize(request)
+            return await answer(request)
+
+        return authorized
 
 
 def given(reply: BaseModel) -> Response:

@@ -10,35 +10,38 @@ from starlette.responses import Response
 from fairgate.live.replies import Closed, Decision, Status
 from fairgate.live.requests import Approve, Close, SetMode
 from fairgate.live.requests import Override as Overrule
+from fairgate.live.service.auth import caller_of
 from fairgate.live.service.models import LARGEST_ROUND, Approval, ModeChange, Override, read
-from fairgate.live.service.routes.route import Called, Route, done
+from fairgate.live.service.routes.route import Route, done
 
 
 async def close(
-    caller: Called, number: Annotated[int, Path(ge=0, le=LARGEST_ROUND, description="The round's number.")]
+    request: Request, number: Annotated[int, Path(ge=0, le=LARGEST_ROUND, description="The round's number.")]
 ) -> Response:
     """Close a round. It names its round, so that a retry is harmless."""
-    return await done(caller.gate.submit(Close(number, key=caller.key, actor=caller.actor)))
+    gate, actor, key = caller_of(request)
+    return await done(gate.submit(Close(number, key=key, actor=actor)))
 
 
-async def set_mode(request: Request, caller: Called) -> Response:
+async def set_mode(request: Request) -> Response:
     """Change who decides: learn, hold, shadow or approve, with a reason. The open round is closed first."""
     body = await read(request, ModeChange)
-    asked = SetMode(body.mode, body.reason, body.threshold, key=caller.key, actor=caller.actor)
-    return await done(caller.gate.submit(asked))
+    gate, actor, key = caller_of(request)
+    return await done(gate.submit(SetMode(body.mode, body.reason, body.threshold, key=key, actor=actor)))
 
 
-async def approve(request: Request, caller: Called) -> Response:
+async def approve(request: Request) -> Response:
     """Approve the proposal that waits, in the mode approve."""
     body = await read(request, Approval)
-    return await done(caller.gate.submit(Approve(body.waiting, body.reason, key=caller.key, actor=caller.actor)))
+    gate, actor, key = caller_of(request)
+    return await done(gate.submit(Approve(body.waiting, body.reason, key=key, actor=actor)))
 
 
-async def override(request: Request, caller: Called) -> Response:
+async def override(request: Request) -> Response:
     """Put a person's decision in place of the gate's, with a reason. It counts in figures, not for the learner."""
     body = await read(request, Override)
-    asked = Overrule(body.id, body.accepted, body.reason, key=caller.key, actor=caller.actor)
-    return await done(caller.gate.submit(asked))
+    gate, actor, key = caller_of(request)
+    return await done(gate.submit(Overrule(body.id, body.accepted, body.reason, key=key, actor=actor)))
 
 
 ROUTES = (
