@@ -123,9 +123,9 @@ class Client:
         body = {"ids": list(ids), "labels": [int(each) for each in labels], "reason": reason}
         return self._post("/corrections", Recorded, body, key)
 
-    def override(self, id: str, accepted: bool, reason: str, *, key: str | None = None) -> Decision:
+    def override(self, case_id: str, accepted: bool, reason: str, *, key: str | None = None) -> Decision:
         """Put a person's decision in place of the gate's."""
-        return self._post("/overrides", Decision, {"id": id, "accepted": bool(accepted), "reason": reason}, key)
+        return self._post("/overrides", Decision, {"id": case_id, "accepted": bool(accepted), "reason": reason}, key)
 
     def close(self, round_number: int | None = None, *, key: str | None = None) -> Closed:
         """Close a round; without a number, the one that is open."""
@@ -158,9 +158,9 @@ class Client:
         """Return everything the page shows."""
         return self._get("/figures", Figures, rounds=rounds)
 
-    def case(self, id: str) -> CaseFacts:
+    def case(self, case_id: str) -> CaseFacts:
         """Return why an application was accepted or rejected."""
-        return self._get(f"/cases/{quote(id, safe='')}", CaseFacts)
+        return self._get(f"/cases/{quote(case_id, safe='')}", CaseFacts)
 
     def log(self, after: int = 0, limit: int = 100) -> list[LogEvent]:
         """Return events of the log, oldest first."""

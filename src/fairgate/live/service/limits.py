@@ -45,7 +45,9 @@ class BodyLimit:
                     message = await receive()
             except TimeoutError:
                 more = False
-                raise HTTPException(408, f"the body must arrive within {self._seconds:g} seconds, and did not") from None
+                raise HTTPException(
+                    408, f"the body must arrive within {self._seconds:g} seconds, and did not"
+                ) from None
             left -= len(message.get("body", b""))
             more = message.get("more_body", False)
             if left < 0:

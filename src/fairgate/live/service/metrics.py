@@ -75,9 +75,7 @@ class GateCollector(Collector):
 
 def families(found: dict[str, Figures]) -> Iterator[Metric]:
     """Write the figures of gates as metrics."""
-    decisions = CounterMetricFamily(
-        "fairgate_decisions", "Decisions, by group.", labels=["gate", "group", "decision"]
-    )
+    decisions = CounterMetricFamily("fairgate_decisions", "Decisions, by group.", labels=["gate", "group", "decision"])
     labels = CounterMetricFamily("fairgate_labels", "Labels that arrived.", labels=["gate"])
     events = CounterMetricFamily("fairgate_events", "Events of the log.", labels=["gate"])
     rounds = CounterMetricFamily("fairgate_rounds_closed", "Rounds that were closed.", labels=["gate"])

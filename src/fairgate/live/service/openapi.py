@@ -121,5 +121,3 @@ def make_description(title: str = "fairgate") -> dict[str, Any]:
         "Nothing is acknowledged before it is on disk. Every refusal is `application/problem+json` with one sentence.",
         "openapi_tags": TAGS,
     }
-
-
