@@ -12,10 +12,10 @@ from typing import Any
 
 import httpx
 import uvicorn
-from fairgate.live.config import ServiceSettings
 from fastapi import FastAPI
 
 from fairgate.live.client import Client
+from fairgate.live.config import ServiceSettings
 from fairgate.live.service.app import make_app
 from fairgate.live.service.server import options
 from fairgate.live.spec import Spec

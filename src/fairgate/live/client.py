@@ -95,9 +95,13 @@ class Client:
         self, ids: Sequence[str], groups: Sequence[str], scores: Sequence[float], *, key: str | None = None
     ) -> Decisions: ...
     def decide(self, ids: Any, groups: Any, scores: Any, *, key: str | None = None) -> Any:
-        """Decide on one application or on many."""
+        """Decide on one application or on many.
+
+        One that is sent again is known by its id; give a key if the gate keeps counts only.
+        """
         if isinstance(ids, str):
-            return self._post("/decisions", Decision, {"id": ids, "group": groups, "score": scores}, key)
+            body = {"id": ids, "group": groups, "score": float(scores)}
+            return self._post("/decisions", Decision, body, key, new_key=False)
         columns = {"ids": list(ids), "groups": list(groups), "scores": [float(score) for score in scores]}
         return self._post("/decisions/batch", Decisions, columns, key)
 
@@ -114,18 +118,31 @@ class Client:
         columns = {"ids": list(ids), "groups": list(groups), "scores": [float(score) for score in scores]}
         return self._post("/reports", Recorded, {**columns, "accepted": [bool(each) for each in accepted]}, key)
 
-    def outcomes(self, ids: Sequence[str], labels: Sequence[int], *, key: str | None = None) -> Recorded:
-        """Record labels."""
-        return self._post("/outcomes", Recorded, {"ids": list(ids), "labels": [int(each) for each in labels]}, key)
+    def outcomes(
+        self,
+        ids: Sequence[str] = (),
+        labels: Sequence[int] = (),
+        *,
+        round_number: int | None = None,
+        groups: Sequence[str] = (),
+        scores: Sequence[float] = (),
+        key: str | None = None,
+    ) -> Recorded:
+        """Record what came of accepted applications: 1 is good. A gate that keeps counts takes rounds and scores."""
+        plain = [int(each) for each in labels]
+        if round_number is None:
+            return self._post("/outcomes", Recorded, {"ids": list(ids), "labels": plain}, key)
+        counts = {"groups": list(groups), "scores": [float(score) for score in scores], "labels": plain}
+        return self._post("/outcomes", Recorded, {"round": round_number, **counts}, key)
 
     def correct(self, ids: Sequence[str], labels: Sequence[int], reason: str, *, key: str | None = None) -> Recorded:
         """Correct labels that were wrong."""
         body = {"ids": list(ids), "labels": [int(each) for each in labels], "reason": reason}
         return self._post("/corrections", Recorded, body, key)
 
-    def override(self, case_id: str, accepted: bool, reason: str, *, key: str | None = None) -> Decision:
+    def override(self, name: str, accepted: bool, reason: str, *, key: str | None = None) -> Decision:
         """Put a person's decision in place of the gate's."""
-        return self._post("/overrides", Decision, {"id": case_id, "accepted": bool(accepted), "reason": reason}, key)
+        return self._post("/overrides", Decision, {"id": name, "accepted": bool(accepted), "reason": reason}, key)
 
     def close(self, round_number: int | None = None, *, key: str | None = None) -> Closed:
         """Close a round; without a number, the one that is open."""
@@ -152,32 +169,47 @@ class Client:
 
     def status(self) -> Status:
         """Return what is in force now."""
-        return self._get("", Status)
+        found: Status = self._get("", Status)
+        return found
 
     def figures(self, rounds: int = 200) -> Figures:
         """Return everything the page shows."""
-        return self._get("/figures", Figures, rounds=rounds)
+        found: Figures = self._get("/figures", Figures, rounds=rounds)
+        return found
 
-    def case(self, case_id: str) -> CaseFacts:
+    def case(self, name: str) -> CaseFacts:
         """Return why an application was accepted or rejected."""
-        return self._get(f"/cases/{quote(case_id, safe='')}", CaseFacts)
+        found: CaseFacts = self._get(f"/cases/{quote(name, safe='')}", CaseFacts)
+        return found
 
-    def log(self, after: int = 0, limit: int = 100) -> list[LogEvent]:
-        """Return events of the log, oldest first."""
-        return self._get("/log", list[LogEvent], after=after, limit=limit)
+    def cases(self, after: tuple[int, int] = (0, -1), limit: int = 100) -> list[CaseFacts]:
+        """Return applications in the order they were decided, those after an event and a place in it."""
+        return self._get("/cases", list[CaseFacts], after=after[0], place=after[1], limit=limit)
+
+    def log(self, after: int = 0, limit: int = 100, *, newest: bool = False, kind: str | None = None) -> list[LogEvent]:
+        """Return events after a number; the `newest` before it (or of all, if 0) first, if that is asked for."""
+        more = {} if kind is None else {"kind": kind}
+        return self._get("/log", list[LogEvent], after=after, limit=limit, newest=newest, **more)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the gate's state as plain data."""
+        """Return everything the gate knows as plain data."""
         return self._get("/snapshot", dict[str, Any])
 
-    def _get(self, path: str, kind: type[T], **query: int) -> T:
+    def audit(self) -> Any:
+        """Have the whole log recomputed, and return the summary."""
+        found: Any = self._get("/audit", Any)
+        return found
+
+    def _get(self, path: str, kind: Any, **query: int | str) -> Any:
         return self._read(self._send(self._http.build_request("GET", self._path + path, params=query)), kind)
 
-    def _post(self, path: str, kind: type[T], body: Any, key: str | None) -> T:
-        headers = {"Idempotency-Key": key or uuid.uuid4().hex}
-        return self._read(
-            self._send(self._http.build_request("POST", self._path + path, json=body, headers=headers)), kind
-        )
+    def _post(self, path: str, kind: type[T], body: Any, key: str | None, *, new_key: bool = True) -> T:
+        """Send a body; without a key it gets a new one, so that it can be sent again."""
+        used = key or (uuid.uuid4().hex if new_key else None)
+        headers = {} if used is None else {"Idempotency-Key": used}
+        request = self._http.build_request("POST", self._path + path, json=body, headers=headers)
+        found: T = self._read(self._send(request), kind)
+        return found
 
     def _send(self, request: httpx.Request) -> httpx.Response:
         """Send a request, again if there is no answer or the database is away."""
@@ -194,11 +226,10 @@ class Client:
         raise UnavailableError(f"{request.url} was not asked: retries must be at least 0, got {self._retries}")
 
     @staticmethod
-    def _read(response: httpx.Response, kind: type[T]) -> T:
+    def _read(response: httpx.Response, kind: Any) -> Any:
         """Return the reply, or raise the error that the service answered with."""
         if response.is_success:
-            found: T = TypeAdapter(kind).validate_json(response.content)
-            return found
+            return TypeAdapter(kind).validate_json(response.content)
         try:
             sentence = str(response.json()["detail"])
         except (ValueError, KeyError, TypeError):

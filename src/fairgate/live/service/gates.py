@@ -33,6 +33,9 @@ class Gates(Mapping[str, Gate]):
             raise UnavailableError(f"the gate {name!r} cannot be opened: its database cannot be reached")
         raise MissingError(f"there is no gate {name[:80]!r} here")
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._specs
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._specs)
 

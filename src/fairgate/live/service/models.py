@@ -122,4 +122,4 @@ async def read(request: Request, model: type[B]) -> B:
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise InputError(first_fault(error)) from None
+        raise InputError(first_fault(error, "the body")) from None

@@ -71,7 +71,7 @@ async def refused(request: Request, error: Exception) -> Response:
 async def unfit(request: Request, error: Exception) -> Response:
     """Answer a parameter of the path or the query that does not fit."""
     faults: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
-    return problem(422, told_fault({**faults[0], "loc": faults[0]["loc"][1:]}))
+    return problem(422, told_fault({**faults[0], "loc": faults[0]["loc"][1:]}, "the request"))
 
 
 async def plain(request: Request, error: Exception) -> Response:

@@ -14,10 +14,17 @@ from fairgate.live.service.routes.route import Route, done
 
 
 async def outcomes(request: Request) -> Response:
-    """Record labels of accepted applications. The same label again is harmless; another one is a conflict."""
-    body = await read(request, Outcomes)
+    """Record labels of accepted applications. The same label again is harmless; another one is a conflict.
+
+    A gate that keeps counts only takes labels by round, group and score, with an `Idempotency-Key`.
+    """
     gate, actor, key = caller_of(request)
-    return await done(gate.submit(Record(body.ids, body.labels, key=key, actor=actor)))
+    if gate.spec.store == "cases":
+        body = await read(request, Outcomes)
+        return await done(gate.submit(Record(body.ids, body.labels, key=key, actor=actor)))
+    counts = await read(request, OutcomeCounts)
+    people = ((), counts.labels, counts.round, counts.groups, counts.scores)
+    return await done(gate.submit(Record(*people, key=key, actor=actor)))
 
 
 async def correct(request: Request) -> Response:

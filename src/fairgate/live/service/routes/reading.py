@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request
 from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from fairgate.live.events import KINDS
 from fairgate.live.failures import MissingError
 from fairgate.live.replies import CaseFacts, Figures, LogEvent, PolicyNow, Status
 from fairgate.live.service.auth import caller_of
-from fairgate.live.service.models import LARGEST_SEQ, Id
+from fairgate.live.service.models import LARGEST_ROUND, LARGEST_SEQ, Id
 from fairgate.live.service.routes.route import Route, given, given_list
 
 MOST = 1000
-"""Events or cases in one answer."""
+"""Events in one answer."""
+
+MOST_CASES = 200
+"""Cases in one answer."""
 
 Limit = Annotated[int, Query(ge=1, le=MOST, description="At most so many.")]
 
@@ -50,14 +54,33 @@ async def log(
     request: Request,
     after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Events after this one.")] = 0,
     limit: Limit = 100,
+    newest: Annotated[
+        bool, Query(description="The newest first: those before `after`, or of all if that is 0.")
+    ] = False,
+    kind: Annotated[Literal[KINDS] | None, Query(description="Only events of this kind.")] = None,
 ) -> Response:
     """Events of the log, oldest first."""
-    return given_list(EVENTS, await run_in_threadpool(caller_of(request).gate.log, after, limit))
+    gate = caller_of(request).gate
+
+    def read_log() -> list[LogEvent]:
+        return gate.log(after, limit, newest=newest, kind=kind)
+
+    return given_list(EVENTS, await run_in_threadpool(read_log))
 
 
-async def case(request: Request, id: Annotated[Id, Path(description="The application's id.")]) -> Response:
+async def cases(
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=LARGEST_SEQ, description="Those after the `seq` of the last one.")] = 0,
+    place: Annotated[int, Query(ge=-1, le=LARGEST_ROUND, description="And after its `place`.")] = -1,
+    limit: Annotated[int, Query(ge=1, le=MOST_CASES, description="At most so many.")] = 100,
+) -> Response:
+    """Applications in the order they were decided, each with the facts of its decision."""
+    return given_list(CASES, await run_in_threadpool(caller_of(request).gate.cases, (after, place), limit))
+
+
+async def case(request: Request, name: Annotated[Id, Path(description="The application's id.")]) -> Response:
     """Why an application was accepted or rejected: the facts that a notice needs."""
-    return given(await run_in_threadpool(caller_of(request).gate.case, id))
+    return given(await run_in_threadpool(caller_of(request).gate.case, name))
 
 
 async def snapshot(request: Request) -> Response:
@@ -80,7 +103,8 @@ ROUTES = (
     Route("GET", "/policy", "read", policy, PolicyNow),
     Route("GET", "/figures", "read", figures, Figures),
     Route("GET", "/log", "read", log, list[LogEvent]),
-    Route("GET", "/cases/{id:path}", "read", case, CaseFacts),
+    Route("GET", "/cases", "audit", cases, list[CaseFacts]),
+    Route("GET", "/cases/{name:path}", "read", case, CaseFacts),
     Route("GET", "/snapshot", "audit", snapshot, dict[str, Any]),
     Route("GET", "/audit", "audit", audit, Any),
 )

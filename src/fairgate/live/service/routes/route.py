@@ -66,5 +66,5 @@ def given_list(adapter: TypeAdapter[Any], replies: Any) -> Response:
 
 
 async def done(future: Future[Any]) -> Response:
-    """Wait until a request is on disk, and return its reply; a caller who leaves does not stop it."""
-    return given(await asyncio.shield(asyncio.wrap_future(future)))
+    """Wait until a request is on disk, and return its reply."""
+    return given(await asyncio.wrap_future(future))

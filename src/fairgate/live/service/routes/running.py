@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Path, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from fairgate.live.replies import Closed, Decision, Status
@@ -12,7 +14,7 @@ from fairgate.live.requests import Approve, Close, SetMode
 from fairgate.live.requests import Override as Overrule
 from fairgate.live.service.auth import caller_of
 from fairgate.live.service.models import LARGEST_ROUND, Approval, ModeChange, Override, read
-from fairgate.live.service.routes.route import Route, done
+from fairgate.live.service.routes.route import Route, done, given
 
 
 async def close(
@@ -27,14 +29,16 @@ async def set_mode(request: Request) -> Response:
     """Change who decides: learn, hold, shadow or approve, with a reason. The open round is closed first."""
     body = await read(request, ModeChange)
     gate, actor, key = caller_of(request)
-    return await done(gate.submit(SetMode(body.mode, body.reason, body.threshold, key=key, actor=actor)))
+    await asyncio.wrap_future(gate.submit(SetMode(body.mode, body.reason, body.threshold, key=key, actor=actor)))
+    return given(await run_in_threadpool(gate.status))
 
 
 async def approve(request: Request) -> Response:
     """Approve the proposal that waits, in the mode approve."""
     body = await read(request, Approval)
     gate, actor, key = caller_of(request)
-    return await done(gate.submit(Approve(body.waiting, body.reason, key=key, actor=actor)))
+    await asyncio.wrap_future(gate.submit(Approve(body.waiting, body.reason, key=key, actor=actor)))
+    return given(await run_in_threadpool(gate.status))
 
 
 async def override(request: Request) -> Response:
