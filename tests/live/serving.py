@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from fairgate.live.client import Client
 from fairgate.live.config import ServiceSettings
+from fairgate.live.keys import create_key
 from fairgate.live.service.app import make_app
 from fairgate.live.service.server import options
 from fairgate.live.spec import Spec
@@ -76,3 +77,15 @@ def serving(settings: ServiceSettings, **more: Any) -> Iterator[Served]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def service(database: str, *specs: Spec, **more: Any) -> Iterator[Served]:
+    """Serve gates of a database, with a key of each scope and one of all for each."""
+    specs = specs or (make_spec(),)
+    with serving(ServiceSettings(database=database, gates=list(specs)), **more) as served:
+        for name, gate in served.app.state.gates.items():
+            for scope in SCOPES:
+                served.keys[name, scope] = create_key(gate, scope, [scope])
+            served.keys[name, "all"] = create_key(gate, "all", SCOPES)
+        yield served

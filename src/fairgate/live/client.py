@@ -169,18 +169,15 @@ class Client:
 
     def status(self) -> Status:
         """Return what is in force now."""
-        found: Status = self._get("", Status)
-        return found
+        return self._get("", Status)
 
     def figures(self, rounds: int = 200) -> Figures:
         """Return everything the page shows."""
-        found: Figures = self._get("/figures", Figures, rounds=rounds)
-        return found
+        return self._get("/figures", Figures, rounds=rounds)
 
     def case(self, name: str) -> CaseFacts:
         """Return why an application was accepted or rejected."""
-        found: CaseFacts = self._get(f"/cases/{quote(name, safe='')}", CaseFacts)
-        return found
+        return self._get(f"/cases/{quote(name, safe='')}", CaseFacts)
 
     def cases(self, after: tuple[int, int] = (0, -1), limit: int = 100) -> list[CaseFacts]:
         """Return applications in the order they were decided, those after an event and a place in it."""
@@ -195,12 +192,11 @@ class Client:
         """Return everything the gate knows as plain data."""
         return self._get("/snapshot", dict[str, Any])
 
-    def audit(self) -> Any:
+    def audit(self) -> dict[str, Any]:
         """Have the whole log recomputed, and return the summary."""
-        found: Any = self._get("/audit", Any)
-        return found
+        return self._get("/audit", dict[str, Any])
 
-    def _get(self, path: str, kind: Any, **query: int | str) -> Any:
+    def _get(self, path: str, kind: type[T], **query: int | str) -> T:
         return self._read(self._send(self._http.build_request("GET", self._path + path, params=query)), kind)
 
     def _post(self, path: str, kind: type[T], body: Any, key: str | None, *, new_key: bool = True) -> T:
@@ -208,8 +204,7 @@ class Client:
         used = key or (uuid.uuid4().hex if new_key else None)
         headers = {} if used is None else {"Idempotency-Key": used}
         request = self._http.build_request("POST", self._path + path, json=body, headers=headers)
-        found: T = self._read(self._send(request), kind)
-        return found
+        return self._read(self._send(request), kind)
 
     def _send(self, request: httpx.Request) -> httpx.Response:
         """Send a request, again if there is no answer or the database is away."""
@@ -226,7 +221,7 @@ class Client:
         raise UnavailableError(f"{request.url} was not asked: retries must be at least 0, got {self._retries}")
 
     @staticmethod
-    def _read(response: httpx.Response, kind: Any) -> Any:
+    def _read(response: httpx.Response, kind: type[T]) -> T:
         """Return the reply, or raise the error that the service answered with."""
         if response.is_success:
             return TypeAdapter(kind).validate_json(response.content)

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from fairgate.errors import InputError
+from fairgate.live.requests import LONGEST_ID
 from fairgate.live.spec import Mode, first_fault
 
 LARGEST_BATCH = 10_000
@@ -17,11 +18,12 @@ LARGEST_BATCH = 10_000
 LARGEST_ROUND = 2**31 - 1
 LARGEST_SEQ = 2**63 - 1
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 """The id of an application: some text without control characters."""
 
 Group = Annotated[str, StringConstraints(min_length=1, max_length=100)]
-Reason = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]
+Reason = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=PRINTABLE)]
 Label = Annotated[int, Field(ge=0, le=1)]
 Round = Annotated[int, Field(ge=0, le=LARGEST_ROUND)]
 
@@ -122,4 +124,5 @@ async def read(request: Request, model: type[B]) -> B:
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise InputError(first_fault(error, "the body")) from None
+        told = first_fault(error, "the body")
+        raise InputError(told.replace(f"match pattern '{PRINTABLE}'", "have no control characters")) from None

@@ -95,8 +95,8 @@ class App(FastAPI):
 
 def add_schemas(found: dict[str, Any], routes: Sequence[Route]) -> None:
     """Add the schemas of bodies and of refusals, and of keys."""
-    models: list[type[BaseModel]] = [model for route in routes for model in route.takes]
-    _, more = models_json_schema([(model, "validation") for model in (*models, Problem)], ref_template=REF)
+    models: list[type[BaseModel]] = [Problem, *(model for route in routes for model in route.takes)]
+    _, more = models_json_schema([(model, "validation") for model in models], ref_template=REF)
     schemas = found.setdefault("components", {}).setdefault("schemas", {})
     schemas.update(more["$defs"])
     for framework in ("HTTPValidationError", "ValidationError"):

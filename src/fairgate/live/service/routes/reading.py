@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
 from pydantic import TypeAdapter
@@ -57,7 +57,9 @@ async def log(
     newest: Annotated[
         bool, Query(description="The newest first: those before `after`, or of all if that is 0.")
     ] = False,
-    kind: Annotated[Literal[KINDS] | None, Query(description="Only events of this kind.")] = None,
+    kind: Annotated[
+        str | None, Query(pattern=f"^({'|'.join(KINDS)})$", description="Only events of this kind.")
+    ] = None,
 ) -> Response:
     """Events of the log, oldest first."""
     gate = caller_of(request).gate
