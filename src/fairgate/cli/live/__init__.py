@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from fairgate.cli.live.backup import backup
 from fairgate.cli.live.init import init
 from fairgate.cli.live.keys import keys
+from fairgate.cli.live.serve import serve
 from fairgate.errors import InputError
 
 NEEDED = ("sqlalchemy", "alembic", "psycopg", "fastapi", "uvicorn", "httpx", "prometheus_client", "python_multipart")
@@ -41,5 +42,6 @@ live = typer.Typer(
     cls=LiveGroup, help="Run a gate: decide, learn from outcomes that arrive late, audit.", no_args_is_help=True
 )
 live.command(epilog="Example: fairgate live init credit --groups women,men && fairgate live serve")(init)
+live.command(epilog="Example: fairgate live serve --config credit/gate.toml --port 8000")(serve)
 live.command(epilog="Example: fairgate live backup credit-monday.db")(backup)
 live.add_typer(keys, name="keys")
