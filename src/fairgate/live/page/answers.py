@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fairgate.errors import InputError
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
@@ -35,6 +35,10 @@ class TooManyError(InputError):
     """An address has tried too often to log in."""
 
 
+class NotLoggedInError(UnknownKeyError):
+    """There is no session, or it has ended."""
+
+
 class PageRoute(APIRoute):
     """A route of the page."""
 
@@ -44,7 +48,10 @@ class PageRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             try:
-                response = await inner(request)
+                response: Response = await inner(request)
+            except NotLoggedInError as error:
+                looks = request.method == "GET"
+                response = RedirectResponse("/login", 303) if looks else refusal(401, str(error), "/login")
             except (InputError, UnavailableError) as error:
                 response = refusal(status_of(error), str(error))
             except RequestValidationError:

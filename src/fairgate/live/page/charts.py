@@ -147,7 +147,7 @@ def draw_rounds(
     for tick in axis.ticks:
         height = _y(axis, tick)
         plot.append(Markup('<line class="grid" x1="0%" x2="100%" y1="{0:.2f}" y2="{0:.2f}"/>').format(height))
-        labels.append(_text("100%", height + 4, "end", write(tick, unit)))
+        labels.append(_text("100%", height + 4, "end", write(tick, unit).replace(".0%", "%")))
     for row, strip in enumerate(strips):
         top = HEIGHT + 14 + STRIP * row
         labels.append(_text("100%", top + 11, "end", strip.name))

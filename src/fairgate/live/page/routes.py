@@ -14,7 +14,7 @@ from fairgate.live.failures import ForbiddenError, MissingError, UnknownKeyError
 from fairgate.live.gate import Gate
 from fairgate.live.keys import KeyFacts, Scope
 from fairgate.live.page import views
-from fairgate.live.page.answers import PageRoute, TooManyError, check_origin, status_of
+from fairgate.live.page.answers import NotLoggedInError, PageRoute, TooManyError, check_origin, status_of
 from fairgate.live.page.assets import asset
 from fairgate.live.page.session import HOURS, Attempts, Session, Sessions
 from fairgate.live.page.views import Told, Visitor
@@ -46,10 +46,6 @@ class Here(NamedTuple):
     session: Session
     facts: KeyFacts
     visitor: Visitor
-
-
-class NotLoggedInError(UnknownKeyError):
-    """There is no session, or it has ended."""
 
 
 def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -> APIRouter:
@@ -151,10 +147,7 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
     @routes.get("/gates/{gate}")
     def look(request: Request, gate: str, done: str = "") -> Response:
         """The page of a gate."""
-        try:
-            found = here(request, gate)
-        except NotLoggedInError:
-            return moved("/login")
+        found = here(request, gate)
         told = Told(DONE[done], refused=False, written={}) if done in DONE else None
         return shown(found, told=told)
 
@@ -192,10 +185,7 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
     @routes.get("/gates/{gate}/log")
     def log(request: Request, gate: str, before: Seq = None, kind: str = "") -> Response:
         """The log, newest first."""
-        try:
-            found = here(request, gate)
-        except NotLoggedInError:
-            return moved("/login")
+        found = here(request, gate)
         wanted = kind if kind in KINDS else ""
         events = found.gate.log_before(before, EVENTS_PER_PAGE + 1, wanted or None)
         older = events[EVENTS_PER_PAGE - 1].seq if len(events) > EVENTS_PER_PAGE else None
@@ -206,10 +196,7 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
         request: Request, gate: str, seq: int, place: Annotated[int, Query(ge=0, le=LARGEST)] = 0
     ) -> Response:
         """An event, with the cases it decided."""
-        try:
-            found = here(request, gate)
-        except NotLoggedInError:
-            return moved("/login")
+        found = here(request, gate)
         events = found.gate.log(seq - 1, 1) if 1 <= seq <= LARGEST else []
         if not events or events[0].seq != seq:
             raise MissingError(f"there is no event {seq} in the log of this gate")
@@ -222,10 +209,7 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
     @routes.get("/gates/{gate}/case")
     def case(request: Request, gate: str, id: str = "") -> Response:
         """Why an application was accepted or rejected."""
-        try:
-            found = here(request, gate)
-        except NotLoggedInError:
-            return moved("/login")
+        found = here(request, gate)
         return HTMLResponse(views.case_page(found.visitor, found.gate.case(id) if id else None))
 
     @routes.get("/static/{name}")

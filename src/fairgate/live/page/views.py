@@ -129,16 +129,16 @@ def limits_of(spec: Spec) -> dict[str, Range]:
 def rows_of(place: int, scope: Scope, limits: Mapping[str, Range]) -> list[Row]:
     """Return the rows of a scope: acceptance of everybody and of each group, gap, reward."""
     base = f"scopes.{place}"
-    found = [_row(f"{base}.acceptance", "accepted, everybody", "share", scope.acceptance, SHARES, limits.get("acceptance"))]
+    found = [_row(f"{base}.acceptance", "Accepted, everybody", "share", scope.acceptance, SHARES, limits.get("acceptance"))]
     for number, group in enumerate(scope.groups):
         path = f"{base}.groups.{number}.acceptance"
         found.append(_row(path, group.name, "share", group.acceptance, SHARES, limits.get("rates"), number))
     if len(scope.groups) > 1:
         ends = [end for end in (*limits.get("gap", ()), scope.gap.high) if end is not None]
         gap = Axis.around([1.25 * max(ends)] if ends else [], most=4)
-        found.append(_row(f"{base}.gap", "gap between groups", "share", scope.gap, Axis(0.0, min(gap.high, 1.0)), limits.get("gap")))
+        found.append(_row(f"{base}.gap", "Gap between groups", "number", scope.gap, Axis(0.0, min(gap.high, 1.0)), limits.get("gap")))
     ends = [end for end in (scope.reward.low, scope.reward.value, scope.reward.high) if end is not None]
-    found.append(_row(f"{base}.reward", "reward per applicant", "number", scope.reward, Axis.around(ends), None))
+    found.append(_row(f"{base}.reward", "Reward per applicant", "number", scope.reward, Axis.around(ends), None))
     return found
 
 
@@ -193,7 +193,7 @@ def draw_acceptance(history: Sequence[RoundFigures], groups: Sequence[str]) -> M
         return None
     rounds = [each.round for each in history]
     lines = [
-        Line(name, f"g{number % COLOURS}", [_place(each.acceptance, number) for each in history])
+        Line(name, f"rate g{number % COLOURS}", [_place(each.acceptance, number) for each in history])
         for number, name in enumerate(groups)
     ]
     about = f"Share accepted by group in rounds {rounds[0]} to {rounds[-1]}; the table of rounds has the figures"
@@ -205,8 +205,7 @@ def _legend(history: Sequence[RoundFigures], groups: Sequence[str]) -> list[tupl
     found = []
     for number, name in _drawn(history, groups):
         style = f"g{number % COLOURS}" if name else "all"
-        found += [(style, name or "played, all groups" if not name else f"played, {name}")]
-        found += [(f"{style} proposed", f"proposed, {name}" if name else "proposed, all groups")]
+        found += [(style, f"played, {name or 'all groups'}"), (f"{style} proposed", f"proposed, {name or 'all groups'}")]
     return found
 
 

@@ -38,8 +38,8 @@
   async function refresh() {
     if (document.hidden) return;
     try {
-      const answer = await fetch(now.dataset.from, { cache: "no-store", redirect: "error" });
-      if (answer.status === 401 || answer.status === 403) { location.reload(); return; }
+      const answer = await fetch(now.dataset.from, { cache: "no-store", redirect: "manual" });
+      if (answer.type === "opaqueredirect" || answer.status === 403) { location.reload(); return; }
       if (!answer.ok) throw new Error(String(answer.status));
       replace(await answer.text());
       seen = new Date();
