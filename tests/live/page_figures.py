@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from fairgate.live.replies import (
     AgeBand,
@@ -21,7 +22,7 @@ from fairgate.live.replies import (
     Scope,
     Status,
 )
-from fairgate.live.spec import Spec
+from fairgate.live.spec import Mode, Spec
 
 NASTY = "<script>window.hurt = 1</script>"
 QUOTED = "\"quoted' & <b>bold</b> {{ 7 * 7 }}"
@@ -61,7 +62,9 @@ LOTTERY = policy((0.25, 0.4), (0.7, 0.5), (0.05, "inf"), text=f"a lottery of thr
 def scope(name: str, people: int, gap: Figure) -> Scope:
     groups = [
         GroupFigures(name=GROUPS[0], people=people, accepted=people // 2, acceptance=known(0.512), last_round=119),
-        GroupFigures(name=GROUPS[1], people=people // 3, accepted=people // 9, acceptance=known(0.333, 0.05), last_round=119),
+        GroupFigures(
+            name=GROUPS[1], people=people // 3, accepted=people // 9, acceptance=known(0.333, 0.05), last_round=119
+        ),
         GroupFigures(name=GROUPS[2], people=0, accepted=0, acceptance=NOTHING, last_round=None),
     ]
     constraints = [
@@ -85,13 +88,14 @@ def scope(name: str, people: int, gap: Figure) -> Scope:
 
 
 def round_figures(number: int) -> RoundFigures:
-    mode = "shadow" if number < 20 else "hold" if number < 60 else "learn"
+    mode: Mode = "shadow" if number < 20 else "hold" if number < 60 else "learn"
     threshold = round(0.5 + 0.2 * math.sin(number / 12), 1)
     guards = [f"the step of 0.3 was cut to 0.1 {NASTY}"] if number % 37 == 5 else []
     return RoundFigures(
         round=number, at=AT, mode=mode, people=200 + number,
         thresholds=[None] * 3 if mode == "shadow" else [0.5] * 3 if mode == "hold" else [threshold] * 3,
         lottery=80 <= number < 100, proposed=[threshold] * 3,
+        would=[0.45, 0.42, None],
         acceptance=[0.5 + 0.1 * math.sin(number / 3), 0.4 + 0.05 * math.cos(number), None], guards=guards,
     )  # fmt: skip
 
@@ -136,30 +140,32 @@ def empty() -> Figures:
             waiting="",
         ),
         alpha=0.05,
-        scopes=[Scope.model_validate({"name": name, "groups": groups, **nothing}) for name in ("all rounds", "in force")],
+        scopes=[Scope.model_validate({"name": name, "groups": groups, **nothing}) for name in ("all", "in force")],
         labels=Labels(arrived=0, awaited=0, late=0, due_days=30.0, ages=[], last=None),
         missing=[], alarms=[], history=[],
     )  # fmt: skip
 
 
+BODIES: list[tuple[str, dict[str, Any]]] = [
+    ("created", {"library": "0.1.0"}),
+    ("decided", {"people": 200, "tally": [[0, 1, 1, 83], [0, 0, 0, 117]]}),
+    ("outcomes", {"tally": [[3, 0, 1, 1, 40], [3, 0, 1, 0, 2]]}),
+    ("overridden", {"id": f"a/1?{QUOTED}", "accepted": True, "reason": f"appeal {NASTY}"}),
+    ("mode", {"mode": "hold", "before": "learn", "reason": f"{NASTY}"}),
+    ("key-added", {"id": "k1", "name": NASTY, "scopes": ["read"]}),
+    ("closed", {"people": 200, "why": "people"}),
+]
+
 EVENTS = [
-    LogEvent(seq=seq, kind=kind, round=119, at=AT, actor=f"key:{NASTY}", key=None, request=None, hash="cd" * 32, body=body)
-    for seq, (kind, body) in enumerate(
-        [
-            ("created", {"library": "0.1.0"}),
-            ("decided", {"people": 200, "tally": [[0, 1, 1, 83], [0, 0, 0, 117]]}),
-            ("outcomes", {"tally": [[3, 0, 1, 1, 40], [3, 0, 1, 0, 2]]}),
-            ("overridden", {"id": f"a/1?{QUOTED}", "accepted": True, "reason": f"appeal {NASTY}"}),
-            ("mode", {"mode": "hold", "before": "learn", "reason": f"{NASTY}"}),
-            ("key-added", {"id": "k1", "name": NASTY, "scopes": ["read"]}),
-            ("closed", {"people": 200, "why": "people"}),
-        ],
-        start=54_315,
+    LogEvent(
+        seq=seq, kind=kind, round=119, at=AT, actor=f"key:{NASTY}", key=None, request=None, hash="cd" * 32, body=body
     )
+    for seq, (kind, body) in enumerate(BODIES, start=54_315)
 ]
 
 CASE = CaseFacts(
-    id=f"a/1?{QUOTED}", round=118, at=AT, mode="learn", group=NASTY, score=0.4321, bin="0.4 to 0.5", policy=LOTTERY,
-    draw=0.7312345, threshold=0.5, accepted=False, decided_by=f"a person {NASTY}", override=f"appeal {NASTY}", label=None,
+    id=f"a/1?{QUOTED}", seq=54_316, place=3, round=118, at=AT, mode="learn", group=NASTY, score=0.4321,
+    bin="0.4 to 0.5",    policy=LOTTERY,
+    draw=0.7312345, threshold=0.5, accepted=False, decided_by=f"a person {NASTY}", override=None, label=None,
     label_at=None, text=f"The score 0.4321 is below the threshold 0.5 that was drawn. {NASTY}",
 )  # fmt: skip

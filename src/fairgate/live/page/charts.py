@@ -154,29 +154,34 @@ def draw_rounds(
         for each in strip.stretches:
             left, width = 100 * each.first / many, 100 * (each.last + 1 - each.first) / many
             plot.append(
-                Markup('<rect class="{}" x="{:.3f}%" width="{:.3f}%" y="{}" height="{}"><title>{}</title></rect>').format(
-                    strip.style, left, width, top + 1, STRIP - 4, each.text
-                )
+                Markup(
+                    '<rect class="{}" x="{:.3f}%" width="{:.3f}%" y="{}" height="{}"><title>{}</title></rect>'
+                ).format(strip.style, left, width, top + 1, STRIP - 4, each.text)
             )
     paths = [
-        Markup('<path class="line {}" d="{}"><title>{}</title></path>').format(line.style, path_of(line, axis), line.name)
+        Markup('<path class="line {}" d="{}"><title>{}</title></path>').format(
+            line.style, path_of(line, axis), line.name
+        )
         for line in lines
     ]
     plot.append(
-        Markup('<svg x="0" y="0" width="100%" height="{0}" viewBox="0 0 {1} {0}" preserveAspectRatio="none">{2}</svg>').format(
-            HEIGHT + 10, many, Markup("").join(paths)
-        )
+        Markup(
+            '<svg x="0" y="0" width="100%" height="{0}" viewBox="0 0 {1} {0}" preserveAspectRatio="none">{2}</svg>'
+        ).format(HEIGHT + 10, many, Markup("").join(paths))
     )
-    places = sorted({0, (many - 1) // 2, many - 1})
-    for place in places:
-        anchor = "start" if place == 0 else "end" if place == many - 1 else "middle"
-        plot.append(_text(f"{100 * (place + 0.5 * (anchor == 'middle') + (anchor == 'end')) / many:.3f}%", strip_end + 14,
-                          anchor, f"round {rounds[place]}"))
+    for place, at, anchor in _named(many):
+        plot.append(_text(f"{at:g}%", strip_end + 14, anchor, f"round {rounds[place]}"))
     size = strip_end + 20
     return Markup(
         '<div class="rounds"><svg class="labels" width="100%" height="{0}" aria-hidden="true">{1}</svg>'
         '<svg class="plot" role="img" width="100%" height="{0}" aria-label="{2}"><title>{2}</title>{3}</svg></div>'
     ).format(size, Markup("").join(labels), about, Markup("").join(plot))
+
+
+def _named(many: int) -> list[tuple[int, float, str]]:
+    """Return the rounds that are named below a chart: place, where in percent, and which end of the text is there."""
+    middle = [] if many < 3 else [(many // 2, 100 * (many // 2 + 0.5) / many, "middle")]
+    return [(0, 0.0, "start"), *middle, *([(many - 1, 100.0, "end")] if many > 1 else [])]
 
 
 def path_of(line: Line, axis: Axis) -> str:
@@ -217,9 +222,8 @@ def draw_share(part: int, whole: int, about: str) -> Markup:
     """Draw a part of a whole as a bar."""
     share = 100.0 * part / whole if whole else 0.0
     return Markup(
-        '<svg class="share" role="img" width="100%" height="14" aria-label="{0}"><title>{0}</title>'
-        '<rect class="whole" width="100%" y="1" height="12"/><rect class="part" width="{1:.3f}%" y="1" height="12"/></svg>'
-    ).format(about, share)
+        '<svg class="share" role="img" width="100%" height="14" aria-label="{0}"><title>{0}</title>{1}{2}</svg>'
+    ).format(about, _rect("whole", 0, 100, 1, 12), _rect("part", 0, share, 1, 12))
 
 
 def _y(axis: Axis, value: float) -> float:

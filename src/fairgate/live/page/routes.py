@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Annotated, NamedTuple, get_args
+from datetime import UTC, datetime
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -12,14 +13,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from fairgate.errors import InputError
 from fairgate.live.failures import ForbiddenError, MissingError, UnknownKeyError
 from fairgate.live.gate import Gate
-from fairgate.live.keys import KeyFacts, Scope
+from fairgate.live.keys import KeyFacts, Scope, list_keys
 from fairgate.live.page import views
 from fairgate.live.page.answers import NotLoggedInError, PageRoute, TooManyError, check_origin, status_of
 from fairgate.live.page.assets import asset
 from fairgate.live.page.session import HOURS, Attempts, Session, Sessions
 from fairgate.live.page.views import Told, Visitor
-from fairgate.live.page.words import KINDS
-from fairgate.live.replies import LogEvent
+from fairgate.live.page.words import KINDS, MODES
 from fairgate.live.spec import Mode
 
 EVENTS = 10
@@ -31,9 +31,6 @@ LARGEST = 2**53
 
 Check = Callable[[str, str, Scope], KeyFacts]
 """Gate, key, scope → facts of the key; refuses an unknown key, and one without the scope."""
-
-Find = Callable[[str, str], KeyFacts]
-"""Gate, id of a key → its facts; refuses one that is revoked, expired or unknown."""
 
 Text = Annotated[str, Form()]
 Seq = Annotated[int | None, Query(ge=1, le=LARGEST)]
@@ -48,7 +45,7 @@ class Here(NamedTuple):
     visitor: Visitor
 
 
-def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -> APIRouter:
+def router(gates: Mapping[str, Gate], check: Check, secret: bytes) -> APIRouter:
     """Return the routes of the page.
 
     Parameters
@@ -57,8 +54,6 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
         The gates that are served, by name.
     check
         Looks a key up for the log-in.
-    find
-        Looks a key up by its id, for every request of a session, so that a revoked key ends it.
     secret
         What session cookies are signed with.
     """
@@ -70,10 +65,9 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
         session = sessions.read(request.cookies.get(cookie_of(gate), ""), gate)
         if session is None or gate not in list(gates):
             raise NotLoggedInError("you are not logged in, or the session has ended: log in")
-        try:
-            facts = find(gate, session.key)
-        except UnknownKeyError:
-            raise NotLoggedInError("the key of this session has been revoked or has expired: log in") from None
+        facts = next((each for each in list_keys(gates[gate].engine, gate) if each.id == session.key), None)
+        if facts is None or facts.ended(datetime.now(UTC)):
+            raise NotLoggedInError("the key of this session has been revoked or has expired: log in")
         if "read" not in facts.scopes:
             raise ForbiddenError(f"the key {facts.name!r} must have the scope read to see the page")
         visitor = Visitor(gate, facts.name, "admin" in facts.scopes, sessions.form_token(session))
@@ -97,7 +91,7 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
     def shown(found: Here, status: int = 200, told: Told | None = None) -> HTMLResponse:
         """Return the page of a gate."""
         figures = found.gate.figures()
-        events = newest(found.gate, figures.status.seq, EVENTS)
+        events = found.gate.log(0, EVENTS, newest=True)
         page = views.gate_page(found.visitor, figures, found.gate.spec, events, secrets.token_urlsafe(12), told)
         return HTMLResponse(page, status)
 
@@ -156,12 +150,18 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
         """The parts of the page that change."""
         found = here(request, gate)
         figures = found.gate.figures()
-        events = newest(found.gate, figures.status.seq, EVENTS)
+        events = found.gate.log(0, EVENTS, newest=True)
         return HTMLResponse(views.fragment(found.visitor, figures, found.gate.spec, events, secrets.token_urlsafe(12)))
 
     @routes.post("/gates/{gate}/mode")
     def change_mode(
-        request: Request, gate: str, token: Text = "", key: Text = "", mode: Text = "", reason: Text = "", threshold: Text = ""
+        request: Request,
+        gate: str,
+        token: Text = "",
+        key: Text = "",
+        mode: Text = "",
+        reason: Text = "",
+        threshold: Text = "",
     ) -> Response:
         """Change the mode, with a reason."""
         found = changing(request, gate, token)
@@ -169,11 +169,14 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
             value = read_threshold(threshold)
             found.gate.set_mode(read_mode(mode), read_reason(reason), value, key=key or None, actor=actor_of(found))
         except InputError as error:
-            return shown(found, status_of(error), Told(refused_text(error), True, {"mode": mode, "reason": reason, "threshold": threshold}))
+            written = {"mode": mode, "reason": reason, "threshold": threshold}
+            return shown(found, status_of(error), Told(refused_text(error), True, written))
         return moved(f"/gates/{gate}?done=mode")
 
     @routes.post("/gates/{gate}/approve")
-    def approve(request: Request, gate: str, token: Text = "", key: Text = "", waiting: Text = "", reason: Text = "") -> Response:
+    def approve(
+        request: Request, gate: str, token: Text = "", key: Text = "", waiting: Text = "", reason: Text = ""
+    ) -> Response:
         """Approve what the learner proposes, with a reason."""
         found = changing(request, gate, token)
         try:
@@ -187,14 +190,12 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
         """The log, newest first."""
         found = here(request, gate)
         wanted = kind if kind in KINDS else ""
-        events = found.gate.log_before(before, EVENTS_PER_PAGE + 1, wanted or None)
+        events = found.gate.log(before or 0, EVENTS_PER_PAGE + 1, newest=True, kind=wanted or None)
         older = events[EVENTS_PER_PAGE - 1].seq if len(events) > EVENTS_PER_PAGE else None
         return HTMLResponse(views.log_page(found.visitor, events[:EVENTS_PER_PAGE], wanted, older, before is None))
 
     @routes.get("/gates/{gate}/log/{seq}")
-    def event(
-        request: Request, gate: str, seq: int, place: Annotated[int, Query(ge=0, le=LARGEST)] = 0
-    ) -> Response:
+    def event(request: Request, gate: str, seq: int, place: Annotated[int, Query(ge=0, le=LARGEST)] = 0) -> Response:
         """An event, with the cases it decided."""
         found = here(request, gate)
         events = found.gate.log(seq - 1, 1) if 1 <= seq <= LARGEST else []
@@ -202,15 +203,16 @@ def router(gates: Mapping[str, Gate], check: Check, find: Find, secret: bytes) -
             raise MissingError(f"there is no event {seq} in the log of this gate")
         people = events[0].body.get("people", 0) if events[0].kind in ("decided", "reported") else 0
         wanted = min(people - place, CASES_PER_PAGE)
-        cases = found.gate.cases((seq, place - 1), wanted) if wanted > 0 else []
+        listed = found.gate.cases((seq, place - 1), wanted) if wanted > 0 else []
+        cases = [each for each in listed if each.seq == seq]  # others follow if those of this event were pruned
         more = place + CASES_PER_PAGE if people - place > CASES_PER_PAGE else None
         return HTMLResponse(views.event_page(found.visitor, events[0], cases, more))
 
     @routes.get("/gates/{gate}/case")
-    def case(request: Request, gate: str, id: str = "") -> Response:
+    def case(request: Request, gate: str, name: Annotated[str, Query(alias="id")] = "") -> Response:
         """Why an application was accepted or rejected."""
         found = here(request, gate)
-        return HTMLResponse(views.case_page(found.visitor, found.gate.case(id) if id else None))
+        return HTMLResponse(views.case_page(found.visitor, found.gate.case(name) if name else None))
 
     @routes.get("/static/{name}")
     def static(name: str) -> Response:
@@ -253,10 +255,10 @@ def refused_text(error: Exception) -> str:
 
 def read_mode(text: str) -> Mode:
     """Return the mode of a form."""
-    for mode in get_args(Mode):
+    for mode in MODES:
         if mode == text:
             return mode
-    raise InputError(f"mode must be one of {', '.join(get_args(Mode))}, got {text[:80]!r}")
+    raise InputError(f"mode must be one of {', '.join(MODES)}, got {text[:80]!r}")
 
 
 def read_reason(text: str) -> str:
@@ -277,10 +279,6 @@ def read_threshold(text: str) -> float | list[float] | None:
     try:
         values = [float(part.replace("−", "-")) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"threshold must be a number, or one per group with commas between, got {text[:80]!r}") from None
+        wanted = "a number, or one per group with commas between"
+        raise InputError(f"threshold must be {wanted}, got {text[:80]!r}") from None
     return values if len(values) > 1 else values[0]
-
-
-def newest(gate: Gate, last: int, many: int) -> list[LogEvent]:
-    """Return the newest events, newest first."""
-    return gate.log(max(last - many, 0), many)[::-1]

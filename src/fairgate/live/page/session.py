@@ -42,8 +42,8 @@ class Sessions:
     --------
     >>> sessions = Sessions(b"secret", clock=lambda: 0.0)
     >>> session, cookie = sessions.begin("credit", "k1")
-    >>> sessions.read(cookie, "credit") == session, sessions.read(cookie + "0", "credit"), sessions.read(cookie, "other")
-    (True, None, None)
+    >>> [sessions.read(*each) == session for each in ((cookie, "credit"), (cookie + "0", "credit"), (cookie, "other"))]
+    [True, False, False]
     """
 
     def __init__(self, secret: bytes, clock: Callable[[], float] = time.time) -> None:

@@ -26,7 +26,7 @@ def write(value: Any, unit: Unit = "number") -> str:
     >>> write("inf", "threshold"), write("2026-11-16T05:39:12.25+00:00", "time"), write(-0.0001), write(8.0, "count")
     ('accepts nobody', '2026-11-16 05:39:12 UTC', '0.000', '8')
     """
-    if value is None:
+    if value is None or value == "":
         return NOTHING
     if unit == "text":
         return str(value)

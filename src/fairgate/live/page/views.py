@@ -9,24 +9,27 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment
-from markupsafe import Markup
 
-from fairgate.live.page import charts
 from fairgate.live.page.assets import addresses
-from fairgate.live.page.charts import Axis, Line, Range, Strip
-from fairgate.live.page.shown import Shown, Unit, write
+from fairgate.live.page.charts import draw_share
+from fairgate.live.page.drawn import (
+    COLOURS,
+    draw_acceptance,
+    draw_residuals,
+    draw_thresholds,
+    legend,
+    limits_of,
+    rows_of,
+    stretches,
+)
+from fairgate.live.page.shown import Shown, write
 from fairgate.live.page.words import ADVICE, BADGES, KINDS, LOTTERY, MODES, case_of, told
-from fairgate.live.replies import CaseFacts, Figure, Figures, LogEvent, RoundFigures, Scope
+from fairgate.live.replies import CaseFacts, Figures, LogEvent
 from fairgate.live.spec import Spec
 from fairgate.pages import templates
 
-COLOURS = 7
-"""Colours and dashes that groups are drawn with before they repeat."""
-
 ROUNDS_TOLD = 12
 """Rounds in the table of the last rounds."""
-
-SHARES = Axis(0.0, 1.0, 0.25)
 
 
 @dataclass(frozen=True)
@@ -45,19 +48,6 @@ class Visitor:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A figure with its bounds in the table of a scope."""
-
-    path: str
-    about: str
-    unit: Unit
-    chart: Markup
-    ends: tuple[str, str]
-    allowed: str
-    group: int | None = None
-
-
-@dataclass(frozen=True)
 class Told:
     """What a form is told back: a sentence, whether it is a refusal, and what had been written into it."""
 
@@ -72,7 +62,7 @@ def environment() -> Environment:
     found = templates("fairgate.live.page")
     found.filters.update(write=write, quote=lambda text: quote(text, safe=""))
     found.globals.update(modes=MODES, badges=BADGES, kinds=KINDS, lottery=LOTTERY, told_of=told, case_of=case_of)
-    found.globals.update(assets=addresses(), advice=ADVICE)
+    found.globals.update(assets=addresses(), advice=ADVICE, colours=COLOURS)
     return found
 
 
@@ -102,12 +92,13 @@ def _context(figures: Figures, spec: Spec) -> dict[str, Any]:
         "figures": plain,
         "shown": Shown(plain),
         "groups": groups,
+        "stretches": stretches(figures.scopes),
         "rows": [rows_of(place, scope, limits) for place, scope in enumerate(figures.scopes)],
-        "residuals": [_residuals(scope) for scope in figures.scopes],
+        "residuals": [draw_residuals(scope) for scope in figures.scopes],
         "thresholds": draw_thresholds(figures.history, groups, spec),
         "acceptance": draw_acceptance(figures.history, groups),
-        "keys_of": _legend(figures.history, groups),
-        "bars": [charts.draw_share(each.awaited, each.accepted, each.about) for each in figures.labels.ages],
+        "keys_of": legend(figures.history, groups),
+        "bars": [draw_share(each.awaited, each.accepted, each.about) for each in figures.labels.ages],
         "last": list(enumerate(figures.history))[: -ROUNDS_TOLD - 1 : -1],
         "guarded": [(place, each) for place, each in enumerate(figures.history) if each.guards][:-6:-1],
         "certainty": write(1 - figures.alpha, "share").replace(".0%", "%"),
@@ -115,113 +106,7 @@ def _context(figures: Figures, spec: Spec) -> dict[str, Any]:
     }
 
 
-def limits_of(spec: Spec) -> dict[str, Range]:
-    """Return what the constraints allow of each figure that has a chart, all of them together."""
-    found: dict[str, Range] = {}
-    for limit in (limit for each in spec.setting.problem.constraints for limit in each.limits()):
-        low, high = found.get(limit.figure, (None, None))
-        lows = [end for end in (low, limit.low) if end is not None]
-        highs = [end for end in (high, limit.high) if end is not None]
-        found[limit.figure] = (max(lows, default=None), min(highs, default=None))
-    return found
-
-
-def rows_of(place: int, scope: Scope, limits: Mapping[str, Range]) -> list[Row]:
-    """Return the rows of a scope: acceptance of everybody and of each group, gap, reward."""
-    base = f"scopes.{place}"
-    found = [_row(f"{base}.acceptance", "Accepted, everybody", "share", scope.acceptance, SHARES, limits.get("acceptance"))]
-    for number, group in enumerate(scope.groups):
-        path = f"{base}.groups.{number}.acceptance"
-        found.append(_row(path, group.name, "share", group.acceptance, SHARES, limits.get("rates"), number))
-    if len(scope.groups) > 1:
-        ends = [end for end in (*limits.get("gap", ()), scope.gap.high) if end is not None]
-        gap = Axis.around([1.25 * max(ends)] if ends else [], most=4)
-        found.append(_row(f"{base}.gap", "Gap between groups", "number", scope.gap, Axis(0.0, min(gap.high, 1.0)), limits.get("gap")))
-    ends = [end for end in (scope.reward.low, scope.reward.value, scope.reward.high) if end is not None]
-    found.append(_row(f"{base}.reward", "Reward per applicant", "number", scope.reward, Axis.around(ends), None))
-    return found
-
-
-def _row(
-    path: str, about: str, unit: Unit, figure: Figure, axis: Axis, allowed: Range | None, group: int | None = None
-) -> Row:
-    chart = charts.draw_interval(figure, axis, unit, about, allowed)
-    low, high = (write(end, unit).replace(".0%", "%") for end in axis.ends)
-    return Row(path, about, unit, chart, (low, high), "" if allowed is None else charts.say_range(allowed, unit), group)
-
-
-def _residuals(scope: Scope) -> list[Markup]:
-    found = []
-    for each in scope.constraints:
-        ends = [end for end in (each.residual.low, each.residual.value, each.residual.high) if end is not None]
-        axis = Axis.around([*ends, 0.01, -0.01])
-        found.append(charts.draw_interval(each.residual, axis, "number", each.about, (None, 0.0)))
-    return found
-
-
-def draw_thresholds(history: Sequence[RoundFigures], groups: Sequence[str], spec: Spec) -> Markup | None:
-    """Draw played and proposed thresholds over rounds; strips mark modes, lotteries and where a guard stepped in."""
-    if not history:
-        return None
-    rounds = [each.round for each in history]
-    lines = []
-    for number, name in _drawn(history, groups):
-        style = f"g{number % COLOURS}" if name else "all"
-        proposed = [_place(each.proposed, number) for each in history]
-        lines.append(Line(f"proposed{name and f', {name}'}", f"{style} proposed", proposed))
-        played = [_place(each.thresholds, number) for each in history]
-        lines.append(Line(f"played{name and f', {name}'}", style, played))
-    strips = [
-        Strip(mode, f"strip {mode}", charts.stretches([each.mode == mode for each in history], rounds, f"mode {mode}"))
-        for mode in MODES
-        if any(each.mode == mode for each in history)
-    ]
-    if any(each.lottery for each in history):
-        strips.append(Strip("lottery", "strip lottery", charts.stretches([each.lottery for each in history], rounds, "lottery")))
-    guarded = [charts.Stretch(n, n, f"round {each.round}: {' '.join(each.guards)}") for n, each in enumerate(history) if each.guards]
-    if guarded:
-        strips.append(Strip("guard", "strip guard", guarded))
-    ends = [each for each in (spec.guards.lowest, spec.guards.highest) if each is not None]
-    axis = Axis.around([*ends, *(value for line in lines for value in line.values if value is not None)], zero=False)
-    about = f"Thresholds played and proposed in rounds {rounds[0]} to {rounds[-1]}; the table of rounds has the figures"
-    return charts.draw_rounds(about, rounds, lines, strips, axis, "threshold")
-
-
-def draw_acceptance(history: Sequence[RoundFigures], groups: Sequence[str]) -> Markup | None:
-    """Draw the acceptance of each group over rounds."""
-    if not history:
-        return None
-    rounds = [each.round for each in history]
-    lines = [
-        Line(name, f"rate g{number % COLOURS}", [_place(each.acceptance, number) for each in history])
-        for number, name in enumerate(groups)
-    ]
-    about = f"Share accepted by group in rounds {rounds[0]} to {rounds[-1]}; the table of rounds has the figures"
-    return charts.draw_rounds(about, rounds, lines, [], SHARES, "share")
-
-
-def _legend(history: Sequence[RoundFigures], groups: Sequence[str]) -> list[tuple[str, str]]:
-    """Return style and name of each line of thresholds."""
-    found = []
-    for number, name in _drawn(history, groups):
-        style = f"g{number % COLOURS}" if name else "all"
-        found += [(style, f"played, {name or 'all groups'}"), (f"{style} proposed", f"proposed, {name or 'all groups'}")]
-    return found
-
-
-def _drawn(history: Sequence[RoundFigures], groups: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the groups whose thresholds are drawn; one without a name if all groups always have the same."""
-    alike = all(len(set(each.thresholds)) <= 1 and len(set(each.proposed)) <= 1 for each in history)
-    return [(0, "")] if alike else list(enumerate(groups))
-
-
-def _place(values: Sequence[float | None], number: int) -> float | None:
-    return values[number] if number < len(values) else None
-
-
-def log_page(
-    visitor: Visitor, events: Sequence[LogEvent], kind: str, older: int | None, newest: bool
-) -> str:
+def log_page(visitor: Visitor, events: Sequence[LogEvent], kind: str, older: int | None, newest: bool) -> str:
     """Write a page of the log, newest first."""
     return render("log", visitor=visitor, events=events, kind=kind, older=older, newest=newest)
 
@@ -233,5 +118,5 @@ def event_page(visitor: Visitor, event: LogEvent, cases: Sequence[CaseFacts], mo
 
 def case_page(visitor: Visitor, case: CaseFacts | None) -> str:
     """Write the page of a case; without one, the form that finds one."""
-    is_lottery = case is not None and len(case.policy.components) > 1
+    is_lottery = case is not None and case.draw is not None
     return render("case", visitor=visitor, case=case, is_lottery=is_lottery)

@@ -23,12 +23,19 @@ BADGES = {
 }
 """Style and words of a constraint's status; others have their own words."""
 
-ADVICE: Mapping[str, str] = {}
+ADVICE = {
+    "paused": "Read the log up to the pause, then set a mode below; nothing resumes by itself.",
+    "constraint": "Hold a threshold at which the constraint was met, and find out what has changed.",
+    "infeasible": "Decide which constraint gives way; a gate of other limits is made under another name.",
+    "labels": "Labels that never come bias nothing, but the learner knows less than it could.",
+    "missing": "Check that applications of the group still reach the gate, and under the same name.",
+    "waiting": "Read the proposal below; approve it, or leave the policy as it is.",
+}
 """What to do about each kind of alarm."""
 
 LOTTERY = (
-    "This was decided by lottery: another application with the same score could have been accepted. A rejection by "
-    "lottery needs a reason that counsel accepts before a notice is sent."
+    "A lottery decided this: another application with the same score could have been accepted. A rejection by lottery "
+    "needs a reason that counsel accepts before a notice is sent."
 )
 """What is said of a rejection by lottery."""
 
@@ -51,7 +58,12 @@ KINDS = {
 }
 """What each kind of event is called."""
 
-CLOSED = {"people": "enough people had come", "time": "its time was over", "call": "it was told to", "mode": "the mode changed"}
+CLOSED = {
+    "people": "enough people had come",
+    "time": "its time was over",
+    "call": "it was told to",
+    "mode": "the mode changed",
+}
 """Why a round closed."""
 
 
@@ -86,7 +98,8 @@ def told(event: LogEvent) -> str:
         case "version" | "created":
             return f"fairgate {body.get('library', '')}"
         case "pruned":
-            return f"up to round {body.get('through', '')}: {body.get('cases', 0)} cases, {body.get('outcomes', 0)} outcomes"
+            rows = f"{body.get('cases', 0)} cases, {body.get('outcomes', 0)} outcomes"
+            return f"up to round {body.get('through', '')}: {rows}"
     return ""
 
 
