@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import hmac
 import json
+import os
 import secrets
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fairgate.errors import InputError
 
 HOURS = 8.0
 """How long a session lasts, a working day; nothing prolongs it."""
@@ -85,6 +90,20 @@ class Sessions:
 
     def _sign(self, use: str, text: str) -> str:
         return hmac.new(self._secret, f"{use}/{text}".encode(), hashlib.sha256).hexdigest()
+
+
+def read_secret(path: Path | None) -> bytes:
+    """Return the secret of a file, made if there is none; without a file, one that lasts as long as the process."""
+    if path is None:
+        return secrets.token_bytes(32)
+    with contextlib.suppress(FileExistsError):
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(made, "w") as file:
+            file.write(secrets.token_hex(32))
+    found = path.read_text().strip().encode()
+    if len(found) < 32:
+        raise InputError(f"session_secret: the file {path} must hold at least 32 characters, got {len(found)}")
+    return found
 
 
 class Attempts:
