@@ -20,7 +20,7 @@ from fairgate.live.page import views
 from fairgate.live.page.charts import Axis, draw_interval
 from fairgate.live.page.session import HOURS, Sessions, read_secret
 from fairgate.live.page.views import Visitor
-from fairgate.live.replies import Figure
+from fairgate.live.replies import Figure, Figures
 from tests.live import page_figures
 from tests.live.serving import make_spec, serving
 
@@ -162,7 +162,7 @@ def test_revoked_expired_and_forged_sessions_end(visit: Visit) -> None:
         ".",
         "ü.ü",
     ):
-        answer = visit.get("/gates/credit", headers={"Cookie": f"fairgate-credit={forged}".encode()})
+        answer = visit.get("/gates/credit", headers={b"Cookie": f"fairgate-credit={forged}".encode()})
         assert answer.status_code == 303
 
 
@@ -301,7 +301,7 @@ def test_the_secret_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("admin", [True, False])
 @pytest.mark.parametrize("figures", [page_figures.rich("approve", "digest"), page_figures.empty()])
-def test_names_and_reasons_stay_text(admin: bool, figures: page_figures.Figures) -> None:
+def test_names_and_reasons_stay_text(admin: bool, figures: Figures) -> None:
     visitor = Visitor("credit", page_figures.NASTY, admin, "token")
     pages = [
         views.gate_page(visitor, figures, page_figures.SPEC, page_figures.EVENTS, "key"),
