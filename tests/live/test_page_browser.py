@@ -75,17 +75,17 @@ def agrees(text: str, unit: str, value: Any) -> bool:
     if value is None or value == "":
         return text == "–"
     if unit == "text":
-        return text == value
+        return bool(text == value)
     if unit == "time":
         return text == f"{value[:19].replace('T', ' ')} UTC"
     if value in ("inf", "-inf"):
         return text == ("accepts nobody" if value == "inf" else "accepts everybody")
     number = text.replace("−", "-").replace(",", "")
     if unit == "count":
-        return float(number) == value
+        return bool(float(number) == value)
     if unit == "share":
-        return number.endswith("%") and abs(float(number[:-1]) - 100 * value) <= 0.0501
-    return abs(float(number) - value) <= (0.000501 if unit == "number" else 1e-5 * max(1.0, abs(value)))
+        return number.endswith("%") and float(number[:-1]) == pytest.approx(100 * value, rel=0, abs=0.0501)
+    return float(number) == pytest.approx(value, rel=1e-5, abs=0.000501 if unit == "number" else 0.0)
 
 
 def check_figures(page: Page, served: Served, gate: str) -> int:

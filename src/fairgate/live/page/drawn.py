@@ -155,6 +155,12 @@ def draw_acceptance(history: Sequence[RoundFigures], groups: Sequence[str]) -> M
     return charts.draw_rounds(about, rounds, lines, [], SHARES, "share")
 
 
+def guarded(history: Sequence[RoundFigures]) -> list[tuple[int, int]]:
+    """Return first and last place of each stretch of rounds in which guards stepped in with the same words."""
+    alike = [list(same) for _, same in groupby(range(len(history)), lambda place: history[place].guards)]
+    return [(each[0], each[-1]) for each in alike if history[each[0]].guards]
+
+
 def legend(history: Sequence[RoundFigures], groups: Sequence[str]) -> list[tuple[str, str]]:
     """Return style and name of each line of thresholds."""
     found = []

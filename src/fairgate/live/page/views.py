@@ -17,6 +17,7 @@ from fairgate.live.page.drawn import (
     draw_acceptance,
     draw_residuals,
     draw_thresholds,
+    guarded,
     legend,
     limits_of,
     rows_of,
@@ -27,6 +28,9 @@ from fairgate.live.page.words import ADVICE, BADGES, KINDS, LOTTERY, MODES, case
 from fairgate.live.replies import CaseFacts, Figures, LogEvent
 from fairgate.live.spec import Spec
 from fairgate.pages import templates
+
+GUARDS_TOLD = 5
+"""Stretches of rounds in which guards stepped in that are told."""
 
 ROUNDS_TOLD = 12
 """Rounds in the table of the last rounds."""
@@ -62,6 +66,7 @@ def environment() -> Environment:
     found = templates("fairgate.live.page")
     found.filters.update(write=write, quote=lambda text: quote(text, safe=""))
     found.globals.update(modes=MODES, badges=BADGES, kinds=KINDS, lottery=LOTTERY, told_of=told, case_of=case_of)
+    found.tests["by_group"] = lambda thresholds: len(set(thresholds.values())) > 1
     found.globals.update(assets=addresses(), advice=ADVICE, colours=COLOURS)
     return found
 
@@ -100,7 +105,7 @@ def _context(figures: Figures, spec: Spec) -> dict[str, Any]:
         "keys_of": legend(figures.history, groups),
         "bars": [draw_share(each.awaited, each.accepted, each.about) for each in figures.labels.ages],
         "last": list(enumerate(figures.history))[: -ROUNDS_TOLD - 1 : -1],
-        "guarded": [(place, each) for place, each in enumerate(figures.history) if each.guards][:-6:-1],
+        "guarded": guarded(figures.history)[: -GUARDS_TOLD - 1 : -1],
         "certainty": write(1 - figures.alpha, "share").replace(".0%", "%"),
         "changes": figures.status.mode.mode in ("learn", "approve"),
     }

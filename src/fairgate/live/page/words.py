@@ -27,7 +27,7 @@ ADVICE = {
     "paused": "Read the log up to the pause, then set a mode below; nothing resumes by itself.",
     "constraint": "Hold a threshold at which the constraint was met, and find out what has changed.",
     "infeasible": "Decide which constraint gives way; a gate of other limits is made under another name.",
-    "labels": "Labels that never come bias nothing, but the learner knows less than it could.",
+    "labels": "Ask for them. One that never comes is not counted as bad, but teaches nothing.",
     "missing": "Check that applications of the group still reach the gate, and under the same name.",
     "waiting": "Read the proposal below; approve it, or leave the policy as it is.",
 }
