@@ -13,7 +13,6 @@ from starlette.middleware import Middleware
 
 from fairgate.live.config import ServiceSettings
 from fairgate.live.database import connect
-from fairgate.live.failures import UnavailableError
 from fairgate.live.keys import check_key
 from fairgate.live.page.routes import router as page
 from fairgate.live.page.session import read_secret
@@ -38,8 +37,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with contextlib.suppress(UnavailableError):  # ticking goes on trying
-            await run_in_threadpool(gates.open)
+        await run_in_threadpool(gates.try_to_open)
         ticking = asyncio.create_task(gates.keep_ticking())
         try:
             yield
