@@ -64,6 +64,10 @@ def key(visit: Visit, name: str, *scopes: str, gate: str = "credit") -> str:
     return create_key(visit.gates[gate], name, scopes)
 
 
+def signed(secret: str, **more: Any) -> Sessions:
+    return Sessions(lambda gate: secret.encode(), **more)
+
+
 def log_in(visit: Visit, token: str) -> httpx.Response:
     return visit.post("/login", data={"key": token}, headers={"Origin": visit.url})
 
@@ -150,14 +154,14 @@ def test_revoked_expired_and_forged_sessions_end(visit: Visit) -> None:
     (facts,) = [each for each in list_keys(gate.engine, "credit") if each.name == "long ago"]
     for past, status in ((HOURS * 3600 - 60, 200), (HOURS * 3600 + 60, 303)):
         then = datetime.now(UTC) - timedelta(seconds=past)
-        cookie = Sessions(SECRET.encode(), clock=then.timestamp).begin("credit", facts.id)[1]
+        cookie = signed(SECRET, clock=then.timestamp).begin("credit", facts.id)[1]
         visit.cookies.clear()
         visit.cookies.set("fairgate-credit", cookie)
         assert visit.get("/gates/credit").status_code == status
     for forged in (
-        Sessions(b"another secret").begin("credit", facts.id)[1],
-        Sessions(SECRET.encode()).begin("other", facts.id)[1],
-        Sessions(SECRET.encode()).begin("credit", "0" * 12)[1],
+        signed("another secret").begin("credit", facts.id)[1],
+        signed(SECRET).begin("other", facts.id)[1],
+        signed(SECRET).begin("credit", "0" * 12)[1],
         "a.b",
         ".",
         "ü.ü",
@@ -283,6 +287,16 @@ def test_the_log_is_paged_newest_first_and_by_kind(visit: Visit) -> None:
     assert rows == ["key added"] * len(list_keys(gate.engine, "other"))
 
 
+def test_processes_that_serve_the_same_gates_agree_on_who_is_logged_in(tmp_path: Path) -> None:
+    with visiting(tmp_path, session_secret=None) as one, visiting(tmp_path, session_secret=None) as other:
+        log_in(one, key(one, "wanders", "read"))
+        assert one.get("/gates/credit").status_code == 200
+        other.cookies.update(one.cookies)
+        assert other.get("/gates/credit").status_code == 200
+        other.cookies.set("fairgate-other", one.cookies["fairgate-credit"])
+        assert other.get("/gates/other").status_code == 303
+
+
 def test_too_many_log_ins_that_fail_are_stopped(tmp_path: Path) -> None:
     with visiting(tmp_path) as visit:
         assert [log_in(visit, "no").status_code for _ in range(11)] == [401] * 10 + [429]
@@ -293,7 +307,6 @@ def test_the_secret_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     assert read_secret(path) == read_secret(path)
     assert path.stat().st_mode & 0o077 == 0
-    assert read_secret(None) != read_secret(None)
     path.write_text("short")
     with pytest.raises(InputError, match=r"session_secret: .* at least 32 characters, got 5"):
         read_secret(path)

@@ -90,8 +90,8 @@ def agrees(text: str, unit: str, value: Any) -> bool:
 
 def check_figures(page: Page, served: Served, gate: str) -> int:
     """Compare every figure of the page with the API's, and return how many there are."""
-    with served.http(gate, "read") as http:
-        figures = http.get("figures").json()
+    asked = {"Authorization": f"Bearer {served.keys[gate, 'read']}"}
+    figures = served.http.get(f"{served.url}/v1/gates/{gate}/figures", headers=asked).json()
     script = """[...document.querySelectorAll('[data-figure]')].map(each =>
         [each.dataset.figure, each.dataset.key ?? null, each.dataset.unit, each.textContent])"""
     shown = page.evaluate(script)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -45,7 +46,7 @@ class Here(NamedTuple):
     visitor: Visitor
 
 
-def router(gates: Mapping[str, Gate], check: Check, secret: bytes) -> APIRouter:
+def router(gates: Mapping[str, Gate], check: Check, secret: bytes | None = None) -> APIRouter:
     """Return the routes of the page.
 
     Parameters
@@ -55,15 +56,17 @@ def router(gates: Mapping[str, Gate], check: Check, secret: bytes) -> APIRouter:
     check
         Looks a key up for the log-in.
     secret
-        What session cookies are signed with.
+        What session cookies are signed with; if not given, something made of each gate's own secret, so that all
+        processes that serve it agree.
     """
     routes = APIRouter(route_class=PageRoute, include_in_schema=False)
-    sessions, attempts = Sessions(secret), Attempts()
+    sessions = Sessions(lambda gate: secret or hmac.digest(gates[gate].secret, b"sessions of the page", "sha256"))
+    attempts = Attempts()
 
     def here(request: Request, gate: str) -> Here:
         """Return who is logged in to a gate."""
-        session = sessions.read(request.cookies.get(cookie_of(gate), ""), gate)
-        if session is None or gate not in list(gates):
+        session = sessions.read(request.cookies.get(cookie_of(gate), ""), gate) if gate in gates else None
+        if session is None:
             raise NotLoggedInError("you are not logged in, or the session has ended: log in")
         facts = next((each for each in list_keys(gates[gate].engine, gate) if each.id == session.key), None)
         if facts is None or facts.ended(datetime.now(UTC)):

@@ -38,21 +38,21 @@ class Sessions:
 
     Parameters
     ----------
-    secret
-        What cookies are signed with; whoever has it can log in as anybody.
+    secret_of
+        Gate → what its cookies are signed with; whoever has it can log in as anybody.
     clock
         Seconds since 1970.
 
     Examples
     --------
-    >>> sessions = Sessions(b"secret", clock=lambda: 0.0)
+    >>> sessions = Sessions(lambda gate: b"secret", clock=lambda: 0.0)
     >>> session, cookie = sessions.begin("credit", "k1")
     >>> [sessions.read(*each) == session for each in ((cookie, "credit"), (cookie + "0", "credit"), (cookie, "other"))]
     [True, False, False]
     """
 
-    def __init__(self, secret: bytes, clock: Callable[[], float] = time.time) -> None:
-        self._secret = secret
+    def __init__(self, secret_of: Callable[[str], bytes], clock: Callable[[], float] = time.time) -> None:
+        self._secret_of = secret_of
         self._clock = clock
         self._ended: dict[str, float] = {}  # sessions that were logged out, until they would have ended
 
@@ -60,12 +60,14 @@ class Sessions:
         """Begin a session, and return it with its cookie."""
         session = Session(gate, key, secrets.token_urlsafe(16), self._clock() + HOURS * 3600)
         body = base64.urlsafe_b64encode(json.dumps(asdict(session)).encode()).decode()
-        return session, f"{body}.{self._sign('cookie', body)}"
+        return session, f"{body}.{self._sign(gate, 'cookie', body)}"
 
     def read(self, cookie: str, gate: str) -> Session | None:
         """Return the session of a cookie, if it is one of ours, for this gate, and has not ended."""
+        if not cookie:
+            return None
         body, _, signature = cookie.rpartition(".")
-        if not hmac.compare_digest(self._sign("cookie", body).encode(), signature.encode()):
+        if not hmac.compare_digest(self._sign(gate, "cookie", body).encode(), signature.encode()):
             return None
         try:
             session = Session(**json.loads(base64.urlsafe_b64decode(body)))
@@ -75,27 +77,25 @@ class Sessions:
         return session if known else None
 
     def end(self, session: Session) -> None:
-        """End a session before its time."""
+        """End a session before its time, in this process; revoking its key ends it everywhere."""
         now = self._clock()
         self._ended = {name: until for name, until in self._ended.items() if until > now}
         self._ended[session.name] = session.until
 
     def form_token(self, session: Session) -> str:
         """Return what every form of this session must send back; another page cannot know it."""
-        return self._sign("form", session.name)
+        return self._sign(session.gate, "form", session.name)
 
     def fits(self, session: Session, token: str) -> bool:
         """Whether a form was sent by a page of this session."""
         return hmac.compare_digest(self.form_token(session).encode(), token.encode())
 
-    def _sign(self, use: str, text: str) -> str:
-        return hmac.new(self._secret, f"{use}/{text}".encode(), hashlib.sha256).hexdigest()
+    def _sign(self, gate: str, use: str, text: str) -> str:
+        return hmac.new(self._secret_of(gate), f"{use}/{text}".encode(), hashlib.sha256).hexdigest()
 
 
-def read_secret(path: Path | None) -> bytes:
-    """Return the secret of a file, made if there is none; without a file, one that lasts as long as the process."""
-    if path is None:
-        return secrets.token_bytes(32)
+def read_secret(path: Path) -> bytes:
+    """Return the secret of a file, made if there is none."""
     with contextlib.suppress(FileExistsError):
         made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(made, "w") as file:

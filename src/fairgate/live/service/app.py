@@ -78,6 +78,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
             route_class_override=GateRoute,
         )
     app.include_router(probes.router)
-    app.include_router(page(gates, functools.partial(check_key, engine), read_secret(settings.session_secret)))
+    secret = None if settings.session_secret is None else read_secret(settings.session_secret)
+    app.include_router(page(gates, functools.partial(check_key, engine), secret))
     answer_problems(app)
     return app
