@@ -14,6 +14,7 @@ import pytest
 
 from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
+from fairgate.live.failures import UnavailableError
 from fairgate.live.gate import Gate
 from fairgate.live.keys import create_key, list_keys, revoke_key
 from fairgate.live.page import views
@@ -267,6 +268,22 @@ def test_cases_and_events_are_found_and_what_is_not_there_is_said(visit: Visit) 
     for path in ("log?before=x", "log/x", "log/1?place=-1", "log?before=0"):
         assert visit.get(f"/gates/credit/{path}").status_code == 422
     assert visit.get("/static/nothing.js").status_code == 404
+
+
+def test_without_the_database_a_page_says_so_and_not_where_it_is(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    log_in(visit, key(visit, "unlucky", "read"))
+
+    def gone(rounds: int = 200) -> Figures:
+        raise UnavailableError("the database /srv/private/gates.db cannot be used now (disk full)")
+
+    monkeypatch.setattr(visit.gates["credit"], "figures", gone)
+    for path in ("", "/now"):
+        answer = visit.get(f"/gates/credit{path}")
+        assert answer.status_code == 503
+        assert "The database does not answer" in answer.text
+        assert "private" not in answer.text
+    monkeypatch.undo()
+    assert visit.get("/gates/credit").status_code == 200
 
 
 def test_the_log_is_paged_newest_first_and_by_kind(visit: Visit) -> None:

@@ -268,6 +268,7 @@ def test_a_gate_without_data_says_so(
         assert check_figures(page, quiet, "empty") > 10
         assert {name: value for name, value in page.evaluate(LOOK).items() if value and name != "width"} == {}
         check_quiet(page, quiet)
+    refresh(page, "document.getElementById('stale').innerText.startsWith('The gate does not answer. These figures')")
 
 
 def test_it_works_without_script(browser: Browser, served: Served) -> None:

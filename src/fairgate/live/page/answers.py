@@ -27,7 +27,10 @@ HEADERS = {
 }
 """Headers of every answer: nothing is loaded from elsewhere, nothing runs that is not ours, nobody frames the page."""
 
-STATUSES = {UnknownKeyError: 401, ForbiddenError: 403, MissingError: 404, ConflictError: 409, UnavailableError: 503}
+UNAVAILABLE = "the database does not answer, and nothing was recorded: try again in a moment"
+"""All that anybody who is not logged in is told; the log of the server has the particulars."""
+
+STATUSES = {UnknownKeyError: 401, ForbiddenError: 403, MissingError: 404, ConflictError: 409}
 """The status of each failure; other bad input is 422."""
 
 
@@ -52,7 +55,9 @@ class PageRoute(APIRoute):
             except NotLoggedInError as error:
                 looks = request.method == "GET"
                 response = RedirectResponse("/login", 303) if looks else refusal(401, str(error), "/login")
-            except (InputError, UnavailableError) as error:
+            except UnavailableError:
+                response = refusal(503, UNAVAILABLE)
+            except InputError as error:
                 response = refusal(status_of(error), str(error))
             except RequestValidationError:
                 response = refusal(422, "The address or the form is not one of this page's.")
