@@ -59,7 +59,7 @@ def policy(*components: tuple[float, float | str], text: str = "accept from 0.5"
 LOTTERY = policy((0.25, 0.4), (0.7, 0.5), (0.05, "inf"), text=f"a lottery of three thresholds {NASTY}")
 
 
-def scope(name: str, people: int, gap: Figure) -> Scope:
+def scope(name: str, rounds: int, people: int, gap: Figure) -> Scope:
     groups = [
         GroupFigures(name=GROUPS[0], people=people, accepted=people // 2, acceptance=known(0.512), last_round=119),
         GroupFigures(
@@ -82,7 +82,7 @@ def scope(name: str, people: int, gap: Figure) -> Scope:
         ),
     ]  # fmt: skip
     return Scope(
-        name=name, rounds=120, people=people + people // 3, acceptance=known(0.4678, 0.02), groups=groups, gap=gap,
+        name=name, rounds=rounds, people=people + people // 3, acceptance=known(0.4678, 0.02), groups=groups, gap=gap,
         reward=Figure(value=-0.0123, low=-0.0804, high=0.0551), constraints=constraints,
     )  # fmt: skip
 
@@ -111,7 +111,7 @@ def rich(mode: str = "hold", waiting: str = "") -> Figures:
             waiting=waiting,
         ),
         alpha=0.05,
-        scopes=[scope("all rounds", 36_000, known(0.179)), scope("the policy in force", 900, known(0.179, 0.13))],
+        scopes=[scope("all rounds", 120, 36_000, known(0.179)), scope("the policy in force", 79, 900, known(0.179, 0.13))],
         labels=Labels(
             arrived=8_123, awaited=4_567, late=321, due_days=30.0, last=AT,
             ages=[
@@ -122,7 +122,7 @@ def rich(mode: str = "hold", waiting: str = "") -> Figures:
         ),
         missing=[LONG],
         alarms=[
-            Alarm(kind="broken", text=f"parity=0.05 is broken: the gap is at least 0.049 too large {NASTY}", since=AT),
+            Alarm(kind="constraint", text=f"parity=0.05 is broken: the gap is at least 0.049 too large {NASTY}", since=AT),
             Alarm(kind="missing", text=f"nobody of {LONG} came in the last 20 rounds", since=AT),
         ],
         history=[round_figures(number) for number in range(120)],

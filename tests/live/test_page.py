@@ -304,6 +304,7 @@ def test_the_log_is_paged_newest_first_and_by_kind(visit: Visit) -> None:
     assert rows == ["key added"] * len(list_keys(gate.engine, "other"))
 
 
+@pytest.mark.slow
 def test_processes_that_serve_the_same_gates_agree_on_who_is_logged_in(tmp_path: Path) -> None:
     with visiting(tmp_path, session_secret=None) as one, visiting(tmp_path, session_secret=None) as other:
         log_in(one, key(one, "wanders", "read"))
