@@ -115,27 +115,28 @@ class ExportedLog:
 
     def labels(self, first: int, last: int) -> LabelRows:
         """Return the labels that these events brought."""
-        rows = columns(_listed(self._range("outcomes", first, last)), {"seq": int, "id": str, "label": int}, self.faults)
-        order = sorted(range(len(rows[0])), key=lambda place: (rows[0][place], rows[1][place]))
-        seq, ids, labels = rows[0][order], [rows[1][place] for place in order], rows[2][order]
-        whose, places = self._cases_of(ids)
-        accepted = whose["accepted"].copy()
-        for place, (each, event) in enumerate(zip(ids, seq.tolist(), strict=True)):
+        table = self._labels.filter(_between(self._labels, first, last))
+        rows = columns(_listed(table.select(["seq", "id", "label"])), {"seq": int, "id": str, "label": int}, self.faults)
+        if len(rows[0]) < table.num_rows:
+            table = table.filter(pc.invert(pc.or_(pc.is_null(table["id"]), pc.is_null(table["label"]))))
+        whose = [table[name].to_numpy() for name in ("case", "round", "group", "bin", "accepted")]
+        before, since = (np.full(len(rows[0]), -1, dtype=np.int64) for _ in range(2))
+        accepted, aside = whose[-1].copy(), np.zeros(len(rows[0]), dtype=np.int64)
+        for place, (event, each) in enumerate(zip(rows[0].tolist(), rows[1], strict=True)):
+            for when, label in self._relabelled.get(each, ()):
+                if when < event:
+                    before[place], since[place] = label, when
             person = self._overridden.get(each)
-            if person is not None and person[0] < event and places[place] >= 0:
-                accepted[place] = person[1]
-        before = np.full(len(ids), -1, dtype=np.int64)
-        for place, (each, event) in enumerate(zip(ids, seq.tolist(), strict=True)):
-            if each in self._relabelled:
-                earlier = [label for when, label in self._relabelled[each] if when < event]
-                before[place] = earlier[-1] if earlier else -1
-        found = (whose[name] for name in ("seq", "round", "group", "bin"))
-        return LabelRows(seq, ids, labels, before, *found, accepted)
+            if person is not None and person[0] < event:
+                accepted[place], aside[place] = person[1], 1
+        return LabelRows(*rows, before, since, *whose[:-1], accepted, aside)
 
     def overrides(self, first: int, last: int) -> list[OverrideRow]:
         """Return the decisions that these events overrode."""
         rows = _listed(self._range("overrides", first, last))
-        whose, _ = self._cases_of([str(row[1]) for row in rows])
+        if not rows:
+            return []
+        whose = self._cases_of(pa.chunked_array([pa.array([row[1] for row in rows], type=pa.string())]))
         known = zip(*(whose[name].tolist() for name in ("seq", "round", "group", "bin", "accepted")), strict=True)
         return [OverrideRow(*row, *case) for row, case in zip(rows, known, strict=True)]
 
@@ -177,7 +178,7 @@ class ExportedLog:
             if known is None or not known.has_min_max or (known.min <= last and known.max >= first):
                 groups.append(place)
         table = self._groups(name, tuple(groups))
-        return table.filter(pc.and_(pc.greater_equal(table["seq"], first), pc.less_equal(table["seq"], last)))
+        return table.filter(_between(table, first, last))
 
     @functools.lru_cache(maxsize=8)  # noqa: B019 (it lives as long as the file)
     def _groups(self, name: str, groups: tuple[int, ...]) -> pa.Table:
@@ -188,13 +189,19 @@ class ExportedLog:
         """All applications, without scores and draws: labels are looked up in it."""
         return self._files["cases"].read(columns=["id", "seq", "round", "group", "bin", "accepted"])
 
-    def _cases_of(self, ids: list[str]) -> tuple[dict[str, Whole], Whole]:
-        """Return the columns of the cases of these ids, −1 where there is none, and their places."""
-        places = pc.index_in(pa.array(ids, type=pa.string()), value_set=self._index["id"].combine_chunks())
-        found = self._index.take(places)
+    @functools.cached_property
+    def _labels(self) -> pa.Table:
+        """All labels in the order of events and ids, each with its case: looked up at once, in memory."""
+        table = self._files["outcomes"].read().sort_by([("seq", "ascending"), ("id", "ascending")])
+        for name, values in self._cases_of(table["id"]).items():
+            table = table.append_column("case" if name == "seq" else name, pa.array(values))
+        return table
+
+    def _cases_of(self, ids: pa.ChunkedArray) -> dict[str, Whole]:
+        """Return the columns of the cases of these ids, −1 where there is none."""
+        found = self._index.take(pc.index_in(ids, value_set=self._index["id"].combine_chunks()))
         names = ("seq", "round", "group", "bin", "accepted")
-        whose = {name: pc.fill_null(found[name], -1).to_numpy().astype(np.int64) for name in names}
-        return whose, pc.fill_null(places, -1).to_numpy(zero_copy_only=False)
+        return {name: pc.fill_null(found[name], -1).to_numpy().astype(np.int64) for name in names}
 
     @functools.cached_property
     def _overridden(self) -> dict[str, tuple[int, int]]:
@@ -211,6 +218,10 @@ class ExportedLog:
         for row in table.filter(pc.is_in(table["id"], value_set=often)).sort_by("seq").to_pylist():
             found.setdefault(row["id"], []).append((row["seq"], row["label"]))
         return found
+
+
+def _between(table: pa.Table, first: int, last: int) -> pa.ChunkedArray:
+    return pc.and_(pc.greater_equal(table["seq"], first), pc.less_equal(table["seq"], last))
 
 
 def _listed(table: pa.Table) -> list[tuple[Any, ...]]:

@@ -51,11 +51,13 @@ class LabelRows(NamedTuple):
     ids: list[str]
     labels: Whole
     before: Whole  # the label that the case had
+    since: Whole  # and the event that had brought it
     case: Whole  # the event of the case
     rounds: Whole
     groups: Whole
     bins: Whole
     accepted: Whole  # whether the case was accepted when the label came
+    aside: Whole  # whether a person had overridden its decision, so that the learner is not told
 
 
 class OverrideRow(NamedTuple):

@@ -54,26 +54,29 @@ class StoredLog:
         """Return the labels that these events brought."""
         own, whose, person = outcomes.c, cases.c, overrides.c
         earlier = outcomes.alias()
-        before = (
-            select(earlier.c.label)
+        before, since = (
+            select(earlier.c[name])
             .where(earlier.c.gate == own.gate, earlier.c.id == own.id, earlier.c.seq < own.seq)
             .order_by(earlier.c.seq.desc())
             .limit(1)
             .scalar_subquery()
+            for name in ("label", "seq")
         )
-        accepted = case((person.seq < own.seq, person.accepted), else_=whose.accepted)
-        known = [func.coalesce(each, literal(-1)) for each in (before, whose.seq, whose.round, whose.group, whose.bin)]
+        over = person.seq < own.seq
+        accepted = case((over, person.accepted), else_=whose.accepted)
+        facts = (before, since, whose.seq, whose.round, whose.group, whose.bin, accepted)
+        known = [func.coalesce(each, literal(-1)) for each in facts]
         joined = outcomes.outerjoin(cases, and_(whose.gate == own.gate, whose.id == own.id)).outerjoin(
             overrides, and_(person.gate == own.gate, person.id == own.id)
         )
         asked = (
-            select(own.seq, own.id, own.label, *known, func.coalesce(accepted, literal(-1)))
+            select(own.seq, own.id, own.label, *known, case((over, 1), else_=0))
             .select_from(joined)
             .where(own.gate == self.number, own.seq.between(first, last))
             .order_by(own.seq)
         )
-        kinds = {"seq": int, "id": str, "label": int, "label before": int, "case": int, "round": int, "group": int}
-        kinds |= {"bin": int, "accepted": int}
+        names = ("label", "label before", "event before", "case", "round", "group", "bin", "accepted", "aside")
+        kinds = {"seq": int, "id": str, **dict.fromkeys(names, int)}
         rows = sorted(self._rows(asked), key=lambda row: (row[0], str(row[1])))
         return LabelRows(*columns(rows, kinds, self.faults))
 
