@@ -36,7 +36,7 @@ KINDS = (
 
 
 class Event(NamedTuple):
-    """One event of a gate's log. `body` is the text that was hashed, JSON; `key` and `request` make retries harmless."""
+    """One event of a gate's log. `body` is JSON, the text that was hashed; `key` and `request` tell a retry."""
 
     seq: int  # from 1
     kind: str
@@ -114,7 +114,7 @@ def draws_of(secret: bytes, ids: Sequence[str]) -> Array:
     closes the round; its hash is in the event that opens it.
 
     >>> draws_of(b"secret", ["a-1", "a-2"]).round(3)
-    array([0.535, 0.61 ])
+    array([0.873, 0.991])
     """
     heads = b"".join(hmac.digest(secret, each.encode(), "sha256")[:8] for each in ids)
     return np.asarray((np.frombuffer(heads, dtype=">u8") >> 11) * 2.0**-53, dtype=np.float64)
