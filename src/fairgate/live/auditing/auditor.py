@@ -19,8 +19,8 @@ from fairgate.live.auditing.rows import Round, RowCheck
 from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
+from fairgate.live.gate import VERSIONS
 from fairgate.live.spec import Spec
-from fairgate.live.versions import VERSIONS
 from fairgate.live.words import policy_text
 from fairgate.policy import Policy
 

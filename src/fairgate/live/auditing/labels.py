@@ -9,7 +9,7 @@ import numpy as np
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.log import LabelRows
 from fairgate.live.auditing.rows import Faults, Say
-from fairgate.live.turn import label_digest
+from fairgate.live.labelling import label_digest
 
 TALLIES = ("tally", "aside", "told")
 """Of an event that brings labels: those the learner is told, those of overridden decisions, and corrections of labels
