@@ -21,7 +21,7 @@ from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
 from fairgate.live.gate import VERSIONS
 from fairgate.live.spec import Spec
-from fairgate.live.words import policy_text
+from fairgate.live.words import policy_name
 from fairgate.policy import Policy
 
 
@@ -136,8 +136,8 @@ class Auditor:
         number, own = event.round, self.log.facts.secret
         policy = None if data["policy"] is None or data["mode"] == "shadow" else Policy.from_json(data["policy"])
         commitment = self.commitments[number] = data["commitment"]
-        if self.spec is not None:
-            self._tally().open(OWN_RULE if policy is None else policy_text(self.spec, policy))
+        if self.tallies is not None:
+            self.tallies.open(OWN_RULE if policy is None else policy_name(policy))
         if own is not None:
             secret: bytes | None = round_secret(own, number)
             if not fits(commitment, round_secret(own, number)):

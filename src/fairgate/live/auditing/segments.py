@@ -17,6 +17,7 @@ from fairgate.audit.audit import OVERALL, levels
 from fairgate.audit.reading import SEGMENTS
 from fairgate.audit.report import alarm_sentence
 from fairgate.audit.sequences import Sequences, Track, follow
+from fairgate.confidence import Sums, mean_bounds, running_bounds
 from fairgate.live.auditing.report import Bound, GroupBound, Judged, Stretch
 from fairgate.live.spec import Spec
 
@@ -111,10 +112,31 @@ def _stretch(segment: Segment, cells: NDArray[np.int64], spec: Spec, level: floa
         acceptance=_last(sequences.overall),
         groups=groups,
         gap=None if sequences.gap is None else _last(sequences.gap),
-        reward=None,
+        reward=_reward(cells, spec, level),
         labels=int(totals[:, :2].sum()),
         constraints=[_judged(each, segment) for each in alarms],
     )
+
+
+def _reward(cells: NDArray[np.int64], spec: Spec, level: float) -> Bound | None:
+    """Bound the reward per applicant: the mean worth of the labels that arrived, times the acceptance rate.
+
+    Labels that have not arrived are taken to be like those that have. Either factor has half of the level, so the
+    product holds on its own, beside the bounds of the constraints.
+    """
+    cost = spec.false_positive_cost
+    bad, good = cells[..., :2, 1].sum(axis=1).T.astype(np.float64)
+    taken, came = cells[..., 1].sum(axis=(1, 2)), cells.sum(axis=(1, 2, 3))
+    if not (bad + good).any():
+        return None
+    gained, number = good - cost * bad, good + bad
+    total, people = gained.cumsum(), number.cumsum()
+    predicted = (total - gained) / (people - number + 1.0)  # before each round
+    spread = (good + cost**2 * bad - 2.0 * predicted * gained + number * predicted**2).sum()
+    worth = mean_bounds(Sums(total[-1], max(spread, 0.0), people[-1]), low=-cost, high=1.0, alpha=level / 2.0)
+    rate = [float(each[-1]) for each in running_bounds(taken[came > 0], came[came > 0], level / 2.0)]
+    ends = [float(end) * share for end in worth for share in rate]
+    return Bound(value=float(total[-1] / people[-1] * taken.sum() / came.sum()), low=min(ends), high=max(ends))
 
 
 def _judged(alarm: Alarm, segment: Segment) -> Judged:
