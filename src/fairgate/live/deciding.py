@@ -79,7 +79,8 @@ def decide_some(
     for place in fresh:
         request = requests[place]
         alone = request.key is not None or not request.single
-        if taken and (alone or size >= room or request.actor != first.actor or not claimed.isdisjoint(request.ids)):
+        met = not claimed.isdisjoint(request.ids) or not known.keys().isdisjoint(request.ids)
+        if taken and (alone or met or size >= room or request.actor != first.actor):
             break
         taken.append(place)
         claimed.update(request.ids)
@@ -87,19 +88,21 @@ def decide_some(
         if alone:
             break
     names = [name for place in taken for name in requests[place].ids]
+    decided: dict[str, Any] = {}
     new = np.array([name not in known for name in names], dtype=bool)
     if new.any():
-        columns = (np.concatenate([parsed[place][part] for place in taken])[new] for part in range(3))
-        group, score, spot = columns
+        group, score, spot = (np.concatenate([parsed[place][part] for place in taken])[new] for part in range(3))
         names = [name for name in names if name not in known]
         draws = draws_of(turn.secret_of(turn.fold.round), names)
         accepted = now.policy.decide(score, group, draws).astype(np.int64)
         people = People(names, group, score, spot, draws, accepted)
         event = turn.add("decided", people, first)
         facts = zip(group.tolist(), score.tolist(), accepted.tolist(), strict=True)
-        known |= {name: (event.round, *each) for name, each in zip(names, facts, strict=True)}
+        decided = {name: (event.round, *each) for name, each in zip(names, facts, strict=True)}
+    if turn.keeps:
+        known |= decided
     for place in taken:
-        mine = [known[name] for name in requests[place].ids]
+        mine = [decided.get(name) or known[name] for name in requests[place].ids]
         replies[place] = _reply(requests[place], [row[3] for row in mine], [row[0] for row in mine])
     turn.close_if_full(first)
     return fresh[len(taken) :]

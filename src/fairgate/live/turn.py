@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -199,11 +200,14 @@ ROWS = ("seq", "place", "round", "id", "group", "score", "bin", "draw", "accepte
 
 def check_ids(ids: Sequence[str]) -> None:
     """Refuse ids that are no short printable text, or not different."""
-    for each in ids:
-        check_text("ids", each)
+    texts = all(isinstance(each, str) for each in ids)
+    if ids and not (
+        texts and "".join(ids).isprintable() and 0 < min(map(len, ids)) <= max(map(len, ids)) <= LONGEST_ID
+    ):
+        for each in ids:
+            check_text("ids", each)
     if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        twice = next(each for each in ids if each in seen or seen.add(each))  # type: ignore[func-returns-value]
+        twice = next(each for each, count in Counter(ids).items() if count > 1)
         raise InputError(f"ids must be different, got {twice!r} twice")
 
 
