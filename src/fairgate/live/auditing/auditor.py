@@ -173,10 +173,11 @@ class Auditor:
             self.say(event, wrong)
 
     def _key(self, event: Event, data: dict[str, Any]) -> None:
+        facts = {"seq": event.seq, "kind": event.kind, "at": event.at}
         if event.kind == "key-added":
-            self.keys[data["id"]] = {**data, "seq": event.seq, "at": event.at, "revoked": False}
+            self.keys[data["id"]] = {"revoked": None, **data, **facts}
         elif data["id"] in self.keys:
-            self.keys[data["id"]]["revoked"] = True
+            self.keys[data["id"]] |= {**data, **facts}
 
     # Rows of people.
 
@@ -264,20 +265,14 @@ class Auditor:
         for row in stored:
             told = self.keys.pop(row.id, None)
             if told is None:
-                self.findings.add(0, "", "", f"the key {row.id} ({row.name}) is stored, and no event added it")
+                self.findings.add(1, "", "", f"the key {row.id} ({row.name}) is stored, and no event added it")
                 continue
-            there = {"name": row.name, "scopes": row.scopes, "expires": row.expires, "revoked": row.revoked is not None}
-            there |= {"hash": row.hash} if "hash" in told else {}
-            for name, value in there.items():
-                given = told.get(name)
-                said = given if not isinstance(given, list) else _scopes(given)
-                if (_scopes(value.split()) if name == "scopes" else value) != (
-                    _scopes(said.split()) if name == "scopes" and isinstance(said, str) else said
-                ):
-                    text = f"the {name} of the key {row.id} is stored as {value!r}, and the log has {given!r}"
-                    self.findings.add(told["seq"], "key-added", told["at"], text)
+            there = row._asdict() | {"scopes": row.scopes.split(",")}
+            for name in [name for name in there if name in told and there[name] != told[name]]:
+                text = f"the key {row.id} has {name} {there[name]!r} stored, and the log says {told[name]!r}"
+                self.findings.add(told["seq"], told["kind"], told["at"], text)
         for name, told in self.keys.items():
-            self.findings.add(told["seq"], "key-added", told["at"], f"the key {name} that it added is not stored")
+            self.findings.add(told["seq"], told["kind"], told["at"], f"the key {name} is not stored")
 
     def _report(self, seconds: float) -> AuditReport:
         facts, found = self.log.facts, self.findings.found
@@ -341,10 +336,6 @@ def _change(made: str, rounds: list[int]) -> VersionChange:
 def _versions(library: str, versions: dict[str, str]) -> str:
     numbers = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()) if name != "python")
     return f"fairgate {library} ({numbers})"
-
-
-def _scopes(given: list[str]) -> str:
-    return " ".join(sorted(each for part in given for each in part.replace(",", " ").split()))
 
 
 def _firsts(seqs: Any, known: set[int]) -> list[int]:

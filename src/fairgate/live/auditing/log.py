@@ -81,6 +81,7 @@ class KeyRow(NamedTuple):
     name: str
     hash: str
     scopes: str
+    created: str
     expires: str | None
     revoked: str | None
 

@@ -45,14 +45,14 @@ def sentences(report: AuditReport) -> list[str]:
 
 def _rates(report: AuditReport) -> Table:
     table = _table(f"Acceptance, with bounds that hold in all rounds together ({1 - report.alpha:.0%})")
-    for heading in ("whose", "rounds", "people", "acceptance", "gap", "reward"):
-        table.add_column(heading, justify="left" if heading == "whose" else "right", overflow="fold")
+    table.add_column("whose", overflow="fold")
+    for heading in ("people", "acceptance", "gap", "reward"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for each in report.stretches:
-        rounds = str(each.first_round) if each.first_round == each.last_round else _rounds(each)
         figures = (_figure(each.acceptance), _figure(each.gap), _figure(each.reward))
-        table.add_row(escape(each.name), rounds, str(each.people), *figures, style="bold")
+        table.add_row(escape(f"{each.name}, {_rounds(each)}"), str(each.people), *figures, style="bold")
         for group in each.groups:
-            table.add_row(f"  {escape(group.name)}", "", str(group.people), _figure(group.acceptance), "", "")
+            table.add_row(f"  {escape(group.name)}", str(group.people), _figure(group.acceptance), "", "")
     if report.hidden:
         table.caption = f"{report.hidden} more segments, of fewer people, are not shown."
     return table
@@ -72,7 +72,8 @@ def _constraints(report: AuditReport) -> Table:
 
 
 def _rounds(each: Stretch) -> str:
-    return f"{each.first_round}–{each.last_round}"
+    only = each.first_round == each.last_round
+    return f"round {each.first_round}" if only else f"rounds {each.first_round}–{each.last_round}"
 
 
 def _table(title: str) -> Table:
@@ -84,4 +85,4 @@ def _figure(found: Bound | None) -> str:
     if found is None:
         return ""
     value = "–" if found.value is None else f"{found.value:.3f}"
-    return re.sub(r"\b0\.", ".", f"{value} [{found.low:.2f}, {found.high:.2f}]")
+    return re.sub(r"\b0\.", ".", f"{value} [{found.low:.2f},{found.high:.2f}]")
