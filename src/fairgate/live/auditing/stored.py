@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, literal, or_, select
 
-from fairgate.live.auditing.log import CaseRows, Facts, Fault, KeyRow, LabelRows, OverrideRow, columns
+from fairgate.live.auditing.log import CaseRows, Facts, Fault, KeyRow, LabelRows, OverrideRow, Whole, columns
 from fairgate.live.events import Event
 from fairgate.live.failures import MissingError
 from fairgate.live.schema import api_keys, cases, events, gates, outcomes, overrides, snapshots
 
 PAGE = 2000
 """Events read at a time."""
+
+
+class Ends(NamedTuple):
+    """What came of applications: the last label, and what a person decided; −1 where there is none."""
+
+    labels: Whole
+    overridden: Whole
 
 
 class StoredLog:
@@ -79,6 +86,24 @@ class StoredLog:
         kinds = {"seq": int, "id": str, **dict.fromkeys(names, int)}
         rows = sorted(self._rows(asked), key=lambda row: (row[0], str(row[1])))
         return LabelRows(*columns(rows, kinds, self.faults))
+
+    def ends(self, first: int, last: int) -> Ends:
+        """Return what came of the applications of these events, in the order of :meth:`cases`."""
+        own, person = cases.c, overrides.c
+        label = (
+            select(outcomes.c.label)
+            .where(outcomes.c.gate == own.gate, outcomes.c.id == own.id)
+            .order_by(outcomes.c.seq.desc())
+            .limit(1)
+            .scalar_subquery()
+        )
+        asked = (
+            select(own.seq, *(func.coalesce(each, literal(-1)) for each in (label, person.accepted)))
+            .select_from(cases.outerjoin(overrides, and_(person.gate == own.gate, person.id == own.id)))
+            .where(own.gate == self.number, own.seq.between(first, last))
+            .order_by(own.seq, own.place)
+        )
+        return Ends(*columns(self._rows(asked), {"seq": int, "label": int, "accepted": int}, self.faults)[1:])
 
     def overrides(self, first: int, last: int) -> list[OverrideRow]:
         """Return the decisions that these events overrode."""
