@@ -88,9 +88,7 @@ def _columns(log: StoredLog, spec: Spec, chunk: Chunk, rounds: dict[int, RoundFa
     over = last.overridden >= 0
     chances = [
         None if own.share is None or person else float(own.share[group, spot])
-        for own, person, group, spot in zip(
-            facts, over.tolist(), rows.groups.tolist(), rows.bins.tolist(), strict=True
-        )
+        for own, person, group, spot in zip(facts, over.tolist(), rows.groups.tolist(), rows.bins.tolist(), strict=True)
     ]
     return [
         rows.ids,

@@ -25,7 +25,7 @@ MIDNIGHT = (1980, 1, 1, 0, 0, 0)
 
 
 def export_log(log: Log, path: Path) -> dict[str, Any]:
-    """Write the log to a zip of Parquet files, whole or not at all, and return what its head says. No secret is in it."""
+    """Write the log to a zip of Parquet files, whole or not at all, and return its head. No secret is in it."""
     head = {"format": FORMAT, "gate": log.facts.gate, "last": log.facts.last, "head": log.facts.head}
     with whole(path) as unfinished, tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
         sources = {"events": _events(log), "cases": _cases(log), "outcomes": _outcomes(log), "overrides": _over(log)}
@@ -34,7 +34,10 @@ def export_log(log: Log, path: Path) -> dict[str, Any]:
             for name, schema in TABLES.items():
                 part = Path(folder) / f"{name}.parquet"
                 write_rows(part, schema, sources[name])
-                with part.open("rb") as file, packed.open(zipfile.ZipInfo(part.name, MIDNIGHT), "w", force_zip64=True) as to:
+                with (
+                    part.open("rb") as file,
+                    packed.open(zipfile.ZipInfo(part.name, MIDNIGHT), "w", force_zip64=True) as to,
+                ):
                     while block := file.read(1 << 20):
                         to.write(block)
                 part.unlink()

@@ -9,6 +9,7 @@ again, it is a new application.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -16,12 +17,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, delete, func, select
 
 from fairgate.errors import InputError
-from fairgate.live.events import canonical
+from fairgate.live.database import reading
 from fairgate.live.failures import ConflictError
 from fairgate.live.gate import Gate
 from fairgate.live.requests import Note
 from fairgate.live.schema import cases, events, outcomes, overrides
-from fairgate.live.database import reading
 
 RETENTION = timedelta(days=760)
 """25 months, which Regulation B asks creditors in the United States to keep records for."""
@@ -68,8 +68,8 @@ def prune(gate: Gate, older_than: timedelta = RETENTION, *, actor: str | None = 
     gone = [_remove(gate, step, before, actor) for step in steps]
     if not gone:
         return None
-    totals = (sum(each[place] for each in gone) for place in range(1, 5))
-    return Pruned(gone[-1].through, *totals)
+    people, labels, changed, awaited = (sum(each[place] for each in gone) for place in range(1, 5))
+    return Pruned(gone[-1].through, people, labels, changed, awaited)
 
 
 def _steps(connection: Connection, number: int, before: str) -> list[Step]:
@@ -109,8 +109,11 @@ def _step(connection: Connection, number: int, first: int, last: Any, people: in
 
 
 def digest_of(digests: Iterable[str]) -> str:
-    """Return the hash of the digests of events whose applications are removed."""
-    return hashlib.sha256(canonical(list(digests)).encode()).hexdigest()
+    """Return the hash of the digests, in order, of the events whose applications are removed."""
+    found = hashlib.sha256()
+    for each in digests:
+        found.update(f"{each}\n".encode())
+    return found.hexdigest()
 
 
 def _remove(gate: Gate, step: Step, before: str, actor: str | None) -> Pruned:
@@ -132,7 +135,7 @@ def _remove(gate: Gate, step: Step, before: str, actor: str | None) -> Pruned:
         accepted = func.coalesce(person.accepted, own.accepted)
         asked = select(func.count()).select_from(cases.outerjoin(overrides, changed))
         awaited = connection.execute(asked.where(old(number), accepted == 1, ~labelled)).scalar_one()
-        return Pruned(step.through, *found, awaited)
+        return Pruned(step.through, found[0], found[1], found[2], awaited)
 
     with reading(gate.engine) as connection:
         gone = count(connection, gate.number)
@@ -151,7 +154,5 @@ def _remove(gate: Gate, step: Step, before: str, actor: str | None) -> Pruned:
 
 
 def _data(body: str) -> dict[str, Any]:
-    import json
-
     found: dict[str, Any] = json.loads(body)
     return found

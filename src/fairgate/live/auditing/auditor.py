@@ -12,9 +12,10 @@ from fairgate import __version__
 from fairgate.live.auditing.chain import Chain
 from fairgate.live.auditing.chunks import Chunk, Parsed, chunks
 from fairgate.live.auditing.labels import TALLIES, check_labels
-from fairgate.live.auditing.log import CaseRows, Log
+from fairgate.live.auditing.log import Log
 from fairgate.live.auditing.refold import Refold, fits
-from fairgate.live.auditing.report import AuditReport, Findings, VersionChange
+from fairgate.live.auditing.removed import Removed
+from fairgate.live.auditing.report import AuditReport, Findings, Stretch, VersionChange
 from fairgate.live.auditing.rows import Round, RowCheck
 from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.events import START, Event, round_secret
@@ -43,7 +44,8 @@ class Auditor:
         self.closed_before: dict[int, int] = {}  # by event that brings labels, the last close before it
         self.versions: dict[str, list[int]] = defaultdict(list)
         self.unrevealed: list[int] = []
-        self.pruned = -1
+        self.removed = Removed(log)
+        self.pruned = self.removed.through
         self.events = self.decisions = self.labels = 0
         self.snapshots = set(log.snapshots())
         self.stale: list[int] = []  # snapshots of another version
@@ -65,18 +67,13 @@ class Auditor:
         return self._report(time.perf_counter() - begun)
 
     def _look_ahead(self) -> None:
-        """Read what later events say of earlier rounds: their secrets, and which were pruned."""
+        """Read the secrets of rounds, which only the events that close them have, if that of the gate is not known."""
         if self.log.facts.secret is None:
             for event in self.log.events("closed"):
                 try:
                     self.revealed[event.round] = bytes.fromhex(event.data["secret"])
                 except (KeyError, TypeError, ValueError):
                     continue  # the event itself is checked later
-        for event in self.log.events("pruned"):
-            try:
-                self.pruned = max(self.pruned, int(event.data["through"]))
-            except (KeyError, TypeError, ValueError):
-                continue
 
     # Event by event.
 
@@ -126,6 +123,9 @@ class Auditor:
                     self._tally().label(origin, group, label, people)
         elif kind in ("key-added", "key-revoked"):
             self._key(event, data)
+        elif kind == "pruned" and (wrong := self.removed.check(parsed)):
+            self.say(event, wrong)
+        self.removed.note(parsed)
 
     def _tally(self) -> Tallies:
         if self.tallies is None:
@@ -241,7 +241,9 @@ class Auditor:
             what = f"the log ends at event {chain.last}, and the gate's last event is {facts.last}"
             self.findings.add(min(chain.last, facts.last) + 1, "", "", what)
         elif chain.head != facts.head:
-            self.findings.add(chain.last, "", "", f"its hash is {chain.head[:12]}…, and the gate's is {facts.head[:12]}…")
+            self.findings.add(
+                chain.last, "", "", f"its hash is {chain.head[:12]}…, and the gate's is {facts.head[:12]}…"
+            )
         if chain.noted_at is None:
             text = f"no event has the hash {str(chain.noted)[:12]}… that was noted"
             self.findings.add(self.last or chain.last + 1, "", "", f"{text}: events were removed or changed since")
@@ -276,7 +278,7 @@ class Auditor:
 
     def _report(self, seconds: float) -> AuditReport:
         facts, found = self.log.facts, self.findings.found
-        bounds, hidden, alpha = [], 0, 0.05
+        bounds, hidden, alpha = list[Stretch](), 0, 0.05
         if self.spec is not None and self.tallies is not None:
             alpha = self.spec.guards.alpha
             bounds, hidden = stretches(self.tallies, self.spec, alpha)

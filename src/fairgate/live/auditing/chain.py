@@ -31,8 +31,11 @@ class Chain:
         should = {_hash(before, event) for before in self._heads}
         fits = event.hash in should
         if not fits:
-            self._add(event, f"its hash is {_short(event.hash)}, and what it holds after event {event.seq - 1} "
-                             f"gives {_short(min(should))}")
+            self._add(
+                event,
+                f"its hash is {_short(event.hash)}, and what it holds after event {event.seq - 1} "
+                f"gives {_short(min(should))}",
+            )
         self._heads = {event.hash} if fits else {event.hash, *should}
         self.last, self.head = event.seq, event.hash
         if event.hash == self.noted:

@@ -116,7 +116,9 @@ class ExportedLog:
     def labels(self, first: int, last: int) -> LabelRows:
         """Return the labels that these events brought."""
         table = self._labels.filter(_between(self._labels, first, last))
-        rows = columns(_listed(table.select(["seq", "id", "label"])), {"seq": int, "id": str, "label": int}, self.faults)
+        rows = columns(
+            _listed(table.select(["seq", "id", "label"])), {"seq": int, "id": str, "label": int}, self.faults
+        )
         if len(rows[0]) < table.num_rows:
             table = table.filter(pc.invert(pc.or_(pc.is_null(table["id"]), pc.is_null(table["label"]))))
         whose = [table[name].to_numpy() for name in ("case", "round", "group", "bin", "accepted")]
@@ -129,7 +131,8 @@ class ExportedLog:
             person = self._overridden.get(each)
             if person is not None and person[0] < event:
                 accepted[place], aside[place] = person[1], 1
-        return LabelRows(*rows, before, since, *whose[:-1], accepted, aside)
+        case, rounds, groups, bins = whose[:-1]
+        return LabelRows(rows[0], rows[1], rows[2], before, since, case, rounds, groups, bins, accepted, aside)
 
     def overrides(self, first: int, last: int) -> list[OverrideRow]:
         """Return the decisions that these events overrode."""

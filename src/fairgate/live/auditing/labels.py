@@ -16,9 +16,7 @@ TALLIES = ("tally", "aside", "told")
 that it had been told already."""
 
 
-def check_labels(
-    say: Say, parsed: Sequence[Parsed], rows: LabelRows, closed: Mapping[int, int], pruned: int
-) -> None:
+def check_labels(say: Say, parsed: Sequence[Parsed], rows: LabelRows, closed: Mapping[int, int], pruned: int) -> None:
     """Check events that brought labels, in order; all of their rows, and no others, are given.
 
     Parameters

@@ -118,8 +118,6 @@ class Log(Protocol):
         """Return rows that belong to no event: those after the last one, and applications that are there twice."""
 
 
-
-
 def columns(rows: Sequence[Sequence[Any]], names: Mapping[str, type], faults: list[Fault]) -> list[Any]:
     """Turn rows into columns: arrays of numbers, lists of texts. Rows of another type are left out, with a fault.
 

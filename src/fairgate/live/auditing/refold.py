@@ -153,7 +153,10 @@ def _closed(fold: Fold, event: Event, data: dict[str, Any]) -> str:
         return ""
     full = rounds.people is not None and now.counts.sum() >= rounds.people
     over = rounds.seconds is not None and days_between(now.at, event.at) * SECONDS >= rounds.seconds
-    if data["why"] not in ("people", "time", "call", "mode") or (data["why"], False) in (("people", full), ("time", over)):
+    if data["why"] not in ("people", "time", "call", "mode") or (data["why"], False) in (
+        ("people", full),
+        ("time", over),
+    ):
         return f"it closes the round because of {data['why']!r}, which is not so"
     return ""
 

@@ -65,7 +65,7 @@ def segments_of(policies: Sequence[str]) -> list[Segment]:
     names = np.array(policies)
     if not len(names):
         return []
-    begins = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
+    begins = np.flatnonzero(np.append(True, names[1:] != names[:-1])).tolist()
     if len(begins) > SEGMENTS:
         first: dict[str, list[int]] = {}
         for place, name in enumerate(policies):

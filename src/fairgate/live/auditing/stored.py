@@ -145,5 +145,5 @@ class StoredLog:
                 found.append(Fault(seq, text))
         return found
 
-    def _rows(self, asked: Select[Any]) -> Any:
+    def _rows(self, asked: Select[*tuple[Any, ...]]) -> Any:
         return self.connection.execute(asked).fetchall()
