@@ -9,10 +9,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from sqlalchemy import Connection, update
 
 from fairgate.live import Gate, Spec
 from fairgate.live import gate as module
+from fairgate.live.database import insert
 from fairgate.live.requests import Note
+from fairgate.live.schema import api_keys
 
 OTHER = {"numpy": "1.0.0", "python": "3.0.0", "scikit-learn": "1.0.0", "scipy": "1.0.0"}
 """Versions of another time."""
@@ -38,7 +41,7 @@ def make_spec(**changes: Any) -> Spec:
         "constraints": {"parity": 0.2, "service": "0.2:0.9"},
         "start": {"mode": "learn", "threshold": 0.4},
         "rounds": {"people": 20},
-        "guards": {"step": 0.4, "pause_if_quiet_days": 30.0},
+        "guards": {"step": 0.2, "pause_if_quiet_days": 30.0},
         "label_due_days": 5.0,
     }
     return Spec.read(given | changes)
@@ -129,8 +132,7 @@ def write_busy(lender: Lender) -> None:
     lender.clock.now += timedelta(days=40)
     lender.decide(20)  # after which no label has come for long
     gate.resume("labels come again")
-    gate.submit(Note("key-added", {"id": "k1", "name": "branch", "scopes": ["decide"], "expires": None})).result()
-    gate.submit(Note("key-revoked", {"id": "k1"})).result()
+    write_keys(gate)
     lender.outcomes(10)
     lender.decide(7)
     for _ in range(2):
@@ -149,3 +151,19 @@ def write_counts(lender: Lender) -> None:
         if number != 2:
             gate.outcomes([], labels, round_number=number, groups=given[0], scores=given[1], key=f"o{number}")
     gate.close()
+
+
+def write_keys(gate: Gate) -> None:
+    """Write two keys, and the events that added them; one is revoked."""
+    for name in ("k1", "k2"):
+        facts: dict[str, Any] = {"id": name, "name": f"branch {name}", "hash": "0" * 64, "created": "2026", "expires": None}
+
+        def add(connection: Connection, number: int, facts: dict[str, Any] = facts) -> None:
+            insert(connection, api_keys, {k: [v] for k, v in {**facts, "scopes": "decide,read", "gate": number}.items()})
+
+        gate.submit(Note("key-added", {**facts, "scopes": ["decide", "read"]}, add)).result()
+
+    def end(connection: Connection, number: int) -> None:
+        connection.execute(update(api_keys).where(api_keys.c.id == "k1").values(revoked="2027"))
+
+    gate.submit(Note("key-revoked", {"id": "k1", "revoked": "2027"}, end)).result()

@@ -15,7 +15,7 @@ from fairgate.live.auditing.labels import TALLIES, check_labels
 from fairgate.live.auditing.log import Log
 from fairgate.live.auditing.refold import Refold, fits
 from fairgate.live.auditing.removed import Removed
-from fairgate.live.auditing.report import AuditReport, Findings, Stretch, VersionChange
+from fairgate.live.auditing.report import MANY, AuditReport, Findings, Stretch, VersionChange
 from fairgate.live.auditing.rows import Round, RowCheck
 from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.events import START, Event, round_secret
@@ -50,6 +50,7 @@ class Auditor:
         self.snapshots = set(log.snapshots())
         self.stale: list[int] = []  # snapshots of another version
         self.keys: dict[str, dict[str, Any]] = {}
+        self.homeless: list[tuple[int, str]] = []  # what is said of rows of events that there are not
 
     def say(self, event: Event, text: str) -> None:
         """Add a finding."""
@@ -230,8 +231,11 @@ class Auditor:
             self._stray(seq, by_seq, f"the override of {rows[0].id!r} hangs on it, and it made none")
 
     def _stray(self, seq: int, by_seq: dict[int, Parsed], text: str) -> None:
-        event = by_seq[seq].event if seq in by_seq else None
-        self.findings.add(seq, event.kind if event else "", event.at if event else "", text)
+        """Say something of rows of an event; of one that there is not, it is said after the hole in the log is."""
+        if seq in by_seq:
+            self.say(by_seq[seq].event, text)
+        elif len(self.homeless) < MANY:
+            self.homeless.append((seq, f"{text}; there is no such event"))
 
     # The end.
 
@@ -253,6 +257,8 @@ class Auditor:
         if self.last is not None and chain.last < self.last:
             text = f"the log ends at event {chain.last}, and event {self.last} was noted"
             self.findings.add(chain.last + 1, "", "", f"{text}: events were removed since")
+        for seq, text in self.homeless:
+            self.findings.add(seq, "", "", text)
         for fault in self.log.beyond():
             self.findings.add(fault.seq, "", "", fault.text)
         for seq in sorted(self.snapshots):
