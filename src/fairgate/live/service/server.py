@@ -1,0 +1,153 @@
+"""Server: uvicorn with the settings of a gate, and no patience for clients that never finish a request."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.server import ServerState
+
+from fairgate.errors import InputError
+from fairgate.live.config import ServiceSettings
+from fairgate.live.service.app import make_app
+from fairgate.live.service.gates import Gates
+
+HEAD_SECONDS = 10.0
+"""How long a client may take to send the head of a request."""
+
+STOP_SECONDS = 30
+"""How long requests that are under way may take to finish when the server is stopped."""
+
+SETTINGS = "FAIRGATE_LIVE_SETTINGS"
+"""Variable of the environment that hands the settings to workers."""
+
+
+class ImpatientProtocol(asyncio.Protocol):
+    """Uvicorn's protocol, but a client that has not sent the head of a request in time is cut off."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self._inner: Any = AutoHTTPProtocol(config, server_state, app_state, _loop)  # type: ignore[call-arg]
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait for the first request."""
+        self._inner.connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on; wait no longer once the head is there."""
+        self._inner.data_received(data)
+        self._watch()
+
+    def _watch(self) -> None:
+        cycle = self._inner.cycle
+        if cycle is not None and not cycle.response_complete:
+            self._unwatch()
+        elif self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(HEAD_SECONDS, self._inner.transport.close)
+
+    def _unwatch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End."""
+        self._unwatch()
+        self._inner.connection_lost(error)
+
+    def eof_received(self) -> None:
+        """Note that the client sends no more."""
+        self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that reads slowly."""
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        self._inner.resume_writing()
+
+
+def options(settings: ServiceSettings) -> dict[str, Any]:
+    """Return uvicorn's options for these settings."""
+    return {
+        "http": ImpatientProtocol,
+        "ws": "none",
+        "access_log": False,
+        "log_level": "warning",
+        "server_header": False,
+        "date_header": False,
+        "proxy_headers": settings.behind_proxy,
+        "forwarded_allow_ips": "*" if settings.behind_proxy else "",
+        "timeout_keep_alive": 20,
+        "timeout_graceful_shutdown": STOP_SECONDS,
+    }
+
+
+def run(
+    settings: ServiceSettings,
+    tell: Callable[[str], None],
+    workers: int = 1,
+    certificate: Path | None = None,
+    key: Path | None = None,
+) -> None:
+    """Serve until the process is told to stop; what was acknowledged is on disk by then.
+
+    Parameters
+    ----------
+    settings
+        The gates, and where to listen.
+    tell
+        Called with the address once the gates are open and the port is taken.
+    workers
+        Processes that share the port.
+    certificate, key
+        Files for HTTPS.
+    """
+    listening = bind(settings)
+    port = listening.getsockname()[1]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    chosen = {**options(settings), "ssl_certfile": certificate, "ssl_keyfile": key}
+    app = make_app(settings)
+    gates: Gates = app.state.gates
+    gates.try_to_open()
+    tell(f"{'http' if certificate is None else 'https'}://{host}:{port}")
+    if workers == 1:
+        with listening:
+            uvicorn.Server(uvicorn.Config(app, **chosen)).run(sockets=[listening])
+        return
+    gates.shut()
+    listening.close()
+    os.environ[SETTINGS] = settings.model_dump_json()
+    worker = f"{make_worker.__module__}:{make_worker.__name__}"
+    uvicorn.run(worker, factory=True, workers=workers, host=settings.host, port=port, **chosen)
+
+
+def bind(settings: ServiceSettings) -> socket.socket:
+    """Return a socket that listens at the address of the settings."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        why = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise InputError(f"{settings.host}:{settings.port} cannot be listened on: {why}") from None
+
+
+def make_worker() -> FastAPI:
+    """Return the app of a worker, whose settings are in the environment."""
+    return make_app(ServiceSettings.model_validate_json(os.environ[SETTINGS]))
