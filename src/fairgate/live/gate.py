@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select, update
 from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import views
+from fairgate.live.auditing.report import AuditReport
 from fairgate.live.database import connect, insert, prepare, reading, writing
 from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.fold import Fold
@@ -289,11 +290,11 @@ class Gate:
         with self._lock, reading(self.engine) as connection:
             return self._caught_up(connection).save()
 
-    def audit(self) -> Any:
-        """Recompute the whole log; see :func:`fairgate.live.audit_gate`."""
-        from fairgate.live.audit import audit_gate
+    def audit(self) -> AuditReport:
+        """Recompute every hash, draw, decision, count and policy; see :func:`fairgate.live.audit.audit_log`."""
+        from fairgate.live.audit import audit_log
 
-        return audit_gate(self)
+        return audit_log(self)
 
     # How it is written.
 
