@@ -20,9 +20,11 @@ from sqlalchemy import Engine, inspect, text
 from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import Gate, Spec, database
-from fairgate.live.backup import check_copy
+from fairgate.live.backup import back_up, check_copy
 from fairgate.live.database import REVISION, connect, prepare, reading, revision_of, writing
+from fairgate.live.keys import list_keys
 from fairgate.live.schema import METADATA
+from tests.live import first_revision
 
 SHIPPED = Path(database.__file__).parent / "migrations"
 SPEC = {"name": "credit", "groups": ["a", "b"], "grid": [0.25, 0.5, 0.75], "start": {"threshold": 0.5}}
@@ -108,6 +110,24 @@ def test_a_later_version_keeps_what_the_first_one_stored(
         assert connection.scalar(text("SELECT count(*) FROM cases WHERE branch = 'none'")) == 3
     assert (gate.snapshot(), gate.log(), check_copy(gate.engine)) == before
     gate.shut()
+
+
+def test_a_database_of_the_first_revision_is_gone_on_with(tmp_path: Path, postgresql_url: str) -> None:
+    """The stored text is never made again: it is what the first release wrote."""
+    first_revision.load(tmp_path / "gate.db")
+    for url in (str(tmp_path / "gate.db"), postgresql_url):
+        if url == postgresql_url:
+            back_up(str(tmp_path / "gate.db"), url)
+        gate = Gate(url, "credit")
+        report = gate.audit()
+        assert (report.clean, report.first) == (True, None)
+        assert gate.case("b-1").override == "a person knows better"
+        assert [each.name for each in list_keys(gate.engine, "credit")] == ["application"]
+        before = gate.status()
+        gate.decide(f"now {len(url)}", "men", 0.6)
+        assert gate.status().seq > before.seq
+        assert gate.audit().clean
+        gate.shut()
 
 
 def test_an_older_version_refuses_a_newer_database_in_one_sentence(engine: Engine) -> None:
