@@ -16,8 +16,9 @@ from sqlalchemy.exc import IntegrityError
 
 from fairgate.errors import InputError
 from fairgate.live import Gate, Spec, database
-from fairgate.live.database import connect, find, insert, prepare, reading, writing
+from fairgate.live.database import connect, find, insert, reading, writing
 from fairgate.live.failures import UnavailableError
+from fairgate.live.preparing import prepare
 from fairgate.live.schema import cases, gates
 
 
