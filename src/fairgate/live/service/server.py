@@ -25,6 +25,9 @@ HEAD_SECONDS = 10.0
 STOP_SECONDS = 30
 """How long requests that are under way may take to finish when the server is stopped."""
 
+START_SECONDS = 60
+"""How long a worker may take to start before another one is started in its place."""
+
 SETTINGS = "FAIRGATE_LIVE_SETTINGS"
 """Variable of the environment that hands the settings to workers."""
 
@@ -96,6 +99,7 @@ def options(settings: ServiceSettings) -> dict[str, Any]:
         "forwarded_allow_ips": "*" if settings.behind_proxy else "",
         "timeout_keep_alive": 20,
         "timeout_graceful_shutdown": STOP_SECONDS,
+        "timeout_worker_healthcheck": START_SECONDS,
     }
 
 
