@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
+from sklearn.isotonic import isotonic_regression
 
 from fairgate.policy import Policy
 from fairgate.settings import Array
@@ -32,7 +32,7 @@ def empirical(counts: NDArray[Any], grid: Array) -> Policy:
         seen = np.flatnonzero(came)
         if seen.size:
             rate = counts[group, seen, 1] / came[seen]
-            fitted = np.clip(isotonic_regression(rate, weights=came[seen].astype(np.float64)).x, 0.0, 1.0)
+            fitted = np.clip(isotonic_regression(rate, sample_weight=came[seen].astype(np.float64)), 0.0, 1.0)
             last = np.searchsorted(seen, np.arange(len(came)), side="right") - 1
             shares[group] = np.where(last >= 0, fitted[np.maximum(last, 0)], 0.0)
     shares = shares.round(DIGITS)
