@@ -47,7 +47,8 @@ def use(gate: Any) -> list[Any]:
     events = [event for event in gate.log(limit=1000) if not event.kind.startswith("key-")]
     told += [[(event.kind, event.round) for event in events], gate.log(newest=True, limit=1)[0].kind]
     told += [[(case.id, case.accepted, case.label) for case in gate.cases()], gate.log(kind="mode", limit=1)[0].kind]
-    return [*told, sorted(gate.snapshot())]
+    audit = gate.audit()
+    return [*told, sorted(gate.snapshot()), audit.clean, audit.first, audit.decisions, len(audit.stretches)]
 
 
 def test_the_client_and_the_gate_say_the_same(served: Served, tmp_path: Path) -> None:

@@ -123,6 +123,11 @@ def run(
     certificate, key
         Files for HTTPS.
     """
+    if workers > 1 and settings.session_secret is None:
+        raise InputError(
+            "several workers must sign log-ins of the page with one secret: name a file for it, session_secret in "
+            "[service]"
+        )
     listening = bind(settings)
     port = listening.getsockname()[1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
