@@ -33,6 +33,7 @@ HEADERS: Mapping[int, Mapping[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
     408: {"Connection": "close"},
     413: {"Connection": "close"},
+    500: {"Connection": "close"},  # the server cuts it after an error of its own
     503: {"Retry-After": "1"},
 }
 """Headers that go with a status."""
