@@ -135,16 +135,16 @@ class Findings:
 
     def __init__(self) -> None:
         self.count = 0
-        self._kept: list[tuple[int, int, Finding]] = []
+        self._kept: list[tuple[bool, int, int, Finding]] = []
 
-    def add(self, seq: int, kind: str, at: str, text: str) -> None:
-        """Add a finding."""
+    def add(self, seq: int, kind: str, at: str, text: str, *, late: bool = False) -> None:
+        """Add a finding; a `late` one comes after all others, as it may follow from one of them."""
         self.count += 1
-        self._kept.append((seq, self.count, Finding(seq=seq, kind=kind, at=at, text=text)))
+        self._kept.append((late, seq, self.count, Finding(seq=seq, kind=kind, at=at, text=text)))
         if len(self._kept) >= 2 * MANY:
-            self._kept = sorted(self._kept, key=lambda kept: kept[:2])[:MANY]
+            self._kept = sorted(self._kept, key=lambda kept: kept[:3])[:MANY]
 
     @property
     def found(self) -> Sequence[Finding]:
         """The first findings, in the order of events."""
-        return [each for _, _, each in sorted(self._kept, key=lambda kept: kept[:2])[:MANY]]
+        return [kept[-1] for kept in sorted(self._kept, key=lambda kept: kept[:3])[:MANY]]
