@@ -21,7 +21,17 @@ from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.fold import Fold
 from fairgate.live.handling import handle_all
 from fairgate.live.making import VERSIONS, ensure_gate
-from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Status
+from fairgate.live.replies import (
+    CaseFacts,
+    Closed,
+    Decision,
+    Decisions,
+    Figures,
+    LogEvent,
+    Recorded,
+    RoundFigures,
+    Status,
+)
 from fairgate.live.requests import (
     Approve,
     Close,
@@ -43,6 +53,9 @@ GROUP = 1000
 
 WAITING = 20_000
 """Most requests that may wait; more are refused, so that memory stays bounded when the database is too slow."""
+
+ROUNDS = 1000
+"""Closed rounds whose figures are kept in memory."""
 
 SNAPSHOT_EVENTS, SNAPSHOT_ROUNDS = 5000, 200
 """Events or closed rounds after which a snapshot is kept: folding so many takes some tenths of a second."""
@@ -101,6 +114,7 @@ class Gate:
         self._writer: threading.Thread | None = None
         self._starting = threading.Lock()
         self._fold: Fold | None = None
+        self._rounds: dict[int, RoundFigures] = {}  # the last closed ones, as the page shows them
         self._kept = 0, 0  # event and round of the last snapshot
         prepare(self.engine)
         if spec is not None:
@@ -246,7 +260,15 @@ class Gate:
     def figures(self, rounds: int = 200) -> Figures:
         """Return everything the page shows, with the last `rounds` rounds."""
         with self._lock, reading(self.engine) as connection:
-            return views.figures(self._caught_up(connection), connection, self.number, self._now(), rounds)
+            found = views.figures(self._caught_up(connection), self._now())
+        end, known = (
+            found.status.round,
+            self._rounds,
+        )  # closed rounds do not change: nobody has to wait while they are read
+        with reading(self.engine) as connection:
+            history = views.history(self.spec, connection, self.number, end, rounds, known)
+        self._rounds = {number: each for number, each in known.items() if number >= end - ROUNDS}
+        return found.model_copy(update={"history": history})
 
     def case(self, name: str) -> CaseFacts:
         """Return why an application was accepted or rejected, by its id."""
