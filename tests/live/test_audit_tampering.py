@@ -25,6 +25,7 @@ from tests.live.logs import make_spec, opened, write_busy
 
 COLUMNS = [(table.name, column.name) for table in METADATA.sorted_tables for column in table.c]
 
+
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clean log with events of all kinds and snapshots."""
@@ -310,7 +311,7 @@ def test_a_decision_changed_with_all_that_follows_is_found_by_its_draw(
     tampered: sqlite3.Connection, tmp_path: Path
 ) -> None:
     """Row, digest, tally, told counts and chain are all made to fit; the policy and the draw are not."""
-    from fairgate.live.auditing.rows import _people  # noqa: PLC0415
+    from fairgate.live.auditing.rows import _people
 
     event = [each for each in events_of(tampered) if each.kind == "decided"][-1]
     rows = [row for row in rows_of(tampered, "cases") if row["seq"] == event.seq]
