@@ -79,9 +79,9 @@ def test_bounds_are_those_of_fairgate_audit(tmp_path: Path) -> None:
         with stored_log(lender.gate.engine, "credit") as log:
             export_decisions(log, tmp_path / "decisions.parquet")
     assert len(report.stretches) > 4
-    names = {"decision": "accepted", "group": "group", "order": "round", "policy": "policy"}
     required = list(lender.gate.spec.setting.problem.constraints)
-    table = fg.audit(tmp_path / "decisions.parquet", **names, constraints=required)
+    path = tmp_path / "decisions.parquet"
+    table = fg.audit(path, decision="accepted", group="group", order="round", policy="policy", constraints=required)
     people = [int(each.people[-1].sum()) for each in table.segments]
     assert [each.people for each in report.stretches] == [table.decisions.people, *people]
     for mine, theirs in zip(report.stretches, [table.overall, *table.segments], strict=True):

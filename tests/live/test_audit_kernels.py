@@ -14,7 +14,7 @@ import pytest
 from fairgate.live import gate as module
 from tests.live.logs import make_spec, opened, write_busy
 
-LEARNERS = ("safe-forecast", "gaussian-process", "smooth-optimist")
+LEARNERS = ("safe-forecast", "safe-bayesian", "mixture")
 
 SCRIPT = """
 import json, sys

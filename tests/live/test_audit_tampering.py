@@ -116,7 +116,8 @@ def named(connection: sqlite3.Connection, table: str, column: str, row: dict[str
     last = rows_of(connection, "gates")[0]["last"]
     if table == "gates":
         first = first_of(connection, "opened").seq
-        return {"secret": first, "name": 1, "last": row["last"] + 1, "head": last}[column]
+        found: dict[str, int] = {"secret": first, "name": 1, "last": row["last"] + 1, "head": last}
+        return found[column]
     if table == "api_keys":
         return row_event(connection, row)
     if table == "snapshots" and column == "seq":

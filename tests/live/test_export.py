@@ -154,22 +154,10 @@ def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_fairgate_audit_reads_the_table(larger: Path) -> None:
-    columns = [
-        "--decision",
-        "accepted",
-        "--group",
-        "group",
-        "--date",
-        "date",
-        "--policy",
-        "policy",
-        "--label",
-        "label",
-        "--score",
-        "score",
-    ]
-    asked = [*columns, "--propensity", "propensity", "--parity", "0.2", "--positive", "1", "--json", "--out", "audit"]
-    done = fairgate_here("audit", "decisions.parquet", *asked, cwd=larger)
+    columns = {"decision": "accepted", "group": "group", "date": "date", "policy": "policy", "label": "label"}
+    columns |= {"score": "score", "propensity": "propensity", "parity": "0.2", "positive": "1", "out": "audit"}
+    asked = [each for name, value in columns.items() for each in (f"--{name}", value)]
+    done = fairgate_here("audit", "decisions.parquet", *asked, "--json", cwd=larger)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["table"]["people"] == 2000
@@ -179,22 +167,10 @@ def test_fairgate_audit_reads_the_table(larger: Path) -> None:
 
 @pytest.mark.slow
 def test_fairgate_advise_and_monitor_read_the_table(larger: Path) -> None:
-    asked = [
-        "--score",
-        "score",
-        "--label",
-        "label",
-        "--group",
-        "group",
-        "--decision",
-        "accepted",
-        "--positive",
-        "1",
-        "--parity",
-        "0.2",
-        "--no-loops",
-    ]
-    done = fairgate_here("advise", "decisions.parquet", *asked, "--out", "advice", "--json", cwd=larger)
+    columns = {"score": "score", "label": "label", "group": "group", "decision": "accepted", "positive": "1"}
+    asked = [each for name, value in columns.items() for each in (f"--{name}", value)]
+    asked += ["--parity", "0.2", "--no-loops", "--out", "advice", "--json"]
+    done = fairgate_here("advise", "decisions.parquet", *asked, cwd=larger)
     assert done.returncode == 0, done.stderr
     assert "recommendation" in json.loads(done.stdout)
     later = fairgate_here("monitor", "decisions.parquet", "--against", "advice", "--json", cwd=larger)

@@ -20,7 +20,7 @@ from fairgate.live.auditing.rows import Round, RowCheck
 from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
-from fairgate.live.gate import VERSIONS
+from fairgate.live.making import VERSIONS
 from fairgate.live.spec import Spec
 from fairgate.live.words import policy_name
 from fairgate.policy import Policy
@@ -292,6 +292,7 @@ class Auditor:
             alpha = self.spec.guards.alpha
             bounds, hidden = stretches(self.tallies, self.spec, alpha)
         return AuditReport(
+            clean=not found,
             gate=facts.gate,
             source=self.log.name,
             last=self.chain.last,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import BaseModel, ConfigDict
 
 MANY = 50
 """Most findings that are kept; of the others only the number is."""
@@ -100,6 +100,7 @@ class AuditReport(Part):
         Bounds of every constraint: of all decisions, then by policy segment.
     """
 
+    clean: bool  # whether everything fits
     gate: str
     source: str
     last: int
@@ -118,12 +119,6 @@ class AuditReport(Part):
     hidden: int  # segments that are not among the stretches
     stretches: list[Stretch]
     seconds: float
-
-    @computed_field
-    @property
-    def clean(self) -> bool:
-        """Whether everything fits."""
-        return self.first is None
 
     def document(self) -> dict[str, Any]:
         """Return everything as plain data."""
