@@ -111,7 +111,7 @@ def rich(mode: str = "hold", waiting: str = "") -> Figures:
             waiting=waiting,
         ),
         alpha=0.05,
-        scopes=[scope("all rounds", 120, 36_000, known(0.179)), scope("the policy in force", 79, 900, known(0.179, 0.13))],
+        scopes=[scope("all rounds", 120, 36_000, known(0.179)), scope("in force", 79, 900, known(0.179, 0.13))],
         labels=Labels(
             arrived=8_123, awaited=4_567, late=321, due_days=30.0, last=AT,
             ages=[
@@ -122,7 +122,7 @@ def rich(mode: str = "hold", waiting: str = "") -> Figures:
         ),
         missing=[LONG],
         alarms=[
-            Alarm(kind="constraint", text=f"parity=0.05 is broken: the gap is at least 0.049 too large {NASTY}", since=AT),
+            Alarm(kind="constraint", text=f"parity=0.05 is broken: the gap is 0.049 too large {NASTY}", since=AT),
             Alarm(kind="missing", text=f"nobody of {LONG} came in the last 20 rounds", since=AT),
         ],
         history=[round_figures(number) for number in range(120)],

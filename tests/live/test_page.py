@@ -270,6 +270,23 @@ def test_cases_and_events_are_found_and_what_is_not_there_is_said(visit: Visit) 
     assert visit.get("/static/nothing.js").status_code == 404
 
 
+def test_in_shadow_the_operators_own_rule_decides(visit: Visit) -> None:
+    gate = visit.gates["other"]
+    log_in(visit, key(visit, "shadows", "read", "admin", gate="other"))
+    token = re.findall(r'name="token" value="(\w+)"', visit.get("/gates/other").text)[0]
+    answer = visit.post("/gates/other/mode", data={"mode": "shadow", "reason": "to begin with", "token": token})
+    assert answer.status_code == 303
+    gate.report(["s-1"], ["a"], [0.7], [False])
+    page = visit.get("/gates/other").text
+    assert "The gate itself decides nothing" in page
+    assert "what the learner would play now" in page
+    case = visit.get("/gates/other/case?id=s-1").text
+    assert "rejected, by the operator&#39;s own rule" in case
+    assert "The learner&#39;s proposal" in case
+    assert "needs a reason that counsel accepts" not in case
+    gate.hold("as before", 0.5)
+
+
 def test_without_the_database_a_page_says_so_and_not_where_it_is(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     log_in(visit, key(visit, "unlucky", "read"))
 

@@ -43,7 +43,10 @@ def fill(gate: Gate) -> None:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     plain = SPEC.model_dump(mode="json")
     changed = {"rounds": {"people": PEOPLE}, "label_due_days": 1e-9, "learner": "safe-forecast"}
-    specs = (type(SPEC).model_validate({**plain, **changed}), make_spec("fresh"))
+    specs = (
+        type(SPEC).model_validate({**plain, **changed}),
+        make_spec("fresh", per_group="a rehearsal of what counsel allows"),
+    )
     with service(str(tmp_path_factory.mktemp("page") / "gates.db"), *specs) as running:
         fill(running.app.state.gates["credit"])
         yield running
@@ -160,8 +163,11 @@ def test_modes_are_changed_and_proposals_approved_by_hand(browser: Browser, serv
     page = log_in(browser, served, create_key(gate, "anna", ["read", "admin"]))
     assert path_of(page) == "/gates/fresh"
     assert page.evaluate("!document.querySelector('main form.change').checkValidity()"), "a reason is required"
-    change(page, "hold", f"a rehearsal {NASTY}", "0.6")
+    change(page, "hold", f"a rehearsal {NASTY}", "0.6, 0.7")
     assert "The mode was changed" in text_of(page)
+    by_group = page.evaluate("[...document.querySelectorAll('#in-force [data-key]')].map(each => each.textContent)")
+    assert by_group == ["0.6", "0.7"]
+    check_figures(page, served, "fresh")
     assert page.evaluate("document.querySelector('[data-figure=\"status.mode.mode\"]').textContent") == "hold"
     page.follow("document.querySelector('nav a[href$=\"/log\"]').click()")
     rows = page.evaluate("[...document.querySelectorAll('tbody tr')].map(row => row.innerText)")

@@ -261,13 +261,10 @@ class Gate:
         """Return everything the page shows, with the last `rounds` rounds."""
         with self._lock, reading(self.engine) as connection:
             found = views.figures(self._caught_up(connection), self._now())
-        end, known = (
-            found.status.round,
-            self._rounds,
-        )  # closed rounds do not change: nobody has to wait while they are read
+        end = found.status.round  # closed rounds do not change: nobody has to wait while they are read
         with reading(self.engine) as connection:
-            history = views.history(self.spec, connection, self.number, end, rounds, known)
-        self._rounds = {number: each for number, each in known.items() if number >= end - ROUNDS}
+            history = views.history(self.spec, connection, self.number, end, rounds, self._rounds)
+        self._rounds = {each.round: each for each in history[-ROUNDS:]}
         return found.model_copy(update={"history": history})
 
     def case(self, name: str) -> CaseFacts:
