@@ -14,6 +14,7 @@ import httpx
 from pydantic import TypeAdapter
 
 from fairgate.errors import InputError
+from fairgate.live.auditing.report import AuditReport
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
 from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Status
 from fairgate.live.spec import Mode
@@ -192,9 +193,9 @@ class Client:
         """Return everything the gate knows as plain data."""
         return self._get("/snapshot", dict[str, Any])
 
-    def audit(self) -> dict[str, Any]:
-        """Have the whole log recomputed, and return the summary."""
-        return self._get("/audit", dict[str, Any])
+    def audit(self) -> AuditReport:
+        """Have the whole log recomputed."""
+        return self._get("/audit", AuditReport)
 
     def _get(self, path: str, kind: type[T], **query: int | str) -> T:
         return self._read(self._send(self._http.build_request("GET", self._path + path, params=query)), kind)
