@@ -1,0 +1,25 @@
+# syntax=docker/dockerfile:1
+# A gate in a container: `docker build -t fairgate .`, then compose.yaml, or
+#   docker run --rm -v gate:/data -p 127.0.0.1:8000:8000 fairgate
+# tests/live/test_deployment.py runs these steps without a container.
+
+FROM python:3.13-slim AS build
+WORKDIR /build
+COPY pyproject.toml README.md LICENSE ./
+COPY src ./src
+RUN python -m pip wheel --no-deps --wheel-dir /wheels .
+
+FROM python:3.13-slim
+COPY constraints.txt /tmp/constraints.txt
+COPY --from=build /wheels /wheels
+RUN python -m pip install --no-cache-dir -c /tmp/constraints.txt "$(ls /wheels/*.whl)[live]"
+RUN useradd --system --uid 10001 --create-home --home-dir /data fairgate
+USER fairgate
+WORKDIR /data
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health', timeout=2)"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["fairgate", "live"]
+CMD ["serve", "gate.toml", "--host", "0.0.0.0", "--port", "8000"]
