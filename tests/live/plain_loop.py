@@ -1,4 +1,4 @@
-"""The loop without a gate, as an operator would write it: propose, decide, count, observe. What a gate must agree with."""
+"""The loop without a gate, as an operator would write it: propose, decide, count, observe. A gate must agree with it."""
 
 from __future__ import annotations
 
