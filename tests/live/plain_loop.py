@@ -1,4 +1,4 @@
-"""The loop without a gate, as an operator would write it: propose, decide, count, observe. A gate must agree with it."""
+"""The loop without a gate, as an operator would write it: propose, decide, count, observe. A gate agrees with it."""
 
 from __future__ import annotations
 
