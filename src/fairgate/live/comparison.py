@@ -26,7 +26,7 @@ class Standing(NamedTuple):
     reward: float
 
 
-def standing(run: Run, rounds: slice) -> Standing:
+def standing(run: Run, rounds: slice = slice(None)) -> Standing:
     """Return how a run stands in these rounds, over all its replicates."""
     counts = Counts(run.probabilities[:, rounds])
     return Standing(

@@ -213,3 +213,13 @@ def spec_of(task: Task, learner: str, name: str = "demo", seed: int = 0, batch: 
             "guards": Guards(pause_if_broken=False),
         }
     )
+
+
+def task_of(task: Task, spec: Spec) -> Task:
+    """Return the task that a gate is in if a task's people come to it: the gate's constraints, costs and grid."""
+    if task.environment.group_count != len(spec.groups):
+        raise InputError(
+            f"the task {task.name} has {task.environment.group_count} groups, but the gate {spec.name} has "
+            f"{len(spec.groups)}: choose another task"
+        )
+    return replace(task, problem=spec.setting.problem, grid=spec.setting.thresholds)

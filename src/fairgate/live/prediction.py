@@ -32,11 +32,12 @@ class Record:
         self.counts.append(counts)
         self.probabilities.append(probabilities)
 
-    def run(self, task: Task, learner: Learner[Any], **settings: int) -> Run:
-        """Return the rounds so far as a simulation would."""
-        counts, probabilities = (np.stack(each, axis=1) for each in (self.counts, self.probabilities))
-        parts = max(len(each.weights) for each in self.policies)
-        wide = [_widened(each, parts) for each in self.policies]
+    def run(self, task: Task, last: int = 0, **settings: Any) -> Run:
+        """Return the rounds so far, or the `last` of them, as a simulation would."""
+        policies = self.policies[-last:]
+        counts, probabilities = (np.stack(each[-last:], axis=1) for each in (self.counts, self.probabilities))
+        parts = max(len(each.weights) for each in policies)
+        wide = [_widened(each, parts) for each in policies]
 
         def assessed(cells: NDArray[Any]) -> Assessment:
             found = task.problem.assess(cells.swapaxes(0, 1))
@@ -50,7 +51,7 @@ class Record:
             population=assessed(probabilities),
             traces={},
             names=task.problem.names,
-            settings={"task": task.describe(), "learner": learner.describe(), **settings},
+            settings={"task": task.describe(), **settings},
         )
 
 
@@ -90,4 +91,5 @@ def predict(
         happened = loop.play(policy)
         record.keep(policy, happened.counts, happened.probabilities)
         learner.observe(state, policy, happened.feedback)
-    return record.run(task, learner, rounds=rounds, seeds=seeds, seed=seed, batch=batch, late=late)
+    sizes = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "late": late}
+    return record.run(task, learner=learner.describe(), **sizes)
