@@ -43,6 +43,7 @@ class Served:
 
     url: str
     app: FastAPI
+    http: httpx.Client
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
@@ -54,10 +55,10 @@ class Served:
         """A client with a key of one scope, or of all."""
         return Client(self.url, gate, self.keys[gate, scope], **more)
 
-    def http(self, gate: str = "credit", scope: str = "all") -> httpx.Client:
-        """Plain HTTP below the gate's path."""
-        headers = {"Authorization": f"Bearer {self.keys[gate, scope]}"}
-        return httpx.Client(base_url=f"{self.url}/v1/gates/{gate}", headers=headers, timeout=30)
+    def ask(self, method: str, path: str, scope: str = "all", **more: Any) -> httpx.Response:
+        """Plain HTTP below the path of the gate, with a key of one scope."""
+        headers = {"Authorization": f"Bearer {self.keys['credit', scope]}", **more.pop("headers", {})}
+        return self.http.request(method, f"{self.url}/v1/gates/credit{path}", headers=headers, **more)
 
 
 @contextmanager
@@ -73,7 +74,8 @@ def serving(settings: ServiceSettings, **more: Any) -> Iterator[Served]:
                 if not thread.is_alive():
                     raise RuntimeError("the service did not start")
                 time.sleep(0.005)
-            yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", app)
+            with httpx.Client(timeout=30) as http:
+                yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", app, http)
         finally:
             server.should_exit = True
             thread.join()
