@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairgate.cli.live.backup import backup
+from fairgate.cli.live.demo import demo
 from fairgate.cli.live.init import init
 from fairgate.cli.live.keys import keys
 from fairgate.errors import InputError
@@ -41,5 +42,6 @@ live = typer.Typer(
     cls=LiveGroup, help="Run a gate: decide, learn from outcomes that arrive late, audit.", no_args_is_help=True
 )
 live.command(epilog="Example: fairgate live init credit --groups women,men && fairgate live serve")(init)
+live.command(epilog="Example: fairgate live demo --task label-delay --learner mixture --rounds 600")(demo)
 live.command(epilog="Example: fairgate live backup credit-monday.db")(backup)
 live.add_typer(keys, name="keys")
