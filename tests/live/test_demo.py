@@ -156,3 +156,14 @@ def test_over_http_the_lender_sees_exactly_what_it_sees_in_python(tmp_path: Path
     assert arrived == here.counts[0, :9, ..., 1].sum()
     assert awaited == lender.awaited == here.counts[0, 9:, ..., 1].sum()
     assert not place.folder.exists()
+
+
+def test_a_label_that_came_since_the_last_close_is_no_longer_awaited(file: str) -> None:
+    gate = Gate(file, "demo", spec=spec_of(rounded(fg.load_task("interior")), "ofs"))
+    accepted = gate.decide(["a", "b", "c"], ["group A"] * 3, [9.0] * 3).accepted
+    gate.close()
+    gate.outcomes(["a", "c"], [1, 0])
+    labels = gate.figures().labels
+    assert (accepted, labels.arrived, labels.awaited) == ([True] * 3, 2, 1)
+    assert [band.awaited for band in labels.ages] == [1, 0, 0, 0]
+    gate.shut()

@@ -204,9 +204,10 @@ def label_figures(fold: Fold, at: str) -> Labels:
     ends = (due / 3, 2 * due / 3, due)
     names = [f"up to {ends[0]:g} days", *(f"{low:g} to {high:g} days" for low, high in itertools.pairwise(ends))]
     tallies = np.zeros((4, 2), dtype=np.int64)
-    for each in fold.origins.values():
+    for number, each in fold.origins.items():
         age = max(days_between(each.at, at), 0.0)
-        tallies[int(np.searchsorted(ends, age))] += (sum(each.accepted), each.awaited)
+        came = sum(int(kind[number].sum()) for kind in (fold.labels, fold.aside) if number in kind)
+        tallies[int(np.searchsorted(ends, age))] += (sum(each.accepted), each.awaited - came)
     awaited = tallies[:, 1]
     return Labels(
         arrived=fold.arrived,
