@@ -29,4 +29,4 @@ def init(
         say(f"The gate {name} is made again, as {config} says now; its keys are the same")
     for role, token in begun.keys.items():
         say(f"Key {role} (scopes {', '.join(FIRST_KEYS[role])}): {token}")
-    say(f"Next: read {config}, then: fairgate live serve{'' if folder == Path() else f' {config}'}")
+    say(f"Next: read {config}, then: fairgate live serve{'' if folder == Path() else f' --config {config}'}")
