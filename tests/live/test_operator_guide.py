@@ -36,6 +36,8 @@ def test_every_command_works(shell: Shell) -> None:
         body = elsewhere(snippet, port)
         assert body or "pip install 'fairgate[live]'" in snippet.body
         if snippet.title == "in a second terminal":
+            config = shell.folder / "gate.toml"
+            config.write_text(config.read_text().replace("port = 8000", f"port = {port}"))
             shell.start(body)
             shell.wait_for(f"http://127.0.0.1:{port}/health")
         else:
