@@ -51,7 +51,7 @@ class Shell:
         self.environment = {**os.environ, **paths, "COLUMNS": "100", "NO_COLOR": "1", **environment}
         self.started: list[subprocess.Popen[bytes]] = []
 
-    def run(self, body: str, timeout: float = 60) -> str:
+    def run(self, body: str, timeout: float = 240) -> str:
         """Run commands to their end and return what they print; the first that fails is an error."""
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", body],
@@ -79,7 +79,7 @@ class Shell:
         self.started.append(begun)
         return begun
 
-    def wait_for(self, url: str, seconds: float = 30) -> None:
+    def wait_for(self, url: str, seconds: float = 60) -> None:
         """Wait until something answers."""
         for _ in range(int(seconds * 20)):
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,4 +42,6 @@ def test_every_command_works(shell: Shell) -> None:
             shell.start(body)
             shell.wait_for(f"http://127.0.0.1:{port}/health")
         else:
-            shell.run(body)
+            said = shell.run(body)
+            promised = re.findall(r"# (\{.*\})$", body, flags=re.MULTILINE)
+            assert all(each in said for each in promised), said
