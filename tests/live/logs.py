@@ -156,18 +156,10 @@ def write_counts(lender: Lender) -> None:
 def write_keys(gate: Gate) -> None:
     """Write two keys, and the events that added them; one is revoked."""
     for name in ("k1", "k2"):
-        facts: dict[str, Any] = {
-            "id": name,
-            "name": f"branch {name}",
-            "hash": "0" * 64,
-            "created": "2026",
-            "expires": None,
-        }
+        facts: dict[str, Any] = {"id": name, "name": f"branch {name}", "hash": "0" * 64, "created": "2026", "expires": None}
 
         def add(connection: Connection, number: int, facts: dict[str, Any] = facts) -> None:
-            insert(
-                connection, api_keys, {k: [v] for k, v in {**facts, "scopes": "decide,read", "gate": number}.items()}
-            )
+            insert(connection, api_keys, {k: [v] for k, v in {**facts, "scopes": "decide,read", "gate": number}.items()})
 
         gate.submit(Note("key-added", {**facts, "scopes": ["decide", "read"]}, add)).result()
 
