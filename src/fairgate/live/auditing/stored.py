@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, literal, or_, select
@@ -50,12 +51,13 @@ class StoredLog:
 
     def cases(self, first: int, last: int) -> CaseRows:
         """Return the applications of the events from `first` to `last`."""
-        own = cases.c
-        fields = (own.seq, own.place, own.id, own.round, own.group, own.score, own.bin, own.draw, own.accepted)
-        asked = select(*fields).where(own.gate == self.number, own.seq.between(first, last))
         kinds = {"seq": int, "place": int, "id": str, "round": int, "group": int, "score": float, "bin": int}
         kinds |= {"draw": float, "accepted": int}
-        return CaseRows(*columns(self._rows(asked.order_by(own.seq, own.place)), kinds, self.faults))
+        names, mark = ", ".join(f'"{name}"' for name in kinds), "?" if self.connection.dialect.name == "sqlite" else "%s"
+        asked = f"SELECT {names} FROM cases WHERE gate = {mark} AND seq BETWEEN {mark} AND {mark} ORDER BY seq, place"
+        with closing(self.connection.connection.cursor()) as cursor:  # the driver's own rows, a third of the time
+            cursor.execute(asked, (self.number, first, last))
+            return CaseRows(*columns(cursor.fetchall(), kinds, self.faults))
 
     def labels(self, first: int, last: int) -> LabelRows:
         """Return the labels that these events brought."""
