@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 import fairgate as fg
-from fairgate.live.demo import Population, middles, rounded, spec_of
+from fairgate.live.demo import Population, rounded, spec_of
 from fairgate.live.prediction import predict
 from fairgate.tasks import presets
 
@@ -26,7 +26,7 @@ def test_people_of_a_round_have_the_law_of_the_loop(name: str) -> None:
     policy = fg.Policy(np.array([[[middle] * groups], [[-np.inf] * groups]]), np.array([[0.7], [0.3]]))
     came = people.come(40_000)
     draws = np.random.default_rng(2).random(40_000)
-    accepted = policy.decide(people.scores[came.bins], came.groups, draws)
+    accepted = policy.decide(came.scores, came.groups, draws)
     expected = people.environment.cells(people.state, policy, people.edges)[0] * 40_000
     counts = people.respond(came, accepted, policy)
     assert counts.binned is not None
@@ -45,7 +45,7 @@ def test_people_respond_to_decisions_as_in_the_loop() -> None:
     policy = fg.Policy.of([[-np.inf, -np.inf]])
     for _ in range(60):
         came = people.come(2_000)
-        people.respond(came, policy.decide(people.scores[came.bins], came.groups), policy)
+        people.respond(came, policy.decide(came.scores, came.groups), policy)
     shared = np.full((1, 2), -9.0)  # which everybody meets
     steady = task.environment.probabilities(task.environment.steady_state(shared), shared)
     assert people.cells(policy) == pytest.approx(steady, abs=0.005)
@@ -54,8 +54,9 @@ def test_people_respond_to_decisions_as_in_the_loop() -> None:
 
 @pytest.mark.parametrize("name", presets())
 def test_every_bins_score_lies_in_it(name: str) -> None:
-    edges = rounded(fg.load_task(name)).thresholds
-    assert np.searchsorted(edges, middles(edges), side="right").tolist() == list(range(len(edges) + 1))
+    people = Population(rounded(fg.load_task(name)))
+    assert np.searchsorted(people.fine, people.scores, side="right").tolist() == list(range(len(people.fine) + 1))
+    assert np.isin(people.edges, people.fine).all()  # so that bins of the grid have people of their own
 
 
 def test_labels_are_late_by_what_was_asked_for_and_by_what_the_environment_adds() -> None:
@@ -111,3 +112,13 @@ def test_the_spec_of_a_task_says_what_the_task_asks_for() -> None:
     assert spec.setting.thresholds.tolist() == task.thresholds.tolist()
     assert spec.setting.groups == task.environment.group_count
     assert spec.start.mode == "learn"
+
+
+def test_a_threshold_between_two_of_the_grid_is_judged_where_it_is() -> None:
+    people = Population(rounded(fg.load_task("interior")), seed=1)
+    shared = np.full((1, 2), 0.338)
+    exact = people.environment.probabilities(people.state, shared)
+    assert people.cells(fg.Policy.of(shared)) == pytest.approx(exact, abs=1e-9)
+    came = people.come(100_000)
+    accepted = (came.scores >= 0.338).mean()
+    assert accepted == pytest.approx(exact[..., 1].sum(), abs=0.01)  # 6 standard errors, and an eighth of a step

@@ -20,6 +20,9 @@ from fairgate.problem import Utility
 from fairgate.settings import Array
 from fairgate.tasks import Task
 
+PARTS = 8
+"""Scores that people may have between two thresholds of the grid, so that thresholds in between tell them apart."""
+
 
 class Counter(Protocol):
     """Where a lender asks: a :class:`~fairgate.live.Gate`, or the client of one over HTTP."""
@@ -38,10 +41,10 @@ class Counter(Protocol):
 
 
 class Applicants(NamedTuple):
-    """People who came in a round: group, score bin, label and for how many rounds the label is late, (N,) each."""
+    """People who came in a round: group, score, label and for how many rounds the label is late, (N,) each."""
 
     groups: NDArray[np.int64]
-    bins: NDArray[np.int64]
+    scores: Array
     labels: NDArray[np.int64]
     delays: NDArray[np.int64]
 
@@ -63,33 +66,37 @@ class Population:
     >>> import fairgate as fg
     >>> people = Population(fg.load_task("interior"), seed=0)
     >>> came = people.come(5)
-    >>> came.groups.tolist(), people.scores[came.bins].round(2).tolist()
-    ([1, 0, 0, 0, 1], [-0.35, 0.05, -1.35, -1.85, 0.15])
+    >>> came.groups.tolist(), came.scores.round(2).tolist()
+    ([1, 0, 0, 0, 1], [-0.36, 0.09, -1.39, -1.84, 0.19])
     """
 
     def __init__(self, task: Task, seed: int = 0, late: int = 0) -> None:
         self.environment, self.late = task.environment, late
         self.edges = task.thresholds
-        self.scores = middles(self.edges)
+        self.fine = np.interp(
+            np.arange((len(self.edges) - 1) * PARTS + 1) / PARTS, np.arange(len(self.edges)), self.edges
+        )
+        self.scores = middles(self.fine)
         self.state = self.environment.start(1)
         self.chances = np.random.default_rng(seed)
 
     def come(self, people: int) -> Applicants:
         """Draw so many people."""
-        cells = self.environment.histogram(self.state, self.edges)[0]
+        cells = self.environment.histogram(self.state, self.fine)[0]
         drawn = self.chances.choice(cells.size, size=people, p=cells.ravel() / cells.sum())
         groups, bins, labels = np.unravel_index(drawn, cells.shape)
         delays = self.late + self.chances.geometric(self.environment.label_arrival, people) - 1
-        return Applicants(groups, bins, labels, delays)
+        return Applicants(groups, self.scores[bins], labels, delays)
 
     def cells(self, policy: Policy) -> Array:
         """Return the exact probabilities P(group, label, decision) of the round, (1, groups, 2, 2)."""
-        return over_bins(self.environment.cells(self.state, policy, self.edges))
+        played = policy.thresholds[np.isfinite(policy.thresholds)]
+        return over_bins(self.environment.cells(self.state, policy, np.union1d(self.edges, played)))
 
     def respond(self, came: Applicants, accepted: NDArray[np.bool_], policy: Policy) -> Counts:
         """Move to the next round, and return the counts of this one, hidden labels and all."""
         counts = Counts.of_people(
-            self.scores[came.bins],
+            came.scores,
             came.groups,
             accepted,
             came.labels,
@@ -155,8 +162,7 @@ class Lender:
         """Play a round: applications, decisions, outcomes that are due, and how people respond. Return its policy."""
         came = self.population.come(self.batch)
         ids = [f"{self.prefix}-{self.round}-{place}" for place in range(self.batch)]
-        names, scores = [self.groups[group] for group in came.groups], self.population.scores[came.bins].tolist()
-        decided = self.gate.decide(ids, names, scores)
+        decided = self.gate.decide(ids, [self.groups[group] for group in came.groups], came.scores.tolist())
         accepted = np.array(decided.accepted)
         status = self.gate.status()
         if status.policy is None:
