@@ -9,13 +9,10 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from sqlalchemy import Connection, update
 
 from fairgate.live import Gate, Spec
 from fairgate.live import gate as module
-from fairgate.live.database import insert
-from fairgate.live.requests import Note
-from fairgate.live.schema import api_keys
+from fairgate.live.keys import create_key, revoke_key
 
 OTHER = {"numpy": "1.0.0", "python": "3.0.0", "scikit-learn": "1.0.0", "scipy": "1.0.0"}
 """Versions of another time."""
@@ -154,16 +151,7 @@ def write_counts(lender: Lender) -> None:
 
 
 def write_keys(gate: Gate) -> None:
-    """Write two keys, and the events that added them; one is revoked."""
-    for name in ("k1", "k2"):
-        facts: dict[str, Any] = {"id": name, "name": f"branch {name}", "hash": "0" * 64, "created": "2026", "expires": None}
-
-        def add(connection: Connection, number: int, facts: dict[str, Any] = facts) -> None:
-            insert(connection, api_keys, {k: [v] for k, v in {**facts, "scopes": "decide,read", "gate": number}.items()})
-
-        gate.submit(Note("key-added", {**facts, "scopes": ["decide", "read"]}, add)).result()
-
-    def end(connection: Connection, number: int) -> None:
-        connection.execute(update(api_keys).where(api_keys.c.id == "k1").values(revoked="2027"))
-
-    gate.submit(Note("key-revoked", {"id": "k1", "revoked": "2027"}, end)).result()
+    """Make two keys; one is revoked."""
+    token = create_key(gate, "branch", ["decide", "outcomes"])
+    create_key(gate, "page", ["read"], gate.clock() + timedelta(days=100))
+    revoke_key(gate, token.split("_")[1])

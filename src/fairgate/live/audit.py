@@ -52,11 +52,6 @@ def audit_log(source: Gate | Log | str | Path, *, head: str | None = None, last:
     return Auditor(source, head, last).run()
 
 
-def audit_gate(gate: Gate) -> AuditReport:
-    """Recompute the whole log of a gate in its database."""
-    return audit_log(gate)
-
-
 @contextmanager
 def stored_log(engine: Engine, name: str) -> Iterator[StoredLog]:
     """Open the log of a gate in its database, as it is at one moment; the gate need not run."""

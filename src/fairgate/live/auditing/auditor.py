@@ -20,7 +20,7 @@ from fairgate.live.auditing.rows import Round, RowCheck
 from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
-from fairgate.live.gate import VERSIONS
+from fairgate.live.making import VERSIONS
 from fairgate.live.spec import Spec
 from fairgate.live.words import policy_name
 from fairgate.policy import Policy
@@ -82,6 +82,9 @@ class Auditor:
         event = parsed.event
         self.chain.follow(event)
         self.events += 1
+        if not parsed.sound:
+            self.refold.stop(event)
+            return
         if self.events == 1:
             self.spec = self.refold.begin(parsed)
             if self.spec is not None:
@@ -184,13 +187,14 @@ class Auditor:
 
     def _rows(self, chunk: Chunk) -> None:
         """Check the rows of a chunk of events."""
+        sound = [each for each in chunk.events if each.sound]
         by_seq = {each.event.seq: each for each in chunk.events}
         cases, labels = self.log.cases(chunk.first, chunk.last), self.log.labels(chunk.first, chunk.last)
         for fault in self.log.faults:
             self._stray(fault.seq, by_seq, fault.text)
         self.log.faults.clear()
         keeps = self.spec is not None and self.spec.store == "cases"
-        people = [each for each in chunk.events if each.event.kind in ("decided", "reported")]
+        people = [each for each in sound if each.event.kind in ("decided", "reported")]
         kept = [each for each in people if keeps and each.event.round > self.pruned]
         seqs = {each.event.seq for each in kept}
         for place in _firsts(cases.seq, seqs):
@@ -200,23 +204,22 @@ class Auditor:
             self._stray(int(cases.seq[place]), by_seq, f"the application {cases.ids[place]!r} hangs on it, {text}")
         if self.rows is not None:
             self.rows.check(kept, _chosen(cases, seqs), self.rounds)
-        brought = [each for each in chunk.events if keeps and each.event.kind in ("outcomes", "corrected")]
+        brought = [each for each in sound if keeps and each.event.kind in ("outcomes", "corrected")]
         seqs = {each.event.seq for each in brought}
         for place in _firsts(labels.seq, seqs):
             text = f"a label of {labels.ids[place]!r} hangs on it, and it brought none"
             self._stray(int(labels.seq[place]), by_seq, text)
         check_labels(self.say, brought, _chosen(labels, seqs), self.closed_before, self.pruned)
         self.closed_before.clear()
-        self._overrides(chunk, by_seq)
+        self._overrides(chunk, sound, by_seq)
         now = max(self.rounds, default=0)
         self.rounds = {number: each for number, each in self.rounds.items() if number == now}
 
-    def _overrides(self, chunk: Chunk, by_seq: dict[int, Parsed]) -> None:
+    def _overrides(self, chunk: Chunk, sound: list[Parsed], by_seq: dict[int, Parsed]) -> None:
         stored = defaultdict(list)
         for row in self.log.overrides(chunk.first, chunk.last):
             stored[row.seq].append(row)
-        for parsed in chunk.events:
-            event, data = parsed
+        for event, data in sound:
             if event.kind != "overridden":
                 continue
             found = stored.pop(event.seq, [])
@@ -273,7 +276,7 @@ class Auditor:
         for row in stored:
             told = self.keys.pop(row.id, None)
             if told is None:
-                self.findings.add(1, "", "", f"the key {row.id} ({row.name}) is stored, and no event added it")
+                self.findings.add(self.chain.last, "", "", f"the key {row.id} ({row.name}) is stored, and no event added it")
                 continue
             there = row._asdict() | {"scopes": row.scopes.split(",")}
             for name in [name for name in there if name in told and there[name] != told[name]]:
@@ -324,6 +327,8 @@ class Auditor:
                 f"Draws of round {numbers} cannot be checked yet: its secret is revealed when it closes (an audit of "
                 "the database has it)."
             )
+        if self.tallies is not None and not self.tallies.sound:
+            said.append("Bounds are not told, as the tallies do not fit each other.")
         if self.refold.stopped is not None:
             said.append(f"Policies after event {self.refold.stopped} could not be recomputed.")
         if self.stale:

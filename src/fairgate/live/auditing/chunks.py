@@ -20,6 +20,12 @@ class Parsed(NamedTuple):
     event: Event
     data: dict[str, Any]
 
+    @property
+    def sound(self) -> bool:
+        """Whether the columns of the event hold what they must; SQLite keeps anything."""
+        texts = (self.event.kind, self.event.body, self.event.at, self.event.actor, self.event.hash)
+        return type(self.event.seq) is type(self.event.round) is int and all(type(each) is str for each in texts)
+
     def number(self, name: str) -> int:
         """Return a whole number of the body; −1 if it has none."""
         value = self.data.get(name)

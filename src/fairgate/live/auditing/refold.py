@@ -73,6 +73,11 @@ class Refold:
             self._due = fold.pause_due(event.at) if event.kind == "closed" else None
         except Exception as error:  # whatever a changed body brings about
             self.say(event, f"it cannot follow the events before it: {_first_line(error)}")
+            self.stop(event)
+
+    def stop(self, event: Event) -> None:
+        """Give up recomputing, at an event that cannot be followed."""
+        if self.fold is not None:
             self.fold, self.stopped = None, event.seq
 
     def _order(self, fold: Fold, event: Event) -> str:

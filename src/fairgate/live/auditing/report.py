@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 
 MANY = 50
 """Most findings that are kept; of the others only the number is."""
@@ -119,6 +119,7 @@ class AuditReport(Part):
     stretches: list[Stretch]
     seconds: float
 
+    @computed_field
     @property
     def clean(self) -> bool:
         """Whether everything fits."""
@@ -126,7 +127,7 @@ class AuditReport(Part):
 
     def document(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        return {"clean": self.clean, **self.model_dump()}
+        return self.model_dump()
 
 
 class Findings:

@@ -32,6 +32,11 @@ class Tallies:
         self.cells = np.zeros((64, groups, 3, 2), dtype=np.int64)
         self.policies: list[str] = []
 
+    @property
+    def sound(self) -> bool:
+        """Whether there are never fewer than no people."""
+        return bool((self.cells >= 0).all())
+
     def open(self, policy: str) -> None:
         """Begin a round under a policy."""
         self.policies.append(policy)
@@ -82,7 +87,7 @@ def segments_of(policies: Sequence[str]) -> list[Segment]:
 def stretches(tallies: Tallies, spec: Spec, alpha: float) -> tuple[list[Stretch], int]:
     """Bound all decisions, then each segment; with many, those of most people. Return how many are left out, too."""
     cells = tallies.cells[: len(tallies.policies)]
-    if not cells.any():
+    if not cells.any() or not tallies.sound:
         return [], 0
     found = segments_of(tallies.policies)
     people = [int(cells[each.rounds].sum()) for each in found]
