@@ -15,9 +15,13 @@ from fairgate.live import Gate, Spec
 from fairgate.live.client import Client
 from fairgate.live.demo import Lender, Population, as_played, rounded, spec_of
 from fairgate.live.demo_service import own_service
+from fairgate.live.fold import Fold
+from fairgate.live.played import rounded as as_written
 from fairgate.live.played import same
 from fairgate.live.prediction import predict
 from fairgate.live.replies import Closed, Decisions, Recorded, Status
+from fairgate.live.spec import DIGITS
+from fairgate.live.views import status
 from tests.live.plain_loop import Batch, PlainLoop
 
 LEARNERS = ("ofs", "smooth-optimist", "safe-forecast", "mixture", "doubly-optimistic", "primal-dual")
@@ -52,7 +56,7 @@ class Twin:
         assert status.policy is not None
         assert status.proposal is not None
         proposed = self.plain.propose()
-        self.agreed += same(as_played(status.proposal, self.groups), proposed)
+        self.agreed += same(as_played(status.proposal, self.groups), as_written(proposed, DIGITS))
         self.plain.observe(as_played(status.policy, self.groups), self.batch, self.labels)
         self.labels = {}
         return self.gate.close(round_number)
@@ -167,3 +171,12 @@ def test_a_label_that_came_since_the_last_close_is_no_longer_awaited(file: str) 
     assert (accepted, labels.arrived, labels.awaited) == ([True] * 3, 2, 1)
     assert [band.awaited for band in labels.ages] == [1, 0, 0, 0]
     gate.shut()
+
+
+def test_a_proposal_is_told_without_what_has_no_weight() -> None:
+    fold = Fold(spec_of(rounded(fg.load_task("interior")), "safe-forecast"))
+    fold.proposal = fg.Policy(np.array([[[0.5, 0.5]], [[np.inf, np.inf]]]), np.array([[1.0], [0.0]]))
+    proposal = status(fold).proposal
+    assert proposal is not None
+    assert proposal.text == "accept scores of 0.5 or more"
+    assert len(proposal.components) == 1
