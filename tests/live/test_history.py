@@ -20,18 +20,18 @@ from tests.live.logs import Log, check_log, read_log
 
 
 @pytest.fixture
-def history(database: str, tmp_path: Path) -> tuple[Log, list[Note], dict[str, Any]]:
+def history(database_url: str, tmp_path: Path) -> tuple[Log, list[Note], dict[str, Any]]:
     """What twelve threads of three processes noted, the log, and the state of a gate opened afterwards."""
     spec = kill_spec()
-    Gate(database, spec.name, spec=spec).shut()
-    plan = Plan(database, str(tmp_path))
+    Gate(database_url, spec.name, spec=spec).shut()
+    plan = Plan(database_url, str(tmp_path))
     ran = subprocess.run(
         [sys.executable, "-m", "tests.live.history"], input=json.dumps(asdict(plan)), capture_output=True, text=True
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     notes = read_notes(tmp_path)
     assert len(notes) == plan.processes * plan.threads * plan.requests
-    return read_log(database, spec.name), notes, state_of(database)
+    return read_log(database_url, spec.name), notes, state_of(database_url)
 
 
 @pytest.mark.slow

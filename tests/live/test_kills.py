@@ -44,8 +44,8 @@ def free_port() -> int:
 
 
 @pytest.mark.slow
-def test_fifty_kills_lose_nothing(database: str, tmp_path: Path) -> None:
-    done, kept = kill_and_check(database, tmp_path, kills=50)
+def test_fifty_kills_lose_nothing(database_url: str, tmp_path: Path) -> None:
+    done, kept = kill_and_check(database_url, tmp_path, kills=50)
     assert done.kills == 50
     assert min(done.killed.values()) >= 3
     assert min(kept.requests, kept.decisions, kept.outcomes, kept.closes) > 20
