@@ -13,5 +13,13 @@ class MissingError(InputError):
     """There is no such gate, case or round."""
 
 
+class UnknownKeyError(InputError):
+    """The key is unknown, revoked, expired or of another gate."""
+
+
+class ForbiddenError(InputError):
+    """The key does not have the scope that the request needs."""
+
+
 class UnavailableError(RuntimeError):
     """The database cannot be reached or written; nothing was recorded, and the request may be sent again."""

@@ -1,0 +1,285 @@
+"""Database: SQLite or PostgreSQL behind the same few calls; what cannot be reached or written is one sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, inspect, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    DisconnectionError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+from fairgate import __version__
+from fairgate.errors import InputError
+from fairgate.live.failures import UnavailableError
+from fairgate.live.schema import cases
+
+PATIENCE = 10
+"""Seconds to wait for a lock, or for a free connection, before a request is refused."""
+
+LONGEST = 120
+"""Seconds that one statement may take in PostgreSQL."""
+
+POOL = {"pool_size": 5, "max_overflow": 20, "pool_timeout": PATIENCE}
+
+SQLITE = (
+    "PRAGMA journal_mode=WAL",  # readers do not wait for the writer
+    "PRAGMA synchronous=FULL",  # a commit is on disk when it returns
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA journal_size_limit=67108864",  # the file beside the database shrinks again after a long read
+)
+
+POSTGRESQL = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "tcp_user_timeout": PATIENCE * 1000,  # a server that vanished is noticed
+    "options": f"-c lock_timeout={PATIENCE}s -c statement_timeout={LONGEST}s -c synchronous_commit=on "
+    "-c idle_in_transaction_session_timeout=60s "
+    "-c plan_cache_mode=force_custom_plan",  # plans made while a table was small would scan it for ever
+}
+
+REVISION = "0001"
+"""The newest revision of the tables."""
+
+VERSIONS = "fairgate_revision"
+"""The table that says which revision a database has; not alembic's own name, which another program may use."""
+
+MIGRATIONS = "fairgate.live:migrations"
+
+LOCK = 0x6661697267617465
+"""Key of the lock that servers of PostgreSQL wait for while one migrates: "fairgate" in ASCII."""
+
+WRITES = "fairgate_writes"
+"""Execution option of connections whose transaction takes SQLite's one lock at once."""
+
+
+def connect(url: str) -> Engine:
+    """Return the engine of a database: a file of SQLite, or the URL of a PostgreSQL database. Nothing is opened yet.
+
+    >>> connect("credit.db").dialect.name
+    'sqlite'
+    >>> connect("postgres://user:secret@localhost/credit").url
+    postgresql+psycopg://user:***@localhost/credit
+    """
+    found = read_url(url)
+    if found.drivername == "sqlite":
+        return connect_file(Path(str(found.database)))
+    settings: dict[str, Any] = {name: value for name, value in POSTGRESQL.items() if name not in found.query}
+    return create_engine(found, connect_args=settings, pool_pre_ping=True, **POOL)
+
+
+def read_url(url: str) -> URL:
+    """Return the URL of a database as the one of the driver that is used; a path is a file of SQLite, made absolute.
+
+    >>> read_url("mysql://localhost/credit")
+    Traceback (most recent call last):
+        ...
+    fairgate.errors.InputError: database must be a file such as gate.db or postgresql://user@host/name, got mysql:/...
+    """
+    wanted = "database must be a file such as gate.db or postgresql://user@host/name"
+    try:
+        found = make_url(url) if "://" in url else URL.create("sqlite", database=url)
+    except (ArgumentError, ValueError):
+        raise InputError(f"{wanted}, got {url!r}") from None
+    if re.fullmatch(r"postgres(ql)?(\+psycopg)?", found.drivername):
+        return found.set(drivername="postgresql+psycopg")
+    if found.drivername != "sqlite" or found.query:
+        raise InputError(f"{wanted}, got {found.render_as_string()}")
+    if not found.database or found.database == ":memory:":
+        raise InputError(f"{wanted}: one in memory would lose what it acknowledged, got {url!r}")
+    return found.set(database=str(Path(found.database).absolute()))
+
+
+def place_of(engine: Engine) -> str:
+    """Where a database is, without the password."""
+    return str(engine.url.database) if engine.dialect.name == "sqlite" else engine.url.render_as_string()
+
+
+def connect_file(path: Path) -> Engine:
+    """Return the engine of a file of SQLite; the file must be there when a connection is opened."""
+
+    def opened() -> sqlite3.Connection:
+        address = f"file:{quote(str(path))}?mode=rw"  # one that was deleted does not come back empty
+        connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in SQLITE:
+                connection.execute(pragma)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    url = URL.create("sqlite", database=str(path))
+    engine = create_engine(url, creator=opened, poolclass=QueuePool, **POOL)
+
+    def identity() -> tuple[int, int] | None:
+        try:
+            facts = path.stat()
+        except OSError:
+            return None
+        return facts.st_dev, facts.st_ino
+
+    @event.listens_for(engine, "connect")
+    def remember(dbapi_connection: object, entry: ConnectionPoolEntry) -> None:
+        entry.info["file"] = identity()
+
+    @event.listens_for(engine, "checkout")
+    def check(dbapi_connection: object, entry: ConnectionPoolEntry, proxy: object) -> None:
+        if entry.info["file"] != identity():  # a deleted file would go on taking what nobody can read
+            raise DisconnectionError("the file was deleted or replaced")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(WRITES, False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def prepare(engine: Engine) -> None:
+    """Make the tables, or bring them up to date; a database of a newer version is refused.
+
+    Servers that start at once wait for each other. A new file can be read by its owner only, as it holds secrets.
+    """
+    if engine.dialect.name == "sqlite":
+        make_file(Path(place_of(engine)))
+    with reading(engine) as connection:
+        found = revision_of(connection)
+    if found == REVISION:
+        return
+    with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":  # SQLite has its lock already
+            connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+        upgrade(connection, revision_of(connection), place_of(engine))
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file if there is none."""
+    try:
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise InputError(f"database {path} cannot be made: {(error.strerror or '').lower()}") from None
+
+
+def revision_of(connection: Connection) -> str | None:
+    """Return the revision of the tables, None if there are none."""
+    if not inspect(connection).has_table(VERSIONS):
+        return None
+    found = connection.exec_driver_sql(f"SELECT version_num FROM {VERSIONS}").scalar()
+    return None if found is None else str(found)
+
+
+def upgrade(connection: Connection, found: str | None, place: str, folder: str = MIGRATIONS) -> None:
+    """Run the migrations that a database lacks, inside the transaction of a connection."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config(attributes={"connection": connection, "version_table": VERSIONS})
+    config.set_main_option("script_location", folder)
+    config.set_main_option("path_separator", "os")
+    scripts = ScriptDirectory.from_config(config)
+    if found is not None and found not in {each.revision for each in scripts.walk_revisions()}:
+        raise InputError(
+            f"the database {place} has the tables of revision {found}, made by a newer fairgate, and fairgate "
+            f"{__version__} knows them up to {scripts.get_current_head()}: install the newer version, or "
+            "restore a backup that is older"
+        )
+    command.upgrade(config, "head")
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that writes, committed at the end: in SQLite the only one, from its first moment."""
+    with refused_clearly(engine), engine.execution_options(**{WRITES: True}).begin() as connection:
+        yield connection
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that reads the database as it was at one moment."""
+    still = (
+        {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+    )
+    with refused_clearly(engine), engine.execution_options(**still).begin() as connection:
+        yield connection
+
+
+@contextmanager
+def refused_clearly(engine: Engine) -> Iterator[None]:
+    """Turn what the database, not the request, is to blame for into an `UnavailableError`."""
+    try:
+        yield
+    except PoolTimeoutError:
+        raise UnavailableError(unavailable(engine, f"no connection became free within {PATIENCE} s")) from None
+    except DBAPIError as error:
+        if not blames_database(error):
+            raise
+        raise UnavailableError(unavailable(engine, str(error.orig))) from error
+
+
+def unavailable(engine: Engine, why: str) -> str:
+    """Say in one sentence that the database cannot be used, and why."""
+    reason = " ".join(why.split())
+    return f"the database {place_of(engine)} cannot be used now ({reason}): send the request again later"
+
+
+def blames_database(error: DBAPIError) -> bool:
+    """Whether an error is the database's: gone, locked, full, read-only, broken, or without the tables."""
+    missing_table = getattr(error.orig, "sqlstate", None) == "42P01"
+    kinds = (OperationalError, InterfaceError, InternalError)
+    return error.connection_invalidated or missing_table or isinstance(error, kinds) or type(error) is DatabaseError
+
+
+def insert(connection: Connection, table: Table, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
+    """Insert rows that are given as columns of one length; thousands in one statement."""
+    values = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()]
+    names = ", ".join(f'"{name}"' for name in columns)
+    if not values[0]:
+        return
+    if connection.dialect.name == "sqlite":
+        marks = ", ".join("?" * len(values))
+        rows = list(zip(*values, strict=True))
+        connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)
+    else:
+        arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
+        statement = f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({arrays})"
+        connection.exec_driver_sql(statement, tuple(values))
+
+
+def array_type(table: Table, name: str) -> str:
+    """Return PostgreSQL's type of a column's values in an array; text has no length, so that none is cut off."""
+    written = {"INTEGER": "int4", "SMALLINT": "int2", "BIGINT": "int8", "DOUBLE": "float8", "BLOB": "bytea"}
+    return f"{written.get(str(table.c[name].type), 'text')}[]"
+
+
+def find(connection: Connection, gate: int, ids: Sequence[str]) -> Sequence[Row[Any]]:
+    """Return the rows of `cases` of a gate that have one of the ids, in no order."""
+    names = ", ".join(f'cases."{column.name}"' for column in cases.c)
+    if connection.dialect.name == "sqlite":
+        # The order of a CROSS JOIN is kept: whatever the statistics say, each id is looked up in the index.
+        query = (
+            f"SELECT {names} FROM json_each(?) AS wanted CROSS JOIN cases ON cases.gate = ? AND cases.id = wanted.value"
+        )
+        return connection.exec_driver_sql(query, (json.dumps(list(dict.fromkeys(ids))), gate)).all()
+    query = f"SELECT {names} FROM cases WHERE gate = %s AND id = ANY(%s)"
+    return connection.exec_driver_sql(query, (gate, list(ids))).all()
