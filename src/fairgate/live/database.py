@@ -272,14 +272,16 @@ def array_type(table: Table, name: str) -> str:
     return f"{written.get(str(table.c[name].type), 'text')}[]"
 
 
-def find(connection: Connection, gate: int, ids: Sequence[str]) -> Sequence[Row[Any]]:
-    """Return the rows of `cases` of a gate that have one of the ids, in no order."""
-    names = ", ".join(f'cases."{column.name}"' for column in cases.c)
+def find(connection: Connection, gate: int, ids: Sequence[str], table: Table = cases) -> Sequence[Row[Any]]:
+    """Return the rows of a gate that have one of the ids, in no order."""
+    where = table.name
+    names = ", ".join(f'{where}."{column.name}"' for column in table.c)
     if connection.dialect.name == "sqlite":
         # The order of a CROSS JOIN is kept: whatever the statistics say, each id is looked up in the index.
         query = (
-            f"SELECT {names} FROM json_each(?) AS wanted CROSS JOIN cases ON cases.gate = ? AND cases.id = wanted.value"
+            f"SELECT {names} FROM json_each(?) AS wanted CROSS JOIN {where} "
+            f"ON {where}.gate = ? AND {where}.id = wanted.value"
         )
         return connection.exec_driver_sql(query, (json.dumps(list(dict.fromkeys(ids))), gate)).all()
-    query = f"SELECT {names} FROM cases WHERE gate = %s AND id = ANY(%s)"
+    query = f"SELECT {names} FROM {where} WHERE gate = %s AND id = ANY(%s)"
     return connection.exec_driver_sql(query, (gate, list(ids))).all()

@@ -1,18 +1,93 @@
-"""Gate: decides, takes in outcomes, closes rounds; each in a transaction of the log, many to a commit."""
+"""Gate: decides, takes in outcomes, closes rounds. Everything is in the log before it is answered."""
 
 from __future__ import annotations
 
+import json
+import platform
+import queue
+import secrets
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from datetime import datetime
+from datetime import UTC, datetime
+from importlib import metadata
 from typing import Any, overload
 
+from sqlalchemy import Connection, select, update
+
+from fairgate import __version__
+from fairgate.errors import InputError
+from fairgate.live import views
+from fairgate.live.database import connect, insert, prepare, reading, writing
+from fairgate.live.events import START, make_event
+from fairgate.live.failures import ConflictError, MissingError, UnavailableError
+from fairgate.live.fold import Fold
+from fairgate.live.handling import handle_all
 from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Status
+from fairgate.live.requests import (
+    Approve,
+    Close,
+    Correct,
+    Decide,
+    Outcomes,
+    Override,
+    Report,
+    Request,
+    SetMode,
+    Tick,
+)
+from fairgate.live.schema import events, gates, snapshots
 from fairgate.live.spec import Mode, Spec
+from fairgate.live.turn import Turn
+
+GROUP = 1000
+"""Most requests that one commit answers."""
+
+SNAPSHOT_EVENTS, SNAPSHOT_ROUNDS = 5000, 200
+"""Events or closed rounds after which a snapshot is kept: folding so many takes some tenths of a second."""
+
+VERSIONS = {
+    "python": platform.python_version(),
+    **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
+}
+"""Versions that the numbers depend on."""
 
 
 class Gate:
-    """A gate in a database."""
+    """A gate in a database: its log, and the fold of it.
+
+    All calls are safe to make from several threads, and several processes may open the same gate. Requests that wait
+    at the same time are written by one thread in one transaction, and answered once that is on disk.
+
+    Parameters
+    ----------
+    url
+        A file of SQLite such as ``"credit.db"``, or ``"postgresql://user@host/name"``.
+    name
+        The gate's name.
+    spec
+        What the gate is for; it is made if there is none of that name. A spec that differs from the stored one is
+        refused.
+    clock
+        Returns the time now, with its zone; for tests and rehearsals.
+    actor
+        Who the log says has asked, unless a call says otherwise.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import fairgate as fg
+    >>> spec = fg.live.Spec(name="credit", groups=["women", "men"], grid=[0.25, 0.5, 0.75],
+    ...                     constraints={"parity": 0.1}, start={"mode": "hold", "threshold": 0.5})
+    >>> gate = fg.live.Gate(str(pathlib.Path(tempfile.mkdtemp()) / "credit.db"), "credit", spec=spec)
+    >>> gate.decide("a-1", "women", 0.62).accepted
+    True
+    >>> gate.decide(["a-2", "a-3"], ["men", "women"], [0.4, 0.9]).accepted
+    [False, True]
+    >>> gate.outcomes(["a-1"], [1]).new, gate.close().round
+    (1, 0)
+    >>> gate.shut()
+    """
 
     def __init__(
         self,
@@ -23,7 +98,52 @@ class Gate:
         clock: Callable[[], datetime] | None = None,
         actor: str = "python",
     ) -> None:
-        """Open the gate `name`; with a `spec`, make it if there is none (another spec than the stored one is refused)."""
+        self.name, self.actor = name, actor
+        self.clock = clock or (lambda: datetime.now(UTC))
+        self.engine = connect(url)
+        self._lock = threading.Lock()  # of the fold
+        self._queue: queue.SimpleQueue[tuple[Request, Future[Any]] | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._fold: Fold | None = None
+        self._kept = 0, 0  # event and round of the last snapshot
+        prepare(self.engine)
+        if spec is not None:
+            self._make(spec)
+        with reading(self.engine) as connection:
+            row = connection.execute(select(gates).where(gates.c.name == name)).first()
+            if row is None:
+                raise MissingError(f"there is no gate {name!r} in this database")
+            self.number, self.secret = row.number, row.secret
+            self.spec = Spec.read(views.created(connection, row.number)["spec"])
+
+    def _make(self, spec: Spec) -> None:
+        """Make the gate, unless there is one of the same spec."""
+        if spec.name != self.name:
+            raise InputError(f"spec: name must be that of the gate, {self.name!r}, got {spec.name!r}")
+        plain = spec.model_dump(mode="json")
+        with writing(self.engine) as connection:
+            row = connection.execute(select(gates.c.number).where(gates.c.name == self.name)).first()
+            if row is not None:
+                stored = views.created(connection, row.number)["spec"]
+                differs = [name for name in plain if stored.get(name) != plain[name]]
+                if differs:
+                    first = differs[0]
+                    raise ConflictError(
+                        f"the gate {self.name!r} was made with {first} = {stored.get(first)!r}, not {plain[first]!r}: "
+                        "a gate's spec does not change, make one of another name"
+                    )
+                return
+            data = {"spec": plain, "library": __version__, "versions": VERSIONS}
+            event = make_event(START, 1, "created", 0, data, self._now(), self.actor)
+            made = {"name": self.name, "secret": secrets.token_bytes(32), "last": 1, "head": event.hash}
+            number = connection.execute(gates.insert().values(**made).returning(gates.c.number)).scalar_one()
+            insert(connection, events, {"gate": [number], **{k: [v] for k, v in event._asdict().items()}})
+
+    def _now(self) -> str:
+        return self.clock().astimezone(UTC).isoformat(timespec="microseconds")
+
+    # What can be asked.
 
     @overload
     def decide(
@@ -40,8 +160,10 @@ class Gate:
         actor: str | None = None,
     ) -> Decisions: ...
     def decide(self, ids: Any, groups: Any, scores: Any, *, key: str | None = None, actor: str | None = None) -> Any:
-        """Decide on one application or on many."""
-        raise NotImplementedError
+        """Decide on one application, or on many under one policy. The same application again gets the same decision."""
+        single = isinstance(ids, str)
+        people = [[each] if single else plain_list(each) for each in (ids, groups, scores)]
+        return self._ask(Decide(people[0], people[1], people[2], single, key=key, actor=actor or self.actor))
 
     def report(
         self,
@@ -53,14 +175,26 @@ class Gate:
         key: str | None = None,
         actor: str | None = None,
     ) -> Recorded:
-        """Record decisions that the operator's own rule made, in the mode shadow."""
-        raise NotImplementedError
+        """Record what the operator's own rule decided, in the mode shadow."""
+        people = [plain_list(each) for each in (ids, groups, scores, accepted)]
+        found: Recorded = self._ask(Report(*people, key=key, actor=actor or self.actor))
+        return found
 
     def outcomes(
-        self, ids: Sequence[str], labels: Sequence[int], *, key: str | None = None, actor: str | None = None
+        self,
+        ids: Sequence[str] = (),
+        labels: Sequence[int] = (),
+        *,
+        round_number: int | None = None,
+        groups: Sequence[str] = (),
+        scores: Sequence[float] = (),
+        key: str | None = None,
+        actor: str | None = None,
     ) -> Recorded:
-        """Record labels."""
-        raise NotImplementedError
+        """Record what came of accepted applications: 1 is good. A gate that keeps counts takes rounds and scores."""
+        given = (plain_list(ids), plain_list(labels), round_number, plain_list(groups), plain_list(scores))
+        found: Recorded = self._ask(Outcomes(*given, key=key, actor=actor or self.actor))
+        return found
 
     def correct(
         self,
@@ -70,11 +204,24 @@ class Gate:
         *,
         key: str | None = None,
         actor: str | None = None,
-    ) -> Recorded: ...
+    ) -> Recorded:
+        """Correct labels. Those that the learner has been told already stay as it learnt them; the log has both."""
+        asked = Correct(plain_list(ids), plain_list(labels), reason, key=key, actor=actor or self.actor)
+        found: Recorded = self._ask(asked)
+        return found
+
     def override(
-        self, id: str, accepted: bool, reason: str, *, key: str | None = None, actor: str | None = None
-    ) -> Decision: ...
-    def close(self, round_number: int | None = None, *, key: str | None = None, actor: str | None = None) -> Closed: ...
+        self, name: str, accepted: bool, reason: str, *, key: str | None = None, actor: str | None = None
+    ) -> Decision:
+        """Decide otherwise on an application of the open round, by its id. The learner is not told of it."""
+        found: Decision = self._ask(Override(name, accepted, reason, key=key, actor=actor or self.actor))
+        return found
+
+    def close(self, round_number: int | None = None, *, key: str | None = None, actor: str | None = None) -> Closed:
+        """Close a round, the one now if no number is given; one that is closed already stays as it is."""
+        found: Closed = self._ask(Close(round_number, key=key, actor=actor or self.actor))
+        return found
+
     def set_mode(
         self,
         mode: Mode,
@@ -83,27 +230,199 @@ class Gate:
         *,
         key: str | None = None,
         actor: str | None = None,
-    ) -> Status: ...
-    def hold(
-        self, reason: str, threshold: float | list[float] | None = None, *, actor: str | None = None
-    ) -> Status: ...
-    def resume(self, reason: str, *, actor: str | None = None) -> Status: ...
-    def approve(self, waiting: str, reason: str, *, key: str | None = None, actor: str | None = None) -> Status: ...
+    ) -> Status:
+        """Change who decides. The open round is closed first."""
+        self._ask(SetMode(mode, reason, threshold, key=key, actor=actor or self.actor))
+        return self.status()
+
+    def hold(self, reason: str, threshold: float | list[float] | None = None, *, actor: str | None = None) -> Status:
+        """Hold a threshold, or the policy in force."""
+        return self.set_mode("hold", reason, threshold, actor=actor)
+
+    def resume(self, reason: str, *, actor: str | None = None) -> Status:
+        """Let the learner decide again."""
+        return self.set_mode("learn", reason, actor=actor)
+
+    def approve(self, waiting: str, reason: str, *, key: str | None = None, actor: str | None = None) -> Status:
+        """Let the proposal that waits take effect, named by the digest that the status shows."""
+        self._ask(Approve(waiting, reason, key=key, actor=actor or self.actor))
+        return self.status()
+
     def tick(self) -> None:
         """Close the round if its time is over."""
+        with self._lock, reading(self.engine) as connection:
+            now, seconds = self._caught_up(connection).open, self.spec.rounds.seconds
+        if now is not None and seconds is not None:
+            self._ask(Tick(actor="clock"))
 
-    def status(self) -> Status: ...
-    def figures(self, rounds: int = 200) -> Figures: ...
-    def case(self, id: str) -> CaseFacts: ...
-    def log(self, after: int = 0, limit: int = 100) -> list[LogEvent]: ...
-    def cases(self, after: tuple[int, int] = (0, 0), limit: int = 100) -> list[CaseFacts]: ...
+    def _ask(self, request: Request) -> Any:
+        return self.submit(request).result()
+
+    # What can be looked at.
+
+    def status(self) -> Status:
+        """Return what is in force now."""
+        with self._lock, reading(self.engine) as connection:
+            return views.status(self._caught_up(connection))
+
+    def figures(self, rounds: int = 200) -> Figures:
+        """Return everything the page shows, with the last `rounds` rounds."""
+        with self._lock, reading(self.engine) as connection:
+            return views.figures(self._caught_up(connection), connection, self.number, self._now(), rounds)
+
+    def case(self, name: str) -> CaseFacts:
+        """Return why an application was accepted or rejected, by its id."""
+        with reading(self.engine) as connection:
+            return views.case(self.spec, connection, self.number, name)
+
+    def cases(self, after: tuple[int, int] = (0, 0), limit: int = 100) -> list[CaseFacts]:
+        """Return applications in the order they were decided, those after an event and a place in it."""
+        with reading(self.engine) as connection:
+            return views.case_list(self.spec, connection, self.number, after, limit)
+
+    def log(self, after: int = 0, limit: int = 100, *, newest: bool = False, kind: str | None = None) -> list[LogEvent]:
+        """Return events after a number; the `newest` before it (or of all, if 0) first, if that is asked for."""
+        with reading(self.engine) as connection:
+            return views.log(connection, self.number, after, limit, newest, kind)
+
     def snapshot(self) -> dict[str, Any]:
-        """The fold as plain data: learner's state and all counters."""
-        raise NotImplementedError
+        """Return everything the gate knows as plain data, the learner's state included."""
+        with self._lock, reading(self.engine) as connection:
+            return self._caught_up(connection).save()
 
-    def audit(self) -> Any: ...
-    def submit(self, request: Any) -> Future[Any]:
-        """Queue a request for the writer thread, which commits many at once; the service awaits this."""
-        raise NotImplementedError
+    def audit(self) -> Any:
+        """Recompute the whole log; see :func:`fairgate.live.audit_gate`."""
+        from fairgate.live.audit import audit_gate
 
-    def shut(self) -> None: ...
+        return audit_gate(self)
+
+    # How it is written.
+
+    def submit(self, request: Request) -> Future[Any]:
+        """Queue a request for the thread that writes; the reply comes when it is on disk."""
+        with self._starting:
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write, name=f"gate-{self.name}", daemon=True)
+                self._writer.start()
+        future: Future[Any] = Future()
+        self._queue.put((request, future))
+        return future
+
+    def shut(self) -> None:
+        """Answer what is waiting, and close the connections."""
+        with self._starting:
+            if self._writer is not None:
+                self._queue.put(None)
+                self._writer.join()
+                self._writer = None
+        self.engine.dispose()
+
+    def _write(self) -> None:
+        """Answer requests, as many at a time as are waiting."""
+        while True:
+            waiting = [self._queue.get()]
+            while len(waiting) < GROUP and not self._queue.empty():
+                waiting.append(self._queue.get())
+            asked = [each for each in waiting if each is not None]
+            if asked:
+                self._answer(asked)
+            if None in waiting:
+                return
+
+    def _answer(self, asked: list[tuple[Request, Future[Any]]]) -> None:
+        """Handle requests in one transaction, and answer them; one that fails unexpectedly does so alone."""
+        asked = [(request, future) for request, future in asked if future.set_running_or_notify_cancel()]
+        try:
+            replies = self._turn([request for request, _ in asked])
+        except UnavailableError as error:
+            replies = [error] * len(asked)
+        except Exception as error:
+            if len(asked) > 1:
+                for each in asked:
+                    self._answer_alone(*each)
+                return
+            replies = [error]
+        for (_, future), reply in zip(asked, replies, strict=True):
+            if isinstance(reply, Exception):
+                future.set_exception(reply)
+            else:
+                future.set_result(reply)
+
+    def _answer_alone(self, request: Request, future: Future[Any]) -> None:
+        try:
+            (reply,) = self._turn([request])
+        except Exception as error:
+            reply = error
+        if isinstance(reply, Exception):
+            future.set_exception(reply)
+        else:
+            future.set_result(reply)
+
+    def _turn(self, requests: Sequence[Request]) -> list[Any]:
+        """Handle requests in one transaction and return replies; bad input is its request's reply."""
+        with self._lock:
+            try:
+                with writing(self.engine) as connection:
+                    locked = select(gates.c.last, gates.c.head).where(gates.c.number == self.number).with_for_update()
+                    last = connection.execute(locked).one().last
+                    fold = self._caught_up(connection, last)
+                    turn = Turn(connection, self.number, self.secret, fold, self._now())
+                    if (fold.library, fold.versions) != (__version__, VERSIONS):
+                        turn.record("version", {"library": __version__, "versions": VERSIONS}, Request(actor="library"))
+                    replies = handle_all(turn, requests)
+                    turn.flush()
+                    if fold.seq != last:
+                        moved = {"last": fold.seq, "head": fold.head}
+                        connection.execute(update(gates).where(gates.c.number == self.number).values(**moved))
+                        self._keep(connection, fold)
+                return replies
+            except BaseException:
+                self._fold = None  # it may be ahead of what was written
+                raise
+
+    def _keep(self, connection: Connection, fold: Fold) -> None:
+        """Keep a snapshot if the last one is long ago, and the one before."""
+        seq, number = self._kept
+        if fold.seq - seq < SNAPSHOT_EVENTS and fold.round - number < SNAPSHOT_ROUNDS:
+            return
+        row = {"gate": [self.number], "seq": [fold.seq], "library": [__version__], "state": [json.dumps(fold.save())]}
+        insert(connection, snapshots, row)
+        connection.execute(snapshots.delete().where(snapshots.c.gate == self.number, snapshots.c.seq < seq))
+        self._kept = fold.seq, fold.round
+
+    def _caught_up(self, connection: Connection, last: int | None = None) -> Fold:
+        """Return the fold of all events; those that others wrote are read."""
+        if last is None:
+            last = connection.execute(select(gates.c.last).where(gates.c.number == self.number)).scalar_one()
+        try:
+            if self._fold is None:
+                self._fold = self._from_snapshot(connection)
+            if self._fold.seq < last:
+                for event in views.events_after(connection, self.number, self._fold.seq):
+                    self._fold.apply(event)
+            if self._fold.seq != last:
+                raise UnavailableError(f"the log of the gate {self.name!r} ends at another event than the gate says")
+        except BaseException:
+            self._fold = None
+            raise
+        return self._fold
+
+    def _from_snapshot(self, connection: Connection) -> Fold:
+        """Return the newest fold that was kept by this version of the library, or that of nothing."""
+        kept = connection.execute(
+            select(snapshots)
+            .where(snapshots.c.gate == self.number, snapshots.c.library == __version__)
+            .order_by(snapshots.c.seq.desc())
+            .limit(1)
+        ).first()
+        if kept is None:
+            self._kept = 0, 0
+            return Fold(self.spec)
+        fold = Fold.load(self.spec, json.loads(kept.state))
+        self._kept = fold.seq, fold.round
+        return fold
+
+
+def plain_list(column: Any) -> list[Any]:
+    """Return a column as a list of plain values."""
+    return column.tolist() if hasattr(column, "tolist") else list(column)

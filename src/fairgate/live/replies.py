@@ -164,6 +164,7 @@ class RoundFigures(Reply):
     lottery: bool
     proposed: list[float | None]
     acceptance: list[float | None]  # by group
+    would: list[float | None]  # what the proposal would have accepted
     guards: list[str]
 
 
@@ -191,6 +192,8 @@ class CaseFacts(Reply):
     """Why an application was accepted or rejected: the facts that a notice needs."""
 
     id: str
+    seq: int  # of the event
+    place: int  # in its request
     round: int
     at: str
     mode: Mode

@@ -96,9 +96,15 @@ class Spec(Part):
         check_level(learner, self.setting.problem)
         if self.learner.partition(":")[0] == "per-group" and not self.per_group:
             raise InputError("learner per-group has thresholds per group: give the reason in per_group")
-        if self.start.mode in ("hold", "approve") and self.start.threshold is None:
-            raise InputError(f"start: threshold must be given to begin in the mode {self.start.mode}, got none")
-        if self.start.threshold is not None:
+        if self.start.threshold is None:
+            if self.start.mode in ("hold", "approve"):
+                raise InputError(f"start: threshold must be given to begin in the mode {self.start.mode}, got none")
+            if self.guards.pause_if_broken or self.guards.pause_if_quiet_days is not None:
+                raise InputError(
+                    "start: threshold must be given, as it is held when a guard pauses the learner, got none: "
+                    "or set guards.pause_if_broken = false"
+                )
+        else:
             self.fixed(self.start.threshold)
         return self
 

@@ -1,0 +1,174 @@
+"""Deciding: on applications, one or many, and recording what the operator's own rule decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.errors import InputError
+from fairgate.live.events import People, draws_of
+from fairgate.live.failures import ConflictError
+from fairgate.live.replies import Decision, Decisions, Recorded
+from fairgate.live.requests import Decide, Report
+from fairgate.live.turn import Turn, check_labels
+from fairgate.policy import Policy
+from fairgate.settings import Array
+
+
+def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
+    """Decide on the applications of requests that arrived together; a bad one gets its error as its reply.
+
+    Single requests of one actor become one event, cut where a round is full; a batch is never cut.
+    """
+    replies: list[Any] = [None] * len(requests)
+    parsed: dict[int, tuple[NDArray[np.int64], Array, NDArray[np.int64]]] = {}
+    for place, request in enumerate(requests):
+        try:
+            parsed[place] = turn.people_of(request)
+            if not request.ids:
+                replies[place] = _reply(request, [], [])
+                continue
+            if turn.fold.mode.mode == "shadow":
+                raise ConflictError(
+                    "the gate is in the mode 'shadow', where the operator's own rule decides: report its decisions"
+                )
+            if request.key is not None and not turn.keeps:
+                replies[place] = recounted(turn, request, parsed[place])
+            elif not turn.keeps:
+                raise InputError("key must be given: a gate that keeps counts only cannot tell a retry otherwise")
+            elif request.key is not None:
+                turn.before(request)  # a repeat is answered by its ids, as below
+        except InputError as error:
+            replies[place] = error
+    fresh = [place for place in range(len(requests)) if replies[place] is None]
+    known = turn.found([each for place in fresh for each in requests[place].ids]) if turn.keeps and fresh else {}
+    while fresh:
+        try:
+            replies[fresh[0]] = repeated(turn, requests[fresh[0]], parsed[fresh[0]], known)
+        except InputError as error:
+            replies[fresh[0]] = error
+        if replies[fresh[0]] is not None:
+            fresh = fresh[1:]
+        else:
+            fresh = decide_some(turn, requests, parsed, fresh, known, replies)
+    return replies
+
+
+def decide_some(
+    turn: Turn,
+    requests: Sequence[Decide],
+    parsed: Mapping[int, tuple[NDArray[np.int64], Array, NDArray[np.int64]]],
+    fresh: list[int],
+    known: dict[str, Any],
+    replies: list[Any],
+) -> list[int]:
+    """Decide on the first requests, as many as one event takes, and return those that are left."""
+    first = requests[fresh[0]]
+    turn.ensure_open(first)
+    now, most = turn.fold.open, turn.fold.spec.rounds.people
+    if now is None or now.policy is None:
+        raise InputError("no policy is in force")
+    room = math.inf if most is None else most - int(now.counts.sum())
+    taken: list[int] = []
+    claimed: set[str] = set()
+    size = 0
+    for place in fresh:
+        request = requests[place]
+        alone = request.key is not None or not request.single
+        met = not claimed.isdisjoint(request.ids) or not known.keys().isdisjoint(request.ids)
+        if taken and (alone or met or size >= room or request.actor != first.actor):
+            break
+        taken.append(place)
+        claimed.update(request.ids)
+        size += len(request.ids)
+        if alone:
+            break
+    names = [name for place in taken for name in requests[place].ids]
+    decided: dict[str, Any] = {}
+    new = np.array([name not in known for name in names], dtype=bool)
+    if new.any():
+        group, score, spot = (np.concatenate([parsed[place][part] for place in taken])[new] for part in range(3))
+        names = [name for name in names if name not in known]
+        draws = draws_of(turn.secret_of(turn.fold.round), names)
+        accepted = now.policy.decide(score, group, draws).astype(np.int64)
+        people = People(names, group, score, spot, draws, accepted)
+        event = turn.add("decided", people, first)
+        facts = zip(group.tolist(), score.tolist(), accepted.tolist(), strict=True)
+        decided = {name: (event.round, *each) for name, each in zip(names, facts, strict=True)}
+    if turn.keeps:
+        known |= decided
+    for place in taken:
+        mine = [decided.get(name) or known[name] for name in requests[place].ids]
+        replies[place] = _reply(requests[place], [row[3] for row in mine], [row[0] for row in mine])
+    turn.close_if_full(first)
+    return fresh[len(taken) :]
+
+
+def repeated(
+    turn: Turn, request: Decide | Report, parsed: Any, known: Mapping[str, Any]
+) -> Decision | Decisions | None:
+    """Return the decisions made before if all were, None if some were not; other facts than then are refused."""
+    if not known:
+        return None
+    groups, scores, _ = parsed
+    rows = [known.get(each) for each in request.ids]
+    for name, row, group, score in zip(request.ids, rows, groups.tolist(), scores.tolist(), strict=True):
+        if row is not None and (row[1], row[2]) != (group, score):
+            told = f"as {turn.fold.spec.groups[row[1]]!r} with the score {row[2]!r}"
+            raise ConflictError(f"id {name!r} was decided before, in round {row[0]}, {told}: ids are used once")
+    if not rows or None in rows:
+        return None
+    return _reply(request, [row[3] for row in rows if row], [row[0] for row in rows if row], len(rows))
+
+
+def recounted(turn: Turn, request: Decide, parsed: Any) -> Decision | Decisions | None:
+    """Return the decisions made before under this key, recomputed from its round's policy and secret."""
+    event = turn.before(request)
+    if event is None:
+        return None
+    opened = turn.one_event("opened", event.round)
+    policy = Policy.from_json(opened.data["policy"])
+    draws = draws_of(turn.secret_of(event.round), request.ids)
+    accepted = policy.decide(parsed[1], parsed[0], draws).astype(np.int64).tolist()
+    return _reply(request, accepted, [event.round] * len(accepted), len(accepted))
+
+
+def report(turn: Turn, request: Report) -> Recorded:
+    """Record what the operator's own rule decided; the same decisions again change nothing."""
+    parsed = turn.people_of(request)
+    taken = check_labels("accepted", request.accepted, len(request.ids))
+    earlier = turn.before(request)
+    known = turn.found(request.ids) if turn.keeps else {}
+    if earlier is not None:
+        return Recorded(seq=earlier.seq, new=0, repeated=len(request.ids))
+    repeated(turn, request, parsed, known)
+    for name, now in zip(request.ids, taken, strict=True):
+        if name in known and known[name][3] != now:
+            raise ConflictError(f"id {name!r} was reported before with another decision: override it instead")
+    fresh = [place for place, name in enumerate(request.ids) if name not in known]
+    if fresh and turn.fold.mode.mode != "shadow":
+        raise ConflictError(
+            f"decisions are reported in the mode 'shadow', but the gate is in the mode {turn.fold.mode.mode!r}"
+        )
+    if not fresh:
+        return Recorded(seq=0, new=0, repeated=len(request.ids))
+    turn.ensure_open(request)
+    names = [request.ids[place] for place in fresh]
+    draws = draws_of(turn.secret_of(turn.fold.round), names)
+    group, score, spot = parsed
+    accepted = np.array(taken, dtype=np.int64)[fresh]
+    event = turn.add("reported", People(names, group[fresh], score[fresh], spot[fresh], draws, accepted), request)
+    turn.close_if_full(request)
+    return Recorded(seq=event.seq, new=len(fresh), repeated=len(request.ids) - len(fresh))
+
+
+def _reply(
+    request: Decide | Report, accepted: Sequence[int], rounds: Sequence[int], repeated: int = 0
+) -> Decision | Decisions:
+    if isinstance(request, Decide) and request.single:
+        return Decision(id=request.ids[0], accepted=bool(accepted[0]), round=rounds[0], repeated=repeated > 0)
+    return Decisions(accepted=[bool(each) for each in accepted], rounds=list(rounds), repeated=repeated)

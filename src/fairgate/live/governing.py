@@ -1,0 +1,91 @@
+"""Governing: closing rounds, changing who decides, approving proposals, notes in the log."""
+
+from __future__ import annotations
+
+import hmac
+
+from fairgate.errors import InputError, unknown_name
+from fairgate.live.failures import ConflictError
+from fairgate.live.replies import Closed
+from fairgate.live.requests import Approve, Close, Note, SetMode, Tick
+from fairgate.live.turn import Turn, check_reason
+
+MODES = ("learn", "hold", "shadow", "approve")
+
+
+def close(turn: Turn, request: Close) -> Closed:
+    """Close a round; one that is closed already stays as it is."""
+    turn.close_if_over(request)
+    number = turn.fold.round if request.round is None else request.round
+    earlier = turn.before(request)
+    if earlier is not None or 0 <= number < turn.fold.round:
+        closed = earlier or turn.one_event("closed", number)
+        return Closed(round=closed.round, seq=closed.seq, people=closed.data["people"])
+    if number != turn.fold.round:
+        raise ConflictError(f"round {number} cannot be closed: the round now is {turn.fold.round}")
+    turn.ensure_open(request)
+    closed = turn.close_round("call", request)
+    return Closed(round=number, seq=closed.seq, people=closed.data["people"])
+
+
+def tick(turn: Turn, request: Tick) -> None:
+    """Close the open round if its time is over."""
+    turn.close_if_over(request)
+
+
+def set_mode(turn: Turn, request: SetMode) -> None:
+    """Change who decides; the open round is closed first."""
+    reason, fold, policy = check_reason(request.reason), turn.fold, None
+    if request.mode not in MODES:
+        raise unknown_name("mode", request.mode, MODES)
+    if request.threshold is not None:
+        if request.mode not in ("hold", "shadow"):
+            raise InputError(f"threshold is for the modes hold and shadow, not for {request.mode!r}")
+        policy = fold.spec.fixed(request.threshold)
+    if request.mode == "hold" and policy is None:
+        policy = fold.force or fold.spec.first
+        if policy is None:
+            raise InputError("threshold must be given to hold, as no policy is in force yet")
+    if request.mode == "approve" and fold.force is None:
+        raise InputError("the mode approve needs a policy in force to begin with: hold one first")
+    if turn.before(request) is not None:
+        return
+    if fold.open is not None:
+        turn.close_round("mode", request)
+    plain = None if policy is None else policy.to_json()
+    turn.record(
+        "mode",
+        {"mode": request.mode, "before": fold.mode.mode, "reason": reason, "policy": plain},
+        request,
+        main=True,
+    )
+
+
+def approve(turn: Turn, request: Approve) -> None:
+    """Let the proposal that waits take effect, from the next round on."""
+    reason = check_reason(request.reason)
+    if turn.before(request) is not None:
+        return
+    candidate = turn.fold.candidate
+    if candidate is None or not hmac.compare_digest(request.waiting.encode(), turn.fold.waiting.encode()):
+        waits = f"{turn.fold.waiting!r} does" if turn.fold.waiting else "nothing does"
+        raise ConflictError(f"waiting {request.waiting!r} is not the proposal that waits: {waits}")
+    if turn.fold.open is not None:
+        turn.close_round("mode", request)
+    turn.record(
+        "approved",
+        {"policy": candidate.to_json(), "waiting": request.waiting, "reason": reason},
+        request,
+        main=True,
+    )
+
+
+def note(turn: Turn, request: Note) -> int:
+    """Record an event that changes no policy, and other rows with it."""
+    earlier = turn.before(request)
+    if earlier is not None:
+        return earlier.seq
+    turn.flush()
+    if request.also is not None:
+        request.also(turn.connection, turn.number)
+    return turn.record(request.kind, request.data, request, main=True).seq

@@ -1,0 +1,122 @@
+"""Requests: what can be asked of a gate. Each has the digest by which a retry under the same key is known."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import Connection
+
+from fairgate.live.events import canonical
+from fairgate.live.spec import Mode
+
+LONGEST_ID = 200
+"""Most characters of an id or a key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request; `key` makes a retry harmless, `actor` is who asks."""
+
+    key: str | None = None
+    actor: str = "python"
+
+    @property
+    def digest(self) -> str:
+        """Hash of everything that was asked, but not of the key or of who asked."""
+        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("key", "actor")}
+        return hashlib.sha256(f"{type(self).__name__}\n{canonical(asked)}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Decide(Request):
+    """Decide on applications."""
+
+    ids: Sequence[str]
+    groups: Sequence[str]
+    scores: Sequence[float]
+    single: bool = False
+
+
+@dataclass(frozen=True)
+class Report(Request):
+    """Record what the operator's own rule decided."""
+
+    ids: Sequence[str]
+    groups: Sequence[str]
+    scores: Sequence[float]
+    accepted: Sequence[bool]
+
+
+@dataclass(frozen=True)
+class Outcomes(Request):
+    """Record labels, by application; in a gate that keeps counts only, by round, group and score."""
+
+    ids: Sequence[str]
+    labels: Sequence[int]
+    round: int | None = None
+    groups: Sequence[str] = ()
+    scores: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Correct(Request):
+    """Correct labels that were wrong."""
+
+    ids: Sequence[str]
+    labels: Sequence[int]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Override(Request):
+    """Decide otherwise on an application of the open round."""
+
+    id: str
+    accepted: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Close(Request):
+    """Close a round; the one that is open if no number is given."""
+
+    round: int | None = None
+
+
+@dataclass(frozen=True)
+class Tick(Request):
+    """Close the round if its time is over."""
+
+
+@dataclass(frozen=True)
+class SetMode(Request):
+    """Change who decides."""
+
+    mode: Mode
+    reason: str
+    threshold: float | list[float] | None = None
+
+
+@dataclass(frozen=True)
+class Approve(Request):
+    """Let the proposal that waits take effect."""
+
+    waiting: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Note(Request):
+    """Record an event that changes no policy, and change other rows with it in the same transaction."""
+
+    kind: str
+    data: dict[str, Any]
+    also: Callable[[Connection, int], None] | None = None
+
+    @property
+    def digest(self) -> str:
+        """Hash of the event's data."""
+        return hashlib.sha256(f"{self.kind}\n{canonical(self.data)}".encode()).hexdigest()

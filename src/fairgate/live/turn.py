@@ -1,0 +1,246 @@
+"""Turn: requests handled in one transaction. Each is checked before anything changes, then recorded as events."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from fairgate.errors import InputError, unknown_name
+from fairgate.live.database import find, insert
+from fairgate.live.events import Event, People, make_event
+from fairgate.live.failures import ConflictError, MissingError
+from fairgate.live.fold import Fold, days_between
+from fairgate.live.requests import (
+    LONGEST_ID,
+    Decide,
+    Report,
+    Request,
+)
+from fairgate.live.schema import cases, events
+from fairgate.settings import Array
+
+SECONDS = 86400.0
+
+
+class Turn:
+    """The handling of requests in one transaction, which the caller begins and commits.
+
+    Events are applied to the fold at once; rows are written together. If anything fails unexpectedly, the caller rolls
+    back and drops the fold. Bad input is found before anything changes, so that other requests are not affected.
+    """
+
+    def __init__(self, connection: Connection, number: int, secret: bytes, fold: Fold, at: str) -> None:
+        self.connection, self.number, self.secret, self.fold, self.at = connection, number, secret, fold, at
+        self.groups = {name: code for code, name in enumerate(fold.spec.groups)}
+        self.keeps = fold.spec.store == "cases"
+        self.events: list[Event] = []
+        self.rows: dict[str, list[Any]] = {name: [] for name in ROWS}
+
+    def record(self, kind: str, data: dict[str, Any], request: Request, *, main: bool = False) -> Event:
+        """Append an event to the log and take it in; the `main` one of a request holds its key."""
+        key = request.key if main else None
+        event = make_event(
+            self.fold.head,
+            self.fold.seq + 1,
+            kind,
+            self.fold.round,
+            data,
+            self.at,
+            request.actor,
+            key,
+            None if key is None else request.digest,
+        )
+        self.fold.apply(event, data)
+        self.events.append(event)
+        return event
+
+    def flush(self) -> None:
+        """Write events and rows of people that are waiting, so that queries find them."""
+        if self.events:
+            columns = zip(*self.events, strict=True)
+            named = dict(zip(Event._fields, columns, strict=True))
+            insert(self.connection, events, {"gate": [self.number] * len(self.events), **named})
+            self.events = []
+        if self.rows["id"]:
+            insert(self.connection, cases, {"gate": [self.number] * len(self.rows["id"]), **self.rows})
+            self.rows = {name: [] for name in ROWS}
+
+    # Rounds.
+
+    def secret_of(self, number: int) -> bytes:
+        """Return the secret that the draws of a round are made of."""
+        return hmac.digest(self.secret, f"round/{number}".encode(), "sha256")
+
+    def ensure_open(self, request: Request) -> None:
+        """Open a round if none is; one whose time is over is closed first."""
+        self.close_if_over(request)
+        if self.fold.open is not None:
+            return
+        opening = self.fold.plan()
+        data = {
+            "mode": self.fold.mode.mode,
+            "policy": None if opening.policy is None else opening.policy.to_json(),
+            "proposal": opening.proposal.to_json(),
+            "commitment": hashlib.sha256(self.secret_of(self.fold.round)).hexdigest(),
+            "guards": opening.guards,
+            "waiting": opening.waiting,
+        }
+        self.record("opened", data, request)
+
+    def close_if_over(self, request: Request) -> None:
+        """Close the open round if its time is over."""
+        now, seconds = self.fold.open, self.fold.spec.rounds.seconds
+        if now is not None and seconds is not None and days_between(now.at, self.at) * SECONDS >= seconds:
+            self.close_round("time", request)
+
+    def close_if_full(self, request: Request) -> None:
+        """Close the open round if as many people came as a round is for."""
+        now, most = self.fold.open, self.fold.spec.rounds.people
+        if now is not None and most is not None and now.counts.sum() >= most:
+            self.close_round("people", request)
+
+    def close_round(self, why: str, request: Request) -> Event:
+        """Close the open round, and pause the learner if a guard asks for it."""
+        secret = self.secret_of(self.fold.round).hex()
+        data = {"why": why, "secret": secret, **self.fold.closing()}
+        closed = self.record("closed", data, request, main=why == "call")
+        pause = self.fold.pause_due(self.at)
+        if pause is not None:
+            self.record("paused", pause, request)
+        return closed
+
+    # Requests.
+
+    def before(self, request: Request) -> Event | None:
+        """Return the event of an earlier request with the same key; another request under that key is refused."""
+        if request.key is None:
+            return None
+        check_text("key", request.key)
+        self.flush()
+        found = self.connection.execute(
+            select(*(events.c[name] for name in Event._fields)).where(
+                events.c.gate == self.number, events.c.key == request.key
+            )
+        ).first()
+        if found is None:
+            return None
+        event = Event(*found)
+        if event.request != request.digest:
+            raise ConflictError(f"key {request.key!r} was used before, at event {event.seq}, for another request")
+        return event
+
+    def add(self, kind: str, people: People, request: Request) -> Event:
+        """Record people decided on in the open round."""
+        tally = self._tally(people)
+        digest = people.digest if self.keeps else ""
+        event = self.record(kind, {"people": len(people.ids), "tally": tally, "digest": digest}, request, main=True)
+        if self.keeps:
+            count = len(people.ids)
+            self.rows["seq"] += [event.seq] * count
+            self.rows["place"] += range(count)
+            self.rows["round"] += [event.round] * count
+            for name, column in zip(ROWS[3:], (people.ids, *(each.tolist() for each in people[1:])), strict=True):
+                self.rows[name] += column
+        return event
+
+    def _tally(self, people: People) -> list[list[int]]:
+        flat = np.ravel_multi_index((people.groups, people.bins, people.accepted), self.fold.shape)
+        if len(flat) == 1:
+            return [[int(people.groups[0]), int(people.bins[0]), int(people.accepted[0]), 1]]
+        places, numbers = np.unique(flat, return_counts=True)
+        found: list[list[int]] = np.column_stack((*np.unravel_index(places, self.fold.shape), numbers)).tolist()
+        return found
+
+    def people_of(self, request: Decide | Report) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+        """Return groups, scores and bins of a request, or say what is wrong with it."""
+        ids, groups, scores = request.ids, request.groups, request.scores
+        if not len(ids) == len(groups) == len(scores):
+            raise InputError(
+                f"ids, groups and scores must be equally many, got {len(ids)}, {len(groups)} and {len(scores)}"
+            )
+        check_ids(ids)
+        codes = [self.groups.get(each, -1) for each in groups]
+        if -1 in codes:
+            raise unknown_name("group", groups[codes.index(-1)], self.groups)
+        values = _numbers(scores)
+        return np.array(codes, dtype=np.int64), values, self.bins_of(values)
+
+    def bins_of(self, scores: Array) -> NDArray[np.int64]:
+        """Return the bins of the grid that scores lie in."""
+        return np.asarray(self.fold.setting.thresholds.searchsorted(scores, side="right"), dtype=np.int64)
+
+    def found(self, ids: Sequence[str]) -> dict[str, Any]:
+        """Return round, group, score and decision of those applications that have been decided on."""
+        self.flush()
+        rows = find(self.connection, self.number, ids)
+        return {row.id: (row.round, row.group, row.score, row.accepted) for row in rows}
+
+    def one_event(self, kind: str, number: int) -> Event:
+        """Return the event of a kind of a round."""
+        self.flush()
+        found = self.connection.execute(
+            select(*(events.c[name] for name in Event._fields)).where(
+                events.c.gate == self.number, events.c.kind == kind, events.c.round == number
+            )
+        ).first()
+        if found is None:
+            raise MissingError(f"round {number} has no event {kind!r}")
+        return Event(*found)
+
+
+ROWS = ("seq", "place", "round", "id", "group", "score", "bin", "draw", "accepted")
+"""Columns of the table of cases, but for the gate."""
+
+
+def check_ids(ids: Sequence[str]) -> None:
+    """Refuse ids that are no short printable text, or not different."""
+    texts = all(isinstance(each, str) for each in ids)
+    if ids and not (
+        texts and "".join(ids).isprintable() and 0 < min(map(len, ids)) <= max(map(len, ids)) <= LONGEST_ID
+    ):
+        for each in ids:
+            check_text("ids", each)
+    if len(set(ids)) < len(ids):
+        twice = next(each for each, count in Counter(ids).items() if count > 1)
+        raise InputError(f"ids must be different, got {twice!r} twice")
+
+
+def check_text(name: str, text: object) -> None:
+    """Refuse what is no short printable text."""
+    if not isinstance(text, str) or not 0 < len(text) <= LONGEST_ID or not text.isprintable():
+        raise InputError(f"{name} must be text of 1 to {LONGEST_ID} printable characters, got {text!r:.80}")
+
+
+def check_reason(reason: str) -> str:
+    """Return a reason without blanks around it, or refuse it."""
+    if not isinstance(reason, str) or not reason.strip() or len(reason) > 2000 or "\0" in reason:
+        raise InputError(f"reason must be a text of 1 to 2000 characters, got {reason!r:.80}")
+    return reason.strip()
+
+
+def _numbers(scores: Sequence[float]) -> Array:
+    try:
+        values = np.asarray(scores, dtype=np.float64) + 0.0  # no −0.0, which a database may return as 0.0
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"scores must be numbers, got {scores!r:.80}") from None
+    if values.ndim != 1 or not np.isfinite(values).all():
+        wrong = values[~np.isfinite(values)].ravel()
+        raise InputError(f"scores must be finite numbers, got {wrong[0] if wrong.size else values.tolist()!r:.80}")
+    return values
+
+
+def check_labels(name: str, values: Sequence[Any], count: int) -> list[int]:
+    """Return zeros and ones, one per application, or say what is wrong."""
+    if len(values) != count:
+        raise InputError(f"{name} must be one per application, {count}, got {len(values)}")
+    wrong = [each for each in values if each not in (0, 1)]
+    if wrong:
+        raise InputError(f"{name} must be 0 or 1, got {wrong[0]!r:.80}")
+    return [int(each) for each in values]
