@@ -43,6 +43,9 @@ from fairgate.live.turn import Turn
 GROUP = 1000
 """Most requests that one commit answers."""
 
+WAITING = 20_000
+"""Most requests that may wait; more are refused, so that memory stays bounded when the database is too slow."""
+
 SNAPSHOT_EVENTS, SNAPSHOT_ROUNDS = 5000, 200
 """Events or closed rounds after which a snapshot is kept: folding so many takes some tenths of a second."""
 
@@ -304,6 +307,8 @@ class Gate:
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write, name=f"gate-{self.name}", daemon=True)
                 self._writer.start()
+        if self._queue.qsize() >= WAITING:
+            raise UnavailableError(f"more than {WAITING} requests are waiting: send the request again later")
         future: Future[Any] = Future()
         self._queue.put((request, future))
         return future

@@ -15,7 +15,6 @@ MODES = ("learn", "hold", "shadow", "approve")
 
 def close(turn: Turn, request: Close) -> Closed:
     """Close a round; one that is closed already stays as it is."""
-    turn.close_if_over(request)
     number = turn.fold.round if request.round is None else request.round
     earlier = turn.before(request)
     if earlier is not None or 0 <= number < turn.fold.round:
@@ -72,6 +71,8 @@ def approve(turn: Turn, request: Approve) -> None:
         raise ConflictError(f"waiting {request.waiting!r} is not the proposal that waits: {waits}")
     if turn.fold.open is not None:
         turn.close_round("mode", request)
+    if turn.fold.paused:  # a guard stepped in as the round closed
+        return
     turn.record(
         "approved",
         {"policy": candidate.to_json(), "waiting": request.waiting, "reason": reason},

@@ -60,7 +60,7 @@ def guard(spec: Spec, proposal: Policy, force: Policy | None, recent: NDArray[An
 
 
 def _bounds(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[Any]) -> tuple[Policy, str]:
-    allowed = _allowed(spec)
+    allowed = spec.allowed
     if spec.guards.lowest is None and spec.guards.highest is None:
         return policy, ""
     bounded = policy._replace(thresholds=_snapped(policy.thresholds, allowed))
@@ -78,7 +78,7 @@ def _step(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[Any]
     now, wanted = force.single[0], policy.single[0]
     if not np.isfinite(now).all():
         return policy, ""
-    grid, moved = _allowed(spec), wanted.copy()
+    grid, moved = spec.allowed, wanted.copy()
     for group, (here, there) in enumerate(zip(now, wanted, strict=True)):
         near = grid[abs(grid - here) <= step + 10.0**-DIGITS]
         if near.size and not abs(there - here) <= step + 10.0**-DIGITS:
@@ -102,7 +102,7 @@ def _floor(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[Any
     if not low.any():
         return policy, ""
     above = np.cumsum(recent[:, ::-1], axis=1)[:, ::-1] / np.maximum(people, 1.0)[:, None]  # share in bin k or higher
-    allowed = _allowed(spec)
+    allowed = spec.allowed
     met = above[:, 1:] >= floor  # of threshold k: those in bin k + 1 or higher
     highest = np.array([grid[np.flatnonzero(each)[-1]] if each.any() else grid[0] for each in met])
     if not spec.per_group:
@@ -127,15 +127,6 @@ def acceptance(policy: Policy, people: NDArray[Any], grid: Array) -> Array:
 
 def _or(values: Array, others: Array) -> Array:
     return np.where(np.isnan(values), others, values)
-
-
-def _allowed(spec: Spec) -> Array:
-    """The grid between the bounds; at least the threshold that is nearest to them."""
-    grid = spec.setting.thresholds
-    low = -np.inf if spec.guards.lowest is None else spec.guards.lowest
-    high = np.inf if spec.guards.highest is None else spec.guards.highest
-    found = grid[(grid >= low - 10.0**-DIGITS) & (grid <= high + 10.0**-DIGITS)]
-    return found if found.size else grid[[abs(grid - max(low, min(high, grid[-1]))).argmin()]]
 
 
 def _snapped(thresholds: Array, allowed: Array) -> Array:

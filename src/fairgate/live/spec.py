@@ -15,6 +15,7 @@ from fairgate.learners.base import check_level
 from fairgate.policy import Policy
 from fairgate.problem import Problem, Utility
 from fairgate.setting import Setting
+from fairgate.settings import Array
 
 Mode = Literal["learn", "hold", "shadow", "approve"]
 """Who decides: the learner; a fixed policy; the operator's own rule; the learner once a person has approved."""
@@ -92,6 +93,11 @@ class Spec(Part):
     def _fits(self) -> Self:
         if len(set(self.groups)) < len(self.groups) or not self.groups:
             raise InputError(f"groups must be different names, at least one, got {self.groups}")
+        if not self.allowed.size:
+            raise InputError(
+                f"guards: lowest and highest must have a threshold of the grid between them, got {self.guards.lowest} "
+                f"and {self.guards.highest}"
+            )
         learner = self.make_learner()
         check_level(learner, self.setting.problem)
         if self.learner.partition(":")[0] == "per-group" and not self.per_group:
@@ -104,8 +110,8 @@ class Spec(Part):
                     "start: threshold must be given, as it is held when a guard pauses the learner, got none: "
                     "or set guards.pause_if_broken = false"
                 )
-        else:
-            self.fixed(self.start.threshold)
+        elif not np.isin(self.fixed(self.start.threshold).thresholds, self.allowed).all():
+            raise InputError(f"start: threshold must lie within the bounds of the guards, got {self.start.threshold}")
         return self
 
     @functools.cached_property
@@ -114,6 +120,14 @@ class Spec(Part):
         required = [make_constraint(name, value) for name, value in self.constraints.items()]
         problem = Problem(Utility(self.false_positive_cost), required)
         return Setting(problem, np.round(np.asarray(self.grid, dtype=np.float64), DIGITS), len(self.groups))
+
+    @functools.cached_property
+    def allowed(self) -> Array:
+        """The thresholds of the grid that lie between the bounds of the guards."""
+        grid = self.setting.thresholds
+        low = -np.inf if self.guards.lowest is None else round(self.guards.lowest, DIGITS)
+        high = np.inf if self.guards.highest is None else round(self.guards.highest, DIGITS)
+        return np.asarray(grid[(grid >= low) & (grid <= high)])
 
     def make_learner(self) -> Learner[Any]:
         """Return the learner."""

@@ -79,6 +79,7 @@ def status(fold: Fold) -> Status:
 
     now, mode, proposal = fold.open, fold.mode, fold.candidate or fold.proposal
     since = (fold.force_round, fold.force_at)
+    asked = now.at if now is not None else fold.closed_at or mode.since
     shown = None if fold.force is None or mode.mode == "shadow" else policy_now(fold.spec, fold.force, *since)
     return Status(
         gate=fold.spec.name,
@@ -90,7 +91,7 @@ def status(fold: Fold) -> Status:
         people=0 if now is None else int(now.counts.sum()),
         mode=ModeNow(mode=mode.mode, reason=mode.reason, actor=mode.actor, since=mode.since),
         policy=shown,
-        proposal=None if proposal is None else policy_now(fold.spec, proposal, fold.round, fold.force_at),
+        proposal=None if proposal is None else policy_now(fold.spec, proposal, fold.round, asked),
         waiting=fold.waiting,
     )
 
