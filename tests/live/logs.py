@@ -145,16 +145,18 @@ def _check_told(log: Log, closed: dict[str, Any], rows: list[dict[str, Any]]) ->
 def _check_outcomes(log: Log) -> None:
     """Labels are of accepted people, tallied as their rows are, and told to the learner once each."""
     case_of = {row["id"]: row for row in log.cases}
-    by_event: dict[int, Counter[tuple[int, int, int, int]]] = {}
+    by_event: dict[int, Counter[tuple[str, int, int, int, int]]] = {}
     for row in log.outcomes:
         case = case_of[row["id"]]
-        place = (case["round"], case["group"], case["bin"], row["label"])
+        kind = "aside" if row["id"] in log.overrides else "tally"
+        place = (kind, case["round"], case["group"], case["bin"], row["label"])
         by_event.setdefault(row["seq"], Counter())[place] += 1
         assert log.overrides.get(row["id"], bool(case["accepted"])), f"{row['id']} was rejected and has a label"
     for event in log.events:
         if event.kind == "outcomes":
             rows = sorted((*place, count) for place, count in by_event.get(event.seq, Counter()).items())
-            assert rows == sorted(map(tuple, event.data["tally"]))
+            told = [(kind, *place) for kind in ("tally", "aside") for place in event.data[kind]]
+            assert rows == sorted(told)
     assert set(by_event) <= {event.seq for event in log.events if event.kind in ("outcomes", "corrected")}
     firsts = Counter(row["id"] for row in log.outcomes)
     corrected = {event.seq for event in log.events if event.kind == "corrected"}

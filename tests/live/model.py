@@ -76,7 +76,7 @@ class Model:
         self.state = self.learner.start(self.setting, 1, np.random.default_rng(self.spec.seed))
         self.mode: str = self.spec.start.mode
         self.held = self.spec.first
-        self.force = None if self.mode == "shadow" else self.spec.first
+        self.force = self.spec.first
 
     # What is looked at
 
@@ -98,12 +98,12 @@ class Model:
     def decide(self, ids: list[str], groups: list[str], scores: list[float], key: str | None) -> Plain:
         """Decide on applications; those known before keep their decision."""
         self._check_people(ids, groups, scores)
-        if self.mode == "shadow":
-            raise ConflictError
-        self._replied(key, ("decide", ids, groups, scores))
+        self._replied(key, ("decide", ids, groups, scores), when=bool(ids))
         known = [name in self.cases for name in ids]
         self._check_same(ids, groups, scores)
-        if not all(known) or not ids:
+        if not all(known):
+            if self.mode == "shadow":
+                raise ConflictError
             self._ensure_open()
             policy = self.rounds[-1].policy
             if policy is None:
@@ -112,7 +112,7 @@ class Model:
                 if name not in self.cases:
                     code = self.spec.groups.index(group)
                     self.cases[name] = self._case(code, score, self._drawn(policy, name, code, score))
-            self._remember(key, ("decide", ids, groups, scores), {}, when=bool(ids))
+            self._remember(key, ("decide", ids, groups, scores), {})
         rows = [self.cases[name] for name in ids]
         reply = {"accepted": [row.accepted for row in rows], "rounds": [row.round for row in rows]}
         self._close_if_full()
@@ -197,7 +197,6 @@ class Model:
 
     def close(self, number: int | None, key: str | None) -> Plain:
         """Close a round; one that is closed stays so, and one that nobody came to is closed as well."""
-        self._close_if_over()
         reply = self._replied(key, ("close", number))
         if reply:
             return reply
@@ -206,7 +205,8 @@ class Model:
             return {"round": wanted, "people": len(self.of_round(wanted))}
         if wanted != self.round:
             raise ConflictError
-        self._ensure_open()
+        if not self.is_open:
+            self._ensure_open()
         self._close()
         reply = {"round": wanted, "people": len(self.of_round(wanted))}
         self._remember(key, ("close", number), reply)
@@ -216,6 +216,10 @@ class Model:
         """Change who decides; the open round ends."""
         if not reason.strip() or (threshold is not None and mode not in ("hold", "shadow")):
             raise InputError
+        if threshold is not None and threshold not in self.spec.grid:
+            raise InputError
+        if self._replied(key, ("mode", mode, reason, threshold)):
+            return
         policy = None if threshold is None else self.spec.fixed(threshold)
         if mode == "hold" and policy is None:
             policy = self.force or self.spec.first
@@ -223,11 +227,11 @@ class Model:
                 raise InputError
         if mode == "approve" and self.force is None:
             raise InputError
-        if self._replied(key, ("mode", mode, reason, threshold)):
-            return
         if self.is_open:
             self._close()
         self.mode, self.held, self.waiting = mode, policy, None
+        if mode in ("hold", "shadow"):
+            self.force = policy
         self._remember(key, ("mode", mode, reason, threshold), {"done": True})
 
     def approve(self, right: bool, reason: str) -> None:
@@ -268,8 +272,8 @@ class Model:
             if case is not None and (self.spec.groups[case.group], case.score) != (group, score):
                 raise ConflictError
 
-    def _replied(self, key: str | None, asked: Any) -> Plain | None:
-        if key is None or key not in self.keys:
+    def _replied(self, key: str | None, asked: Any, when: bool = True) -> Plain | None:
+        if key is None or key not in self.keys or not when:
             return None
         before, reply = self.keys[key]
         if before != asked:
