@@ -13,7 +13,7 @@ from fairgate.live import Gate, schema
 from fairgate.live.database import connect, writing
 from fairgate.live.fold import Fold
 from tests.live.kills import NAME, WRITERS, Ledger, label_of, ledger_path
-from tests.live.logs import Log, check_log, read_log
+from tests.live.plain_log import Log, check_log, read_log
 
 
 @dataclass

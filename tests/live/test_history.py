@@ -16,7 +16,7 @@ from fairgate.live import Gate
 from tests.live.history import Note, Plan, read_notes
 from tests.live.kept import folded, state_of
 from tests.live.kills import kill_spec
-from tests.live.logs import Log, check_log, read_log
+from tests.live.plain_log import Log, check_log, read_log
 
 
 @pytest.fixture

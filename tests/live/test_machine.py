@@ -22,7 +22,7 @@ from fairgate.live.database import connect, writing
 from fairgate.live.failures import ConflictError
 from tests.live.databases import fresh_database
 from tests.live.kept import folded, plain
-from tests.live.logs import check_log, read_log
+from tests.live.plain_log import check_log, read_log
 from tests.live.model import Model
 
 GROUPS = ["women", "men", "others"]

@@ -13,7 +13,7 @@ from fairgate.live import Gate, Spec
 from fairgate.live.failures import ConflictError
 from fairgate.live.requests import Decide
 from tests.live.kept import folded, plain
-from tests.live.logs import read_log
+from tests.live.plain_log import read_log
 
 
 def retry_spec(**changes: Any) -> Spec:
