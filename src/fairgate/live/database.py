@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,8 @@ PATIENCE = 10
 LONGEST = 120
 """Seconds that one statement may take in PostgreSQL."""
 
-POOL = {"pool_size": 5, "max_overflow": 20, "pool_timeout": PATIENCE}
+POOL = {"pool_size": 5, "max_overflow": 20, "pool_timeout": PATIENCE, "hide_parameters": True}
+"""What engines have in common; errors do not show what was to be written."""
 
 SQLITE = (
     "PRAGMA journal_mode=WAL",  # readers do not wait for the writer
@@ -65,6 +67,9 @@ MIGRATIONS = "fairgate.live:migrations"
 
 LOCK = 0x6661697267617465
 """Key of the lock that servers of PostgreSQL wait for while one migrates: "fairgate" in ASCII."""
+
+MIGRATING = threading.Lock()
+"""Held while this process migrates: what runs is known to alembic by global names."""
 
 WRITES = "fairgate_writes"
 """Execution option of connections whose transaction takes SQLite's one lock at once."""
@@ -164,12 +169,14 @@ def prepare(engine: Engine) -> None:
         found = revision_of(connection)
     if found == REVISION:
         return
-    with writing(engine) as connection:
+    with MIGRATING, writing(engine) as connection:
         if connection.dialect.name == "postgresql":  # SQLite has its lock already
             connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
-        upgrade(connection, revision_of(connection), place_of(engine))
+        found = revision_of(connection)
+        if found != REVISION:
+            upgrade(connection, found, place_of(engine))
 
 
 def make_file(path: Path) -> None:
@@ -188,14 +195,14 @@ def revision_of(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def upgrade(connection: Connection, found: str | None, place: str, folder: str = MIGRATIONS) -> None:
+def upgrade(connection: Connection, found: str | None, place: str) -> None:
     """Run the migrations that a database lacks, inside the transaction of a connection."""
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
     config = Config(attributes={"connection": connection, "version_table": VERSIONS})
-    config.set_main_option("script_location", folder)
+    config.set_main_option("script_location", MIGRATIONS)
     config.set_main_option("path_separator", "os")
     scripts = ScriptDirectory.from_config(config)
     if found is not None and found not in {each.revision for each in scripts.walk_revisions()}:
@@ -245,43 +252,52 @@ def unavailable(engine: Engine, why: str) -> str:
 
 def blames_database(error: DBAPIError) -> bool:
     """Whether an error is the database's: gone, locked, full, read-only, broken, or without the tables."""
+    if error.connection_invalidated or "no such table" in str(error.orig):
+        return True
+    if isinstance(error.orig, sqlite3.Error):  # SQLite has one kind for a full disk and for faulty SQL
+        return type(error) in (OperationalError, DatabaseError) and error.orig.sqlite_errorcode != sqlite3.SQLITE_ERROR
     missing_table = getattr(error.orig, "sqlstate", None) == "42P01"
-    kinds = (OperationalError, InterfaceError, InternalError)
-    return error.connection_invalidated or missing_table or isinstance(error, kinds) or type(error) is DatabaseError
+    return missing_table or isinstance(error, (OperationalError, InterfaceError, InternalError))
 
 
 def insert(connection: Connection, table: Table, columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> None:
-    """Insert rows that are given as columns of one length; thousands in one statement."""
-    values = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in columns.values()]
+    """Insert rows that are given as columns of one length, thousands at once."""
+    values = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
+    rows = list(zip(*values, strict=True))
     names = ", ".join(f'"{name}"' for name in columns)
-    if not values[0]:
+    if not rows:
         return
     if connection.dialect.name == "sqlite":
         marks = ", ".join("?" * len(values))
-        rows = list(zip(*values, strict=True))
         connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)
     else:
-        arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
-        statement = f"INSERT INTO {table.name} ({names}) SELECT * FROM unnest({arrays})"
-        connection.exec_driver_sql(statement, tuple(values))
+        copy(connection, f"COPY {table.name} ({names}) FROM STDIN", rows)
 
 
-def array_type(table: Table, name: str) -> str:
-    """Return PostgreSQL's type of a column's values in an array; text has no length, so that none is cut off."""
-    written = {"INTEGER": "int4", "SMALLINT": "int2", "BIGINT": "int8", "DOUBLE": "float8", "BLOB": "bytea"}
-    return f"{written.get(str(table.c[name].type), 'text')}[]"
+def copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Send rows to PostgreSQL by COPY, four times as fast as INSERT for thousands and no slower for one."""
+    import psycopg
+
+    try:
+        driver: Any = connection.connection.driver_connection
+        with driver.cursor() as cursor, cursor.copy(statement) as sink:
+            for row in rows:
+                sink.write_row(row)
+    except psycopg.Error as error:
+        raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
 
 
 def find(connection: Connection, gate: int, ids: Sequence[str], table: Table = cases) -> Sequence[Row[Any]]:
-    """Return the rows of a gate that have one of the ids, in no order."""
-    where = table.name
-    names = ", ".join(f'{where}."{column.name}"' for column in table.c)
-    if connection.dialect.name == "sqlite":
-        # The order of a CROSS JOIN is kept: whatever the statistics say, each id is looked up in the index.
-        query = (
-            f"SELECT {names} FROM json_each(?) AS wanted CROSS JOIN {where} "
-            f"ON {where}.gate = ? AND {where}.id = wanted.value"
-        )
-        return connection.exec_driver_sql(query, (json.dumps(list(dict.fromkeys(ids))), gate)).all()
-    query = f"SELECT {names} FROM {where} WHERE gate = %s AND id = ANY(%s)"
-    return connection.exec_driver_sql(query, (gate, list(ids))).all()
+    """Return the rows of a gate that have one of the ids, in no order.
+
+    Without statistics, which a table that has just grown lacks, both databases would rather read all of a gate's
+    rows; so the queries are written such that each id can only be looked up in the index.
+    """
+    wanted = list(dict.fromkeys(ids))
+    names = ", ".join(f'found."{column.name}"' for column in table.c)
+    if connection.dialect.name == "sqlite":  # which keeps the order of a CROSS JOIN
+        rows = f"json_each(?) wanted CROSS JOIN {table.name} found ON found.gate = ? AND found.id = wanted.value"
+        return connection.exec_driver_sql(f"SELECT {names} FROM {rows}", (json.dumps(wanted), gate)).all()
+    one = f"SELECT * FROM {table.name} WHERE gate = %s AND id = wanted.id OFFSET 0"  # which keeps it from being merged
+    query = f"SELECT {names} FROM unnest(%s::varchar[]) wanted (id), LATERAL ({one}) found"
+    return connection.exec_driver_sql(query, (wanted, gate)).all()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import reprlib
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -155,12 +157,16 @@ class Spec(Part):
         return Policy.of(values[None])
 
 
-def first_fault(error: ValidationError) -> str:
+def first_fault(error: ValidationError, whole: str = "spec") -> str:
     """Say in a few words what is wrong first: where, what would be right, and what was given."""
-    fault = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"])
-    given = "" if fault["type"] == "missing" else f", got {fault['input']!r}"
+    return told_fault(error.errors(include_url=False)[0], whole)
+
+
+def told_fault(fault: Mapping[str, Any], whole: str) -> str:
+    """Say in a few words what one of pydantic's faults is; `whole` names what has the fault if no part of it does."""
+    given = "" if fault["type"] in ("missing", "json_invalid") else f", got {reprlib.repr(fault['input'])}"
     message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "value_error" and not place:
+    if fault["type"] == "value_error" and not fault["loc"]:
         return message
+    place = ".".join(str(part) for part in fault["loc"]) or whole
     return f"{place}: {message[:1].lower()}{message[1:]}{given}"

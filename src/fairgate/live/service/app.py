@@ -1,0 +1,80 @@
+"""App: the service, put together from its routes, keys, limits and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+
+from fairgate.live.config import ServiceSettings
+from fairgate.live.database import connect
+from fairgate.live.failures import UnavailableError
+from fairgate.live.service.auth import KeyCache
+from fairgate.live.service.gates import Gates
+from fairgate.live.service.limits import BodyLimit
+from fairgate.live.service.metrics import Metrics, Timed
+from fairgate.live.service.openapi import App, extras, make_description, refusals_of
+from fairgate.live.service.problems import answer_problems
+from fairgate.live.service.routes import ROUTES, probes
+from fairgate.live.service.routes.route import PREFIX, GateRoute
+
+BODY_SECONDS = 20.0
+"""How long a client may take to send a body."""
+
+
+def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> FastAPI:
+    """Return the application that serves the gates of these settings; it opens them when it starts."""
+    gates = Gates(settings)
+    engine = connect(settings.database)
+    metrics = Metrics(gates)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        with contextlib.suppress(UnavailableError):  # ticking goes on trying
+            await run_in_threadpool(gates.open)
+        ticking = asyncio.create_task(gates.keep_ticking())
+        try:
+            yield
+        finally:
+            ticking.cancel()
+            await asyncio.wait([ticking])
+            await run_in_threadpool(gates.shut)
+            engine.dispose()
+
+    app = App(
+        **make_description(),
+        lifespan=lifespan,
+        docs_url=None,  # those pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[
+            Middleware(Timed, metrics=metrics),
+            Middleware(BodyLimit, most=settings.max_body, seconds=body_seconds),
+        ],
+    )
+    app.state.settings = settings
+    app.state.gates = gates
+    app.state.engine = engine
+    app.state.metrics = metrics
+    app.state.keys = KeyCache(engine)
+    app.state.scopes = {route.endpoint: route.scope for route in ROUTES}
+    app.state.routes = ROUTES
+    for route in ROUTES:
+        app.router.add_api_route(
+            PREFIX + route.path,
+            route.endpoint,
+            methods=[route.method],
+            response_model=route.gives,
+            status_code=route.status,
+            responses=refusals_of(route),
+            openapi_extra=extras(route),
+            tags=[route.tag],
+            route_class_override=GateRoute,
+        )
+    app.include_router(probes.router)
+    answer_problems(app)
+    return app

@@ -1,0 +1,128 @@
+"""Models: the bodies of requests. Nothing is converted: a number is not a text, and nothing unknown is let in."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from fairgate.errors import InputError
+from fairgate.live.requests import LONGEST_ID
+from fairgate.live.spec import Mode, first_fault
+
+LARGEST_BATCH = 10_000
+"""Applications or labels in one request."""
+
+LARGEST_ROUND = 2**31 - 1
+LARGEST_SEQ = 2**63 - 1
+
+PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
+"""The id of an application: some text without control characters."""
+
+Group = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+Reason = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=PRINTABLE)]
+Label = Annotated[int, Field(ge=0, le=1)]
+Round = Annotated[int, Field(ge=0, le=LARGEST_ROUND)]
+
+BATCH = Field(min_length=1, max_length=LARGEST_BATCH)
+Ids = Annotated[list[Id], BATCH, FailFast()]
+Groups = Annotated[list[Group], BATCH, FailFast()]
+Scores = Annotated[list[float], BATCH, FailFast()]
+Labels = Annotated[list[Label], BATCH, FailFast()]
+
+
+class Body(BaseModel):
+    """Base of all bodies."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Application(Body):
+    """One application to decide on."""
+
+    id: Id
+    group: Group
+    score: float
+
+
+class Applications(Body):
+    """Applications to decide on, by columns of equal length."""
+
+    ids: Ids
+    groups: Groups
+    scores: Scores
+
+
+class Reported(Body):
+    """Decisions that the operator's own rule made, by columns of equal length."""
+
+    ids: Ids
+    groups: Groups
+    scores: Scores
+    accepted: Annotated[list[bool], BATCH, FailFast()]
+
+
+class Outcomes(Body):
+    """Labels of accepted applications: 1 is the good outcome."""
+
+    ids: Ids
+    labels: Labels
+
+
+class OutcomeCounts(Body):
+    """Labels for a gate that keeps no applications: of people accepted in one round, by group and score."""
+
+    round: Round
+    groups: Groups
+    scores: Scores
+    labels: Labels
+
+
+class Corrections(Body):
+    """Labels that were wrong, as they should be."""
+
+    ids: Ids
+    labels: Labels
+    reason: Reason
+
+
+class Override(Body):
+    """A person's decision in place of the gate's."""
+
+    id: Id
+    accepted: bool
+    reason: Reason
+
+
+class ModeChange(Body):
+    """Who decides from now on; `threshold` is for the mode hold, one of the grid, or one per group."""
+
+    mode: Mode
+    reason: Reason
+    threshold: float | list[float] | None = None
+
+
+class Approval(Body):
+    """Consent to the proposal that waits; `waiting` is its digest in the status."""
+
+    waiting: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[0-9a-f]*$")]
+    reason: Reason
+
+
+B = TypeVar("B", bound=Body)
+
+
+async def read(request: Request, model: type[B]) -> B:
+    """Return the body of a request, or say what is wrong with it."""
+    media = request.headers.get("content-type", "")
+    if media != "application/json" and media.partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, f"content-type must be application/json, got {media[:80]!r}")
+    raw = await request.body()
+    try:
+        return model.model_validate_json(raw)
+    except ValidationError as error:
+        told = first_fault(error, "the body")
+        raise InputError(told.replace(f"match pattern '{PRINTABLE}'", "have no control characters")) from None

@@ -1,0 +1,98 @@
+"""Problems: every refusal is `application/problem+json` with one sentence, whatever went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+
+from fairgate.errors import InputError
+from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
+from fairgate.live.spec import told_fault
+
+PROBLEM = "application/problem+json"
+
+STATUSES: Mapping[type[Exception], int] = {
+    UnknownKeyError: 401,
+    ForbiddenError: 403,
+    MissingError: 404,
+    ConflictError: 409,
+    InputError: 422,
+    UnavailableError: 503,
+}
+"""The status of each failure of a gate."""
+
+HEADERS: Mapping[int, Mapping[str, str]] = {
+    401: {"WWW-Authenticate": "Bearer"},
+    408: {"Connection": "close"},
+    413: {"Connection": "close"},
+    503: {"Retry-After": "1"},
+}
+"""Headers that go with a status."""
+
+
+class Problem(BaseModel):
+    """A refusal, as RFC 9457 has it; `detail` is one sentence."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a refusal."""
+    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump_json()
+    return Response(content, status, {**HEADERS.get(status, {}), **(headers or {})}, PROBLEM)
+
+
+def answer_problems(app: FastAPI) -> None:
+    """Have the app answer every error as a problem."""
+    for kind in STATUSES:
+        app.add_exception_handler(kind, refused)
+    app.add_exception_handler(RequestValidationError, unfit)
+    app.add_exception_handler(HTTPException, plain)
+    app.add_exception_handler(Exception, unexpected)
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """Answer a failure of a gate."""
+    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    return problem(status, str(error))
+
+
+async def unfit(request: Request, error: Exception) -> Response:
+    """Answer a parameter of the path or the query that does not fit."""
+    faults: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
+    return problem(422, told_fault({**faults[0], "loc": faults[0]["loc"][1:]}, "the request"))
+
+
+async def plain(request: Request, error: Exception) -> Response:
+    """Answer what the framework refuses: an unknown path, a method that the path does not have."""
+    if not isinstance(error, HTTPException):
+        raise error
+    headers, detail = dict(error.headers or {}), error.detail
+    if error.status_code == 404:
+        detail = f"there is nothing at {shortened(request.url.path)}: the paths are listed in /openapi.json"
+    if error.status_code == 405:
+        matching = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+        headers["Allow"] = ", ".join(sorted(set().union(*(getattr(route, "methods", ()) for route in matching))))
+        detail = f"{shortened(request.url.path)} cannot be asked with {request.method}, but with {headers['Allow']}"
+    return problem(error.status_code, detail, headers)
+
+
+async def unexpected(request: Request, error: Exception) -> Response:
+    """Answer a mistake of our own; the log of the server has the particulars."""
+    return problem(500, "the server met an error of its own, which its log describes; nothing is known to be recorded")
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """Return the text in quotes, cut if it is long."""
+    return repr(text if len(text) <= most else f"{text[: most - 1]}…")
