@@ -59,7 +59,7 @@ def _check_ledgers(log: Log, folder: str) -> Kept:
             elif asked["ask"] == "outcomes":
                 assert [label[each] for each in asked["ids"]] == asked["labels"]
                 labelled.update(asked["ids"])
-            elif "seq" in answered:
+            else:
                 event = closes[answered["seq"]]
                 assert (event.round, event.data["people"]) == (answered["round"], answered["people"])
                 asked_closes += 1

@@ -21,9 +21,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from fairgate.errors import InputError
 from fairgate.live import Gate, Spec
+from fairgate.live.client import Client
+from fairgate.live.config import ServiceSettings
 from fairgate.live.failures import UnavailableError
+from fairgate.live.service import server
 
 NAME = "credit"
 GROUPS = ("women", "men")
@@ -132,7 +134,8 @@ class Writer:
         if asked is None:
             asked = self.invented()
             self.ledger.note(asked)
-        answered = self._send(asked)
+        request = asked
+        answered = patiently(lambda: self._asked(request))
         self.ledger.note(answered)
         self.count += 1
         accepted = dict.fromkeys(self.unlabelled)
@@ -148,7 +151,7 @@ class Writer:
             ids = self.unlabelled[: rng.randint(1, 12)]
             return {"ask": "outcomes", "key": key, "ids": ids, "labels": [label_of(each) for each in ids]}
         if kind < 0.32:
-            return {"ask": "close", "key": key or f"{self.name}-{self.count}"}
+            return {"ask": "close", "key": key, "round": patiently(self.gate.status).round}
         if kind < 0.4 and self.count:
             asked, _ = list(self.ledger.pairs())[rng.randrange(len(self.ledger.lines) // 2)]
             return {**asked, "again": True}
@@ -157,17 +160,6 @@ class Writer:
         groups = [rng.choice(GROUPS) for _ in ids]
         scores = [rng.choice((0.5, round(rng.random(), 3))) for _ in ids]
         return {"ask": "decide", "key": key, "ids": ids, "groups": groups, "scores": scores}
-
-    def _send(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Send until there is an answer: the service, or the database, may be gone for a moment."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return self._asked(asked)
-            except UnavailableError:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.01)
 
     def _asked(self, asked: dict[str, Any]) -> dict[str, Any]:
         kind, key = asked["ask"], asked["key"]
@@ -180,10 +172,7 @@ class Writer:
         if kind == "outcomes":
             found = self.gate.outcomes(asked["ids"], asked["labels"], key=key)
             return {"seq": found.seq, "new": found.new, "repeated": found.repeated}
-        try:
-            found = self.gate.close(key=key)
-        except InputError as error:  # no round is open
-            return {"refused": str(error)}
+        found = self.gate.close(asked["round"], key=key)
         return {"round": found.round, "seq": found.seq, "people": found.people}
 
 
@@ -213,13 +202,11 @@ def write(name: str, plan: Plan) -> None:
 
 def client(plan: Plan) -> Any:
     """Return a client of the service."""
-    from fairgate.live.client import Client
-
-    return Client(f"http://127.0.0.1:{plan.port}", NAME, plan.token)
+    return Client(f"http://127.0.0.1:{plan.port}", NAME, plan.token, retries=0)
 
 
 def patiently(make: Callable[[], Any]) -> Any:
-    """Make something, again if the database is not to be had for a moment."""
+    """Make something, again if the service or the database is not to be had for a moment."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -227,17 +214,12 @@ def patiently(make: Callable[[], Any]) -> Any:
         except UnavailableError:
             if time.monotonic() > end:
                 raise
+            time.sleep(0.01)
 
 
 def serve(name: str, plan: Plan) -> None:
     """Be the service."""
-    import uvicorn
-
-    from fairgate.live.config import ServiceSettings
-    from fairgate.live.service.app import make_app
-
-    settings = ServiceSettings(database=plan.url, port=plan.port, gates=[kill_spec()])
-    uvicorn.run(make_app(settings), host="127.0.0.1", port=plan.port, log_level="error", access_log=False)
+    server.run(ServiceSettings(database=plan.url, port=plan.port, gates=[kill_spec()]))
 
 
 def start(name: str, plan: Plan) -> int:
@@ -298,9 +280,6 @@ def _finish(number: int, name: str) -> None:
 def main() -> None:
     """Read a plan, run it, and write what was done."""
     plan = Plan(**json.load(sys.stdin))
-    import fairgate.live.client
-    import fairgate.live.service.app  # so that forked ones need not  # noqa: F401
-
     json.dump(asdict(run(plan)), sys.stdout)
 
 
