@@ -6,6 +6,7 @@ import heapq
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,25 +14,37 @@ from typing import Any
 import pytest
 
 from fairgate.live import Gate
+from tests.live.databases import fresh_database, memory_folder
 from tests.live.history import Note, Plan, read_notes
 from tests.live.kept import folded, state_of
 from tests.live.kills import kill_spec
 from tests.live.plain_log import Log, check_log, read_log
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """An empty database; that of SQLite in memory, as nothing here is about durability."""
+    if request.param == "sqlite":
+        with memory_folder() as folder:
+            yield str(folder / "gate.db")
+    else:
+        with fresh_database(request.getfixturevalue("postgresql")) as made:
+            yield made
+
+
 @pytest.fixture
-def history(database_url: str, tmp_path: Path) -> tuple[Log, list[Note], dict[str, Any]]:
+def history(url: str, tmp_path: Path) -> tuple[Log, list[Note], dict[str, Any]]:
     """What twelve threads of three processes noted, the log, and the state of a gate opened afterwards."""
     spec = kill_spec()
-    Gate(database_url, spec.name, spec=spec).shut()
-    plan = Plan(database_url, str(tmp_path))
+    Gate(url, spec.name, spec=spec).shut()
+    plan = Plan(url, str(tmp_path))
     ran = subprocess.run(
         [sys.executable, "-m", "tests.live.history"], input=json.dumps(asdict(plan)), capture_output=True, text=True
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     notes = read_notes(tmp_path)
     assert len(notes) == plan.processes * plan.threads * plan.requests
-    return read_log(database_url, spec.name), notes, state_of(database_url)
+    return read_log(url, spec.name), notes, state_of(url)
 
 
 @pytest.mark.slow
@@ -72,7 +85,9 @@ def _order_is_that_of_the_clock(log: Log, notes: list[Note]) -> None:
     for note in notes:
         while done and done[0][0] < note.asked:
             latest = max(latest, heapq.heappop(done)[1])
-        if note.kind == "refused":
+        if note.kind == "close by number":  # perhaps long ago, by others
+            assert log.events[note.reply["seq"] - 1].kind == "closed"
+            assert log.events[note.reply["seq"] - 1].round == note.reply["round"]
             continue
         seq = seq_of[note.ids[0]] if note.kind == "decide" else note.reply["seq"]
         later = seq >= latest if note.kind == "status" else seq > latest

@@ -32,7 +32,7 @@ def kill_and_check(url: str, folder: Path, kills: int, seed: int = 0) -> tuple[D
         timeout=60 + kills,
     )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
+    assert ran.stderr == "", ran.stderr
     return Done(**json.loads(ran.stdout)), check_kept(url, str(folder))
 
 

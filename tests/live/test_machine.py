@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -20,7 +18,7 @@ from fairgate.errors import InputError
 from fairgate.live import Gate, Spec, schema
 from fairgate.live.database import connect, writing
 from fairgate.live.failures import ConflictError
-from tests.live.databases import fresh_database
+from tests.live.databases import fresh_database, memory_folder
 from tests.live.kept import folded, plain
 from tests.live.plain_log import check_log, read_log
 from tests.live.model import Model
@@ -278,21 +276,14 @@ def run(url: str, learner: str, examples: int) -> None:
     )
 
 
-@pytest.fixture
-def memory() -> Iterator[Path]:
-    """A folder in memory where there is one: nothing here is about durability, and commits to disk take long."""
-    shared = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
-        yield Path(folder)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", ["safe-forecast", "epsilon-greedy", "ofs"])
-def test_any_calls_in_any_order(memory: Path, learner: str) -> None:
-    run(str(memory / "gate.db"), learner, examples=15)
+def test_any_calls_in_any_order(learner: str) -> None:
+    with memory_folder() as folder:
+        run(str(folder / "gate.db"), learner, examples=8)
 
 
 @pytest.mark.slow
 def test_any_calls_in_any_order_with_postgresql(postgresql: str) -> None:
     with fresh_database(postgresql) as url:
-        run(url, "safe-forecast", examples=6)
+        run(url, "safe-forecast", examples=4)
