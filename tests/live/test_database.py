@@ -108,6 +108,24 @@ def test_faulty_sql_is_not_blamed_on_the_database(engine: Engine) -> None:
     assert not isinstance(caught.value, UnavailableError)
 
 
+@pytest.mark.parametrize("value", ["\ud800", 2**70], ids=["half a character", "a huge number"])
+def test_a_value_that_no_column_holds_is_bad_input(engine: Engine, value: object) -> None:
+    column = gates.c.name if isinstance(value, str) else gates.c.last
+    with (
+        pytest.raises(InputError, match="the database cannot hold a value that was given"),
+        reading(engine) as connection,
+    ):
+        connection.execute(select(gates).where(column == value))
+
+
+def test_postgresql_has_no_text_with_nul(postgresql_url: str) -> None:
+    engine = connect(postgresql_url)
+    prepare(engine)
+    with pytest.raises(InputError, match="cannot contain NUL"), reading(engine) as connection:
+        connection.execute(select(gates).where(gates.c.name == "\0"))
+    engine.dispose()
+
+
 def test_a_commit_is_on_disk_when_it_returns(engine: Engine) -> None:
     with writing(engine) as connection:
         if engine.dialect.name == "sqlite":

@@ -9,6 +9,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from fairgate.live.config import ServiceSettings
 from fairgate.live.keys import create_key
@@ -24,25 +25,69 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[schemathesis.BaseS
     app = make_app(settings_)
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     token = create_key(app.state.gates["credit"], "all", SCOPES)
-    schema.config.update(headers={"Authorization": f"Bearer {token}"}, parameters={"path.gate": "credit"})
+    schema.config.update(headers={"Authorization": f"Bearer {token}"})
+    schema.config.generation.update(with_security_parameters=False, allow_extra_parameters=False)
+    for item in schema.raw_schema["paths"].values():
+        for operation in item.values():
+            for parameter in operation.get("parameters", []):
+                if parameter["name"] == "gate":
+                    parameter["schema"] = {"enum": ["credit"]}
     yield schema
     app.state.gates.shut()
 
 
+COLUMNS = ("ids", "groups", "scores", "labels", "accepted")
+CHECKED_ELSEWHERE = [ignored_auth, positive_data_acceptance]
+
+
 OPERATIONS = [(route.method, (PREFIX + route.path).replace(":path", "")) for route in ROUTES]
-OPERATIONS += [("GET", "/health"), ("GET", "/ready"), ("GET", "/metrics")]
+PROBES = [("GET", "/health"), ("GET", "/ready"), ("GET", "/metrics")]
 
 
-@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: str(mode.value))
-@pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_answer_is_as_described(
-    api: schemathesis.BaseSchema, method: str, path: str, mode: GenerationMode
-) -> None:
-    """Requests that fit the description, and requests that do not."""
+def checked(api: schemathesis.BaseSchema, method: str, path: str, mode: GenerationMode, examples: int) -> list[int]:
+    """Send requests, check each answer against the description, and return the statuses."""
+    statuses = []
 
-    @settings(max_examples=8, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck]
+    )
     @given(case=api[path][method].as_strategy(generation_mode=mode))
     def check(case: Any) -> None:
-        case.call_and_validate()
+        if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
+            case.body = fitted(case.body)
+        # The groups and the grid of a gate are not in the description, so some of what fits it is refused.
+        statuses.append(case.call_and_validate(excluded_checks=CHECKED_ELSEWHERE).status_code)
 
     check()
+    return statuses
+
+
+def fitted(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body with what the description does not say: a group of the gate, columns of one length."""
+    columns = {name: value for name, value in body.items() if isinstance(value, list) and name in COLUMNS}
+    least = min(map(len, columns.values()), default=0)
+    found = {**body, **{name: value[:least] for name, value in columns.items()}}
+    if "groups" in found:
+        found["groups"] = ["a"] * least
+    if "group" in found:
+        found["group"] = "b"
+    return found
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS + PROBES)
+def test_requests_that_fit_the_description(api: schemathesis.BaseSchema, method: str, path: str) -> None:
+    statuses = checked(api, method, path, GenerationMode.POSITIVE, 6)
+    if path.endswith(("/decisions", "/batch", "/keys", "/log", "/cases", "/figures", "/snapshot")):
+        assert 200 in statuses
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_requests_that_do_not_fit_it(api: schemathesis.BaseSchema, method: str, path: str) -> None:
+    assert 200 not in checked(api, method, path, GenerationMode.NEGATIVE, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_many_more_requests(api: schemathesis.BaseSchema, method: str, path: str) -> None:
+    for mode in GenerationMode:
+        checked(api, method, path, mode, 100)

@@ -13,6 +13,7 @@ from fairgate.cli.audit import audit
 from fairgate.cli.bench import bench
 from fairgate.cli.init import init
 from fairgate.cli.list import list_names
+from fairgate.cli.live import live
 from fairgate.cli.monitor import monitor
 from fairgate.cli.paper import paper
 from fairgate.cli.reproduce import reproduce
@@ -59,6 +60,7 @@ app.command(
 )(audit)
 app.command(epilog="Example: fairgate monitor march.csv --against advice")(monitor)
 app.command(epilog="Example: fairgate init credit && fairgate advise --config credit/policy.toml")(init)
+app.add_typer(live, name="live")
 
 
 def main() -> None:

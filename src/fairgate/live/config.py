@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fairgate.live.spec import Spec
+from fairgate.errors import InputError, nearest
+from fairgate.importing import look_in
+from fairgate.live.spec import Guards, Name, Part, Rounds, Spec, Start, first_fault
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+MaxBody = Annotated[int, Field(ge=1000)]
 
 
 class ServiceSettings(BaseModel):
@@ -18,7 +25,160 @@ class ServiceSettings(BaseModel):
     database: str  # a file of SQLite, or the URL of a PostgreSQL database
     gates: list[Spec]
     host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535)] = 8000
-    max_body: Annotated[int, Field(ge=1000)] = 8_000_000  # bytes of a request
+    port: Port = 8000
+    max_body: MaxBody = 8_000_000  # bytes of a request
     session_secret: Path | None = None  # file of the secret that sessions of the page are signed with
     behind_proxy: bool = False  # whether a proxy in front ends TLS and says who asks
+
+
+class GateTable(Part):
+    """The table [gate]."""
+
+    name: Name
+    groups: list[str]
+    learner: str = "safe-forecast"
+    cost: Annotated[float, Field(ge=0)] = 1.0
+    store: Literal["cases", "counts"] = "cases"
+    seed: Annotated[int, Field(ge=0)] = 0
+    per_group: str = ""
+
+
+class ScoresTable(Part):
+    """The table [scores]: the thresholds to choose from."""
+
+    low: float | None = None
+    high: float | None = None
+    steps: Annotated[int, Field(ge=2, le=1000)] | None = None
+    grid: list[float] | None = None
+
+    @property
+    def thresholds(self) -> list[float]:
+        """The grid, given or made of equal steps."""
+        spaced = (self.low, self.high, self.steps)
+        if (self.grid is None) != (None not in spaced) or (self.grid is not None and spaced != (None, None, None)):
+            given = ", ".join(self.model_fields_set) or "nothing"
+            raise InputError(f"[scores] must have low, high and steps, or grid = [...] alone, got {given}")
+        if self.grid is not None:
+            return self.grid
+        if self.low is None or self.high is None or self.steps is None or self.low >= self.high:
+            raise InputError(f"low in [scores] must be below high, got {self.low} and {self.high}")
+        return [float(each) for each in np.linspace(self.low, self.high, self.steps)]
+
+
+class LabelsTable(Part):
+    """The table [labels]."""
+
+    due_days: Annotated[float, Field(gt=0)] = 30.0
+
+
+class DatabaseTable(Part):
+    """The table [database]."""
+
+    url: str
+
+
+class ServiceTable(Part):
+    """The table [service]."""
+
+    host: str = "127.0.0.1"
+    port: Port = 8000
+    max_body: MaxBody = 8_000_000
+    session_secret: str | None = None
+    behind_proxy: bool = False
+
+
+TABLES: dict[str, type[Part]] = {
+    "gate": GateTable,
+    "scores": ScoresTable,
+    "rounds": Rounds,
+    "start": Start,
+    "guards": Guards,
+    "labels": LabelsTable,
+    "database": DatabaseTable,
+    "service": ServiceTable,
+}
+"""The tables of a file but for [constraints], which has any constraint by its name."""
+
+
+def read_config(path: Path) -> ServiceSettings:
+    """Read a ``gate.toml``; paths in it are seen from its folder. What is wrong is one sentence with file and entry."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}: write one with fairgate live init NAME, or name another") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    return parse_config(text, path)
+
+
+def parse_config(text: str, path: Path) -> ServiceSettings:
+    """Return the settings that the text of a ``gate.toml`` gives."""
+    try:
+        plain = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} must be TOML: {error}") from None
+    look_in(path.parent)
+    try:
+        return settings_of(plain, path.parent)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def settings_of(plain: dict[str, Any], folder: Path) -> ServiceSettings:
+    """Return the settings of tables as plain data."""
+    known = [*TABLES, "constraints"]
+    for name, entries in plain.items():
+        if name not in known:
+            what = "table" if isinstance(entries, dict) else "entry"
+            raise InputError(f"unknown {what} {name!r}: {nearest(name, known)}The tables are {', '.join(known)}")
+    lacking = [name for name in ("gate", "scores", "database") if name not in plain]
+    if lacking:
+        raise InputError(f"the table [{lacking[0]}] is missing")
+    tables = {name: read_table(name, plain.get(name, {})) for name in TABLES}
+    service = tables["service"].model_dump()
+    secret = service.pop("session_secret")
+    return ServiceSettings(
+        database=place_in(folder, tables["database"].model_dump()["url"]),
+        gates=[spec_of(tables, plain)],
+        session_secret=None if secret is None else folder / secret,
+        **service,
+    )
+
+
+def read_table(name: str, entries: object) -> Part:
+    """Check the entries of a table."""
+    kind = TABLES[name]
+    if not isinstance(entries, dict):
+        raise InputError(f"{name} must be a table, [{name}] and lines below it, got {entries!r}")
+    for entry in entries:
+        if entry not in kind.model_fields:
+            known = ", ".join(kind.model_fields)
+            raise InputError(f"unknown entry {entry!r} in [{name}]: {nearest(entry, kind.model_fields)}Known: {known}")
+    try:
+        return kind.model_validate(entries, strict=True)
+    except ValidationError as error:
+        raise InputError(f"[{name}] {first_fault(error)}") from None
+
+
+def spec_of(tables: dict[str, Part], plain: dict[str, Any]) -> Spec:
+    """Return the spec that tables describe."""
+    scores = tables["scores"]
+    about = tables["gate"].model_dump()
+    rounds = {"people": None, **plain["rounds"]} if "rounds" in plain else {}
+    return Spec.read(
+        {
+            **{name: about[name] for name in ("name", "groups", "learner", "store", "seed", "per_group")},
+            "grid": scores.thresholds if isinstance(scores, ScoresTable) else [],
+            "constraints": plain.get("constraints", {}),
+            "false_positive_cost": about["cost"],
+            "rounds": rounds,
+            "start": plain.get("start", {}),
+            "guards": plain.get("guards", {}),
+            "label_due_days": tables["labels"].model_dump()["due_days"],
+        }
+    )
+
+
+def place_in(folder: Path, url: str) -> str:
+    """Return a database's URL; the path of a file is seen from a folder."""
+    return url if "://" in url else str(folder.absolute() / str(url))

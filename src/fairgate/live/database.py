@@ -18,6 +18,7 @@ from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
+    DataError,
     DBAPIError,
     DisconnectionError,
     InterfaceError,
@@ -233,11 +234,14 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def refused_clearly(engine: Engine) -> Iterator[None]:
-    """Turn what the database, not the request, is to blame for into an `UnavailableError`."""
+    """Turn what the database is to blame for into an `UnavailableError`, and a value it cannot hold into bad input."""
     try:
         yield
     except PoolTimeoutError:
         raise UnavailableError(unavailable(engine, f"no connection became free within {PATIENCE} s")) from None
+    except (DataError, OverflowError, UnicodeEncodeError) as error:
+        why = error.orig if isinstance(error, DataError) else error
+        raise InputError(f"the database cannot hold a value that was given: {' '.join(str(why).split())}") from None
     except DBAPIError as error:
         if not blames_database(error):
             raise

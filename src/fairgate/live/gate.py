@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import platform
 import queue
-import secrets
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any, overload
 
 from sqlalchemy import Connection, select, update
@@ -19,10 +16,10 @@ from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import views
 from fairgate.live.database import connect, insert, prepare, reading, writing
-from fairgate.live.events import START, make_event
-from fairgate.live.failures import ConflictError, MissingError, UnavailableError
+from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.fold import Fold
 from fairgate.live.handling import handle_all
+from fairgate.live.making import VERSIONS, ensure_gate
 from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Status
 from fairgate.live.requests import (
     Approve,
@@ -36,7 +33,7 @@ from fairgate.live.requests import (
     SetMode,
     Tick,
 )
-from fairgate.live.schema import events, gates, snapshots
+from fairgate.live.schema import gates, snapshots
 from fairgate.live.spec import Mode, Spec
 from fairgate.live.turn import Turn
 
@@ -48,12 +45,6 @@ WAITING = 20_000
 
 SNAPSHOT_EVENTS, SNAPSHOT_ROUNDS = 5000, 200
 """Events or closed rounds after which a snapshot is kept: folding so many takes some tenths of a second."""
-
-VERSIONS = {
-    "python": platform.python_version(),
-    **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
-}
-"""Versions that the numbers depend on."""
 
 
 class Gate:
@@ -124,24 +115,7 @@ class Gate:
         """Make the gate, unless there is one of the same spec."""
         if spec.name != self.name:
             raise InputError(f"spec: name must be that of the gate, {self.name!r}, got {spec.name!r}")
-        plain = spec.model_dump(mode="json")
-        with writing(self.engine) as connection:
-            row = connection.execute(select(gates.c.number).where(gates.c.name == self.name)).first()
-            if row is not None:
-                stored = views.created(connection, row.number)["spec"]
-                differs = [name for name in plain if stored.get(name) != plain[name]]
-                if differs:
-                    first = differs[0]
-                    raise ConflictError(
-                        f"the gate {self.name!r} was made with {first} = {stored.get(first)!r}, not {plain[first]!r}: "
-                        "a gate's spec does not change, make one of another name"
-                    )
-                return
-            data = {"spec": plain, "library": __version__, "versions": VERSIONS}
-            event = make_event(START, 1, "created", 0, data, self._now(), self.actor)
-            made = {"name": self.name, "secret": secrets.token_bytes(32), "last": 1, "head": event.hash}
-            number = connection.execute(gates.insert().values(**made).returning(gates.c.number)).scalar_one()
-            insert(connection, events, {"gate": [number], **{k: [v] for k, v in event._asdict().items()}})
+        ensure_gate(self.engine, spec, self._now(), self.actor)
 
     def _now(self) -> str:
         return self.clock().astimezone(UTC).isoformat(timespec="microseconds")

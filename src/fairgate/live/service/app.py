@@ -12,7 +12,6 @@ from starlette.middleware import Middleware
 
 from fairgate.live.config import ServiceSettings
 from fairgate.live.database import connect
-from fairgate.live.failures import UnavailableError
 from fairgate.live.service.auth import KeyCache
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.limits import BodyLimit
@@ -34,8 +33,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with contextlib.suppress(UnavailableError):  # ticking goes on trying
-            await run_in_threadpool(gates.open)
+        await run_in_threadpool(gates.try_to_open)
         ticking = asyncio.create_task(gates.keep_ticking())
         try:
             yield

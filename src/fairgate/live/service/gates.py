@@ -48,6 +48,13 @@ class Gates(Mapping[str, Gate]):
             if name not in self._open:
                 self._open[name] = Gate(self._settings.database, name, spec=spec, actor="service")
 
+    def try_to_open(self) -> None:
+        """Open the gates; without a database, say so and leave it to the ticks."""
+        try:
+            self.open()
+        except UnavailableError as error:
+            LOG.warning("%s", error)
+
     def tick(self) -> None:
         """Open what is not open, and close rounds whose time is over."""
         self.open()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.config import Config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.server import ServerState
 
+from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
 from fairgate.live.service.app import make_app
+from fairgate.live.service.gates import Gates
 
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
@@ -21,8 +25,8 @@ HEAD_SECONDS = 10.0
 STOP_SECONDS = 30
 """How long requests that are under way may take to finish when the server is stopped."""
 
-CONFIG = "FAIRGATE_LIVE_CONFIG"
-"""Variable of the environment that tells workers where the settings are."""
+SETTINGS = "FAIRGATE_LIVE_SETTINGS"
+"""Variable of the environment that hands the settings to workers."""
 
 
 class ImpatientProtocol(asyncio.Protocol):
@@ -30,7 +34,7 @@ class ImpatientProtocol(asyncio.Protocol):
 
     def __init__(
         self,
-        config: Config,
+        config: uvicorn.Config,
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
@@ -95,11 +99,55 @@ def options(settings: ServiceSettings) -> dict[str, Any]:
     }
 
 
+def run(
+    settings: ServiceSettings,
+    tell: Callable[[str], None],
+    workers: int = 1,
+    certificate: Path | None = None,
+    key: Path | None = None,
+) -> None:
+    """Serve until the process is told to stop; what was acknowledged is on disk by then.
+
+    Parameters
+    ----------
+    settings
+        The gates, and where to listen.
+    tell
+        Called with the address once the gates are open and the port is taken.
+    workers
+        Processes that share the port.
+    certificate, key
+        Files for HTTPS.
+    """
+    listening = bind(settings)
+    port = listening.getsockname()[1]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    chosen = {**options(settings), "ssl_certfile": certificate, "ssl_keyfile": key}
+    app = make_app(settings)
+    gates: Gates = app.state.gates
+    gates.try_to_open()
+    tell(f"{'http' if certificate is None else 'https'}://{host}:{port}")
+    if workers == 1:
+        with listening:
+            uvicorn.Server(uvicorn.Config(app, **chosen)).run(sockets=[listening])
+        return
+    gates.shut()
+    listening.close()
+    os.environ[SETTINGS] = settings.model_dump_json()
+    worker = f"{make_worker.__module__}:{make_worker.__name__}"
+    uvicorn.run(worker, factory=True, workers=workers, host=settings.host, port=port, **chosen)
+
+
+def bind(settings: ServiceSettings) -> socket.socket:
+    """Return a socket that listens at the address of the settings."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        why = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise InputError(f"{settings.host}:{settings.port} cannot be listened on: {why}") from None
+
+
 def make_worker() -> FastAPI:
-    """Return the app of one of several workers, from the file that the environment names."""
-    return make_app(ServiceSettings.read(os.environ[CONFIG]))
-
-
-def run(settings: ServiceSettings, **more: Any) -> None:
-    """Serve until the process is told to stop; what was acknowledged is on disk by then."""
-    uvicorn.run(make_app(settings), host=settings.host, port=settings.port, **options(settings), **more)
+    """Return the app of a worker, whose settings are in the environment."""
+    return make_app(ServiceSettings.model_validate_json(os.environ[SETTINGS]))

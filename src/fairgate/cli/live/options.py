@@ -1,0 +1,11 @@
+"""Options that commands of ``fairgate live`` share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[Path, typer.Option(help="The gate's file.")]
+"""Where ``gate.toml`` is; by default in the current folder."""

@@ -1,0 +1,107 @@
+"""Making: a gate's row and the first event of its log, which holds the spec."""
+
+from __future__ import annotations
+
+import platform
+import secrets
+from importlib import metadata
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, func, select
+from sqlalchemy.exc import IntegrityError
+
+from fairgate import __version__
+from fairgate.live import views
+from fairgate.live.database import insert, writing
+from fairgate.live.events import START, Event, make_event
+from fairgate.live.failures import ConflictError
+from fairgate.live.schema import api_keys, events, gates, snapshots
+from fairgate.live.spec import Spec
+
+VERSIONS = {
+    "python": platform.python_version(),
+    **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
+}
+"""Versions that the numbers depend on."""
+
+UNTOUCHED = {"created", "version", "key-added", "key-revoked"}
+"""Kinds of events of a gate that has not decided anything."""
+
+
+def ensure_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
+    """Make the gate that a spec describes, unless it is there; one of another spec is refused."""
+    try:
+        with writing(engine) as connection:
+            row = gate_row(connection, spec.name)
+            if row is None:
+                add_gate(connection, spec, at, actor)
+                return
+            refuse_other(spec, views.created(connection, row.number)["spec"])
+    except IntegrityError:  # another process made it in the same moment
+        ensure_gate(engine, spec, at, actor)
+
+
+def refuse_other(spec: Spec, stored: dict[str, Any]) -> None:
+    """Refuse a spec that differs from the one a gate was made with; say in what."""
+    plain = spec.model_dump(mode="json")
+    differs = [name for name in plain if stored.get(name) != plain[name]]
+    if differs:
+        first = differs[0]
+        others = f" (and {', '.join(differs[1:])})" if differs[1:] else ""
+        raise ConflictError(
+            f"the gate {spec.name!r} was made with {first} = {stored.get(first)!r}, not {plain[first]!r}{others}: a "
+            f"gate's spec does not change; before its first decision fairgate live init {spec.name} makes it again, "
+            "later make one of another name"
+        )
+
+
+def gate_row(connection: Connection, name: str) -> Row[Any] | None:
+    """Return the row of a gate, if it is there."""
+    return connection.execute(select(gates).where(gates.c.name == name)).first()
+
+
+def add_gate(connection: Connection, spec: Spec, at: str, actor: str, number: int | None = None) -> Event:
+    """Insert a gate's row and its first event."""
+    data = {"spec": spec.model_dump(mode="json"), "library": __version__, "versions": VERSIONS}
+    event = make_event(START, 1, "created", 0, data, at, actor)
+    made = {"name": spec.name, "secret": secrets.token_bytes(32), "last": 1, "head": event.hash}
+    chosen = {} if number is None else {"number": number}
+    number = connection.execute(gates.insert().values(**made, **chosen).returning(gates.c.number)).scalar_one()
+    insert_events(connection, number, [event])
+    return event
+
+
+def insert_events(connection: Connection, number: int, made: list[Event]) -> None:
+    """Append events to the log of a gate."""
+    columns = dict(zip(Event._fields, zip(*made, strict=True), strict=True))
+    insert(connection, events, {"gate": [number] * len(made), **columns})
+
+
+def remake_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
+    """Make a gate that has not decided anything again, with another spec; its keys stay good.
+
+    It gets another number, so that a service that is still running with the old spec writes nothing to its log.
+    """
+    with writing(engine) as connection:
+        row = gate_row(connection, spec.name)
+        if row is None:
+            raise ConflictError(f"there is no gate {spec.name!r} to make again")
+        of_gate = select(events.c.kind).where(events.c.gate == row.number).distinct()
+        if set(connection.scalars(of_gate)) - UNTOUCHED:
+            refuse_other(spec, views.created(connection, row.number)["spec"])
+            return
+        number = connection.execute(select(func.max(gates.c.number))).scalar_one() + 1
+        kept = connection.execute(select(api_keys).where(api_keys.c.gate == row.number, api_keys.c.revoked.is_(None)))
+        keys = [dict(each._mapping) for each in kept]
+        for table in (api_keys, snapshots, events):
+            connection.execute(table.delete().where(table.c.gate == row.number))
+        connection.execute(gates.delete().where(gates.c.number == row.number))
+        log = [add_gate(connection, spec, at, actor, number)]
+        for key in keys:
+            data = {name: key[name] for name in ("id", "name", "expires")} | {"scopes": key["scopes"].split(",")}
+            log.append(make_event(log[-1].hash, len(log) + 1, "key-added", 0, data, at, actor))
+            insert(connection, api_keys, {name: [value] for name, value in {**key, "gate": number}.items()})
+        if keys:
+            insert_events(connection, number, log[1:])
+            moved = {"last": log[-1].seq, "head": log[-1].hash}
+            connection.execute(gates.update().where(gates.c.number == number).values(**moved))

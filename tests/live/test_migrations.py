@@ -1,0 +1,193 @@
+"""Migrations: they make the tables of the schema, keep data, do not race, and refuse a newer database."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, inspect, text
+
+from fairgate import __version__
+from fairgate.errors import InputError
+from fairgate.live import Gate, Spec, database
+from fairgate.live.backup import check_copy
+from fairgate.live.database import REVISION, connect, prepare, reading, revision_of, writing
+from fairgate.live.schema import METADATA
+
+SHIPPED = Path(database.__file__).parent / "migrations"
+SPEC = {"name": "credit", "groups": ["a", "b"], "grid": [0.25, 0.5, 0.75], "start": {"threshold": 0.5}}
+
+SECOND = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade():
+    op.add_column("cases", sa.Column("branch", sa.String(20), nullable=False, server_default="none"))
+    op.create_index("cases_by_branch", "cases", ["gate", "branch"])
+"""
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    made = connect(database_url)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version of the library, with one more revision."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(SHIPPED, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "r0002_second.py").write_text(SECOND)
+    monkeypatch.setattr(database, "MIGRATIONS", str(folder))
+    monkeypatch.setattr(database, "REVISION", "0002")
+
+
+def test_migrations_make_the_tables_of_the_schema(engine: Engine) -> None:
+    prepare(engine)
+    with reading(engine) as connection:
+        options = {"version_table": database.VERSIONS, "compare_type": True, "compare_server_default": True}
+        assert compare_metadata(MigrationContext.configure(connection, opts=options), METADATA) == []
+
+
+def test_sqlite_has_the_very_same_tables(tmp_path: Path) -> None:
+    """What alembic does not compare: tables without rowid, unique constraints."""
+    migrated, direct = connect(str(tmp_path / "migrated.db")), connect(str(tmp_path / "direct.db"))
+    prepare(migrated)
+    (tmp_path / "direct.db").touch()
+    with writing(direct) as connection:
+        METADATA.create_all(connection)
+    query = text("SELECT name, sql FROM sqlite_master WHERE name != :name AND sql IS NOT NULL ORDER BY name")
+    found = []
+    for engine in (migrated, direct):
+        with reading(engine) as connection:
+            rows = connection.execute(query, {"name": database.VERSIONS}).all()
+            found.append([(name, " ".join(sql.split())) for name, sql in rows])
+        engine.dispose()
+    assert found[0] == found[1]
+
+
+def test_the_newest_revision_is_the_one_that_the_program_looks_for() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(SHIPPED))
+    assert ScriptDirectory.from_config(config).get_current_head() == REVISION
+
+
+@pytest.mark.usefixtures("second")
+def test_a_later_version_keeps_what_the_first_one_stored(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, engine: Engine
+) -> None:
+    with monkeypatch.context() as first:
+        first.setattr(database, "REVISION", REVISION)
+        first.setattr(database, "MIGRATIONS", str(SHIPPED))
+        gate = Gate(database_url, "credit", spec=Spec.read(SPEC))
+        gate.decide(["x", "y", "z"], ["a", "b", "a"], [0.1, 0.6, 0.9])
+        gate.outcomes(["y"], [1])
+        gate.close()
+        before = gate.snapshot(), gate.log(), check_copy(gate.engine)
+        gate.shut()
+    gate = Gate(database_url, "credit")
+    with reading(engine) as connection:
+        assert revision_of(connection) == "0002"
+        assert connection.scalar(text("SELECT count(*) FROM cases WHERE branch = 'none'")) == 3
+    assert (gate.snapshot(), gate.log(), check_copy(gate.engine)) == before
+    gate.shut()
+
+
+def test_an_older_version_refuses_a_newer_database_in_one_sentence(engine: Engine) -> None:
+    prepare(engine)
+    with writing(engine) as connection:
+        connection.exec_driver_sql(f"UPDATE {database.VERSIONS} SET version_num = '0009'")
+    with pytest.raises(InputError) as told:
+        prepare(engine)
+    assert f"revision 0009, made by a newer fairgate, and fairgate {__version__} knows them up to 0001" in str(
+        told.value
+    )
+    assert "install the newer version, or restore a backup" in str(told.value)
+    with reading(engine) as connection:
+        assert revision_of(connection) == "0009"
+
+
+@pytest.mark.usefixtures("second")
+def test_a_migration_that_fails_changes_nothing(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as first:
+        first.setattr(database, "REVISION", REVISION)
+        first.setattr(database, "MIGRATIONS", str(SHIPPED))
+        prepare(engine)
+    broken = SECOND + "    raise RuntimeError('half way')\n"
+    (tmp_path / "migrations" / "versions" / "r0002_second.py").write_text(broken)
+    with pytest.raises(RuntimeError, match="half way"):
+        prepare(engine)
+    with reading(engine) as connection:
+        assert revision_of(connection) == REVISION
+        assert "branch" not in {each["name"] for each in inspect(connection).get_columns("cases")}
+
+
+def test_servers_that_start_at_once_do_not_race(database_url: str) -> None:
+    failed: list[BaseException] = []
+    ready = threading.Barrier(6)
+
+    def start() -> None:
+        engine = connect(database_url)
+        ready.wait()
+        try:
+            prepare(engine)
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            engine.dispose()
+
+    threads = [threading.Thread(target=start) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.mark.slow
+def test_processes_that_start_at_once_do_not_race(database_url: str) -> None:
+    code = (
+        "import sys, json; from fairgate.live import Gate, Spec; print('ready', flush=True); sys.stdin.readline();"
+        "gate = Gate(sys.argv[1], 'credit', spec=Spec.read(json.loads(sys.argv[2]))); gate.shut()"
+    )
+    command = [sys.executable, "-W", "error", "-c", code, database_url, json.dumps(SPEC)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    running = [subprocess.Popen(command, text=True, **pipes) for _ in range(3)]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    ends = [process.communicate() for process in running]
+    assert [process.returncode for process in running] == [0] * 3, ends
+    gate = Gate(database_url, "credit")
+    assert [event.kind for event in gate.log()] == ["created"]
+    gate.shut()
+
+
+def test_a_table_of_another_programs_migrations_does_not_matter(engine: Engine) -> None:
+    prepare(engine)
+    with writing(engine) as connection:
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num varchar(32))")
+        connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('another')")
+    prepare(engine)
