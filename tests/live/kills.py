@@ -219,7 +219,7 @@ def patiently(make: Callable[[], Any]) -> Any:
 
 def serve(name: str, plan: Plan) -> None:
     """Be the service."""
-    server.run(ServiceSettings(database=plan.url, port=plan.port, gates=[kill_spec()]))
+    server.run(ServiceSettings(database=plan.url, port=plan.port, gates=[kill_spec()]), lambda address: None)
 
 
 def start(name: str, plan: Plan) -> int:
