@@ -29,7 +29,7 @@ class Kept:
 
 
 def check_kept(url: str, folder: str) -> Kept:
-    """Check that everything acknowledged is there once and nothing else, and that the state is that of the whole log."""
+    """Check that everything acknowledged is there once and nothing else, and that the state is that of the log."""
     log = read_log(url, NAME)
     check_log(log)
     kept = _check_ledgers(log, folder)

@@ -1,4 +1,4 @@
-"""Kill −9: workers and a service that are killed at random moments, and a check of what they were told and what is there.
+"""Kill −9: writers and a service that are killed at random moments, and ledgers of what they were told.
 
     echo '{"url": …, "folder": …, "kills": 50}' | python -m tests.live.kills
 
@@ -98,8 +98,7 @@ class Ledger:
 
     def pairs(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """Yield requests with their answers."""
-        for asked, answered in zip(self.lines[::2], self.lines[1::2], strict=False):
-            yield asked, answered
+        yield from zip(self.lines[::2], self.lines[1::2], strict=False)
 
 
 class Writer:
@@ -176,9 +175,9 @@ class Writer:
         return {"round": found.round, "seq": found.seq, "people": found.people}
 
 
-def label_of(id: str) -> int:
+def label_of(name: str) -> int:
     """The label of an application: always the same."""
-    return random.Random(id).randrange(2)
+    return random.Random(name).randrange(2)
 
 
 def ledger_path(folder: str, name: str) -> Path:

@@ -136,9 +136,7 @@ def _check_people(log: Log, event: Event, rows: list[dict[str, Any]], opened: di
 
 def _check_told(log: Log, closed: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     """The learner was told of everybody of the round whom no person decided otherwise on."""
-    told = Counter(
-        (row["group"], row["bin"], row["accepted"]) for row in rows if row["id"] not in log.overrides
-    )
+    told = Counter((row["group"], row["bin"], row["accepted"]) for row in rows if row["id"] not in log.overrides)
     assert sorted((*place, count) for place, count in told.items()) == sorted(map(tuple, closed["counts"]))
 
 

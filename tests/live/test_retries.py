@@ -19,7 +19,8 @@ from tests.live.plain_log import read_log
 def retry_spec(**changes: Any) -> Spec:
     """A gate that learns."""
     settings: dict[str, Any] = {"name": "credit", "groups": ["women", "men"], "grid": [0.25, 0.5, 0.75]}
-    settings |= {"learner": "ofs", "rounds": {"people": 100, "seconds": 60.0}, "start": {"mode": "learn", "threshold": 0.5}}
+    settings |= {"learner": "ofs", "rounds": {"people": 100, "seconds": 60.0}}
+    settings |= {"start": {"mode": "learn", "threshold": 0.5}}
     return Spec(**{**settings, **changes})
 
 
