@@ -30,7 +30,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 from rich.console import Console
 from rich.table import Table
 
@@ -109,15 +108,21 @@ port = {port}
 
 
 @contextmanager
-def process(command: list[str], port: int) -> Iterator[psutil.Process]:
+def process(command: list[str], port: int) -> Iterator[int]:
     """Run a service until the end; it is ready when it says so."""
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         wait_until_ready(port, running)
-        yield psutil.Process(running.pid)
+        yield running.pid
     finally:
         running.terminate()
         running.wait()
+
+
+def megabytes(number: int) -> float:
+    """Return the memory that a process has now."""
+    ran = subprocess.run(["ps", "-o", "rss=", "-p", str(number)], capture_output=True, text=True, check=True)
+    return int(ran.stdout) / 1024
 
 
 def wait_until_ready(port: int, running: subprocess.Popen[bytes]) -> None:
@@ -241,7 +246,7 @@ def a_million(url: str, size: Size, folder: Path, console: Console) -> dict[str,
         for part in range(10):
             plan = {"port": OURS, "path": f"{ours.path}/decisions/batch", "token": token, "people": 1000}
             load(**plan, seconds=600.0, requests=step // 1000, connections=4, prefix=f"m-{part}", seed=part)
-            memory.append(service.memory_info().rss / 2**20)
+            memory.append(megabytes(service))
     found: dict[str, Any] = {"memory": memory, **cold_start(url, config), **audit(url, size)}
     console.print(f"memory after each tenth: {', '.join(f'{each:.0f}' for each in memory)} MB")
     return found
@@ -269,10 +274,13 @@ def audit(url: str, size: Size) -> dict[str, float]:
     code = (
         "import time\nfrom fairgate.live import Gate\n"
         f"gate = Gate({url!r}, {NAME!r})\nbegin = time.perf_counter()\nfound = gate.audit()\n"
-        "print(time.perf_counter() - begin)\ngate.shut()\n"
+        "print(time.perf_counter() - begin, int(found.clean))\ngate.shut()\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {"audit": size.decisions / float(ran.stdout)}
+    seconds, clean = ran.stdout.split()
+    if clean != "1":
+        raise SystemExit("the audit found a fault")
+    return {"audit": size.decisions / float(seconds)}
 
 
 # What is told

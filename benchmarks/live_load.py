@@ -21,6 +21,7 @@ from typing import cast
 import uvloop
 
 GROUPS = ("women", "men")
+Figures = dict[str, float | int | str]
 
 
 @dataclass
@@ -118,7 +119,7 @@ class Load:
         self.open_loop = plan.rate is not None
         self.made: deque[bytes] = deque()
 
-    async def run(self) -> dict[str, float | int | str]:
+    async def run(self) -> Figures:
         """Send, wait for the last answers, and return figures."""
         loop = asyncio.get_running_loop()
         for _ in range(self.plan.connections):
@@ -178,10 +179,10 @@ class Load:
         self.free.append(line)
         self._flush()
 
-    def _figures(self, took: float) -> dict[str, float | int | str]:
+    def _figures(self, took: float) -> Figures:
         ordered = sorted(self.times) or [float("nan")]
         parts = {f"p{share:g}": ordered[min(int(share / 100 * len(ordered)), len(ordered) - 1)] for share in (50, 99)}
-        figures = {"answers": len(self.times), "bad": self.bad, "lost": self.lost, "fault": self.fault}
+        figures: Figures = {"answers": len(self.times), "bad": self.bad, "lost": self.lost, "fault": self.fault}
         return {**figures, "seconds": took, "per_second": len(self.times) * self.plan.people / took, **parts}
 
 

@@ -112,6 +112,11 @@ class Page:
             raise RuntimeError(f"script failed: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
+    def follow(self, script: str) -> None:
+        """Do what leads to another page, such as a click on a link, and wait until that is there."""
+        self.evaluate(script)
+        self.browser.wait(self.session)
+
     def screenshot(self, height: float | None = None) -> bytes:
         """Return the whole page, also what is below the fold, or only its upper `height` pixels, as a PNG."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
@@ -161,8 +166,8 @@ class Browser:
         self._targets: list[str] = []
         self._loaded: set[str] = set()
 
-    def open(self, path: Path, width: int, height: int = 900, dark: bool = False, media: str = "screen") -> Page:
-        """Load a local file in a fresh page of this size, and wait until it and its pictures are there."""
+    def open(self, place: Path | str, width: int, height: int = 900, dark: bool = False, media: str = "screen") -> Page:
+        """Load a local file or an address in a fresh page of this size, and wait until all of it is there."""
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
         self._targets.append(target)
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
@@ -173,12 +178,17 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
         self._loaded.discard(session)
-        answer = page.call("Page.navigate", url=path.resolve().as_uri())
+        answer = page.call("Page.navigate", url=place if isinstance(place, str) else place.resolve().as_uri())
         if "errorText" in answer:
-            raise RuntimeError(f"{path} could not be opened: {answer['errorText']}")
+            raise RuntimeError(f"{place} could not be opened: {answer['errorText']}")
+        self.wait(session)
+        return page
+
+    def wait(self, session: str) -> None:
+        """Wait until the page of a session is loaded, and forget that it is, for the next time."""
         while session not in self._loaded:
             self._read()
-        return page
+        self._loaded.discard(session)
 
     def call(self, method: str, parameters: Mapping[str, Any], session: str | None = None) -> dict[str, Any]:
         """Send a command and return its result; events that come in between are noted."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.live.databases import database_url, postgresql, postgresql_url
+from tests.live.databases import database_url, one_database, postgresql, postgresql_url
 
-__all__ = ["database_url", "postgresql", "postgresql_url"]
+__all__ = ["database_url", "one_database", "postgresql", "postgresql_url"]

@@ -60,19 +60,28 @@ def database_of(server: str, name: str) -> str:
     return f"postgresql://{parts['user']}{password}@{host}/{name}{query}"
 
 
+@pytest.fixture(scope="session")
+def one_database(postgresql: str) -> Iterator[str]:
+    """The URL of a database for all tests of this process, each in a schema of its own."""
+    with fresh_database(postgresql) as url:
+        yield url
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database."""
     if request.param == "sqlite":
-        yield str(tmp_path / "gate.db")
-    else:
-        with fresh_database(request.getfixturevalue("postgresql")) as url:
-            yield url
+        return str(tmp_path / "gate.db")
+    url: str = request.getfixturevalue("one_database")
+    name = f"gate_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
 
 
 @pytest.fixture
 def postgresql_url(postgresql: str) -> Iterator[str]:
-    """The URL of an empty database in PostgreSQL."""
+    """The URL of an empty database in PostgreSQL that no other test has anything to do with."""
     with fresh_database(postgresql) as url:
         yield url
 

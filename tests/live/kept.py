@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import update
 
 from fairgate.live import Gate, schema
+from fairgate.live.audit import audit_log
 from fairgate.live.database import connect, writing
 from fairgate.live.fold import Fold
 from tests.live.kills import NAME, WRITERS, Ledger, label_of, ledger_path
@@ -33,6 +34,7 @@ def check_kept(url: str, folder: str) -> Kept:
     log = read_log(url, NAME)
     check_log(log)
     kept = _check_ledgers(log, folder)
+    assert audited(url), "the audit finds a fault"
     state = state_of(url)
     assert folded(log) == state, "the state is not what the log amounts to"
     assert learner_of(uninterrupted(log, Path(folder) / "again.db")) == learner_of(state)
@@ -67,6 +69,15 @@ def _check_ledgers(log: Log, folder: str) -> Kept:
     assert labelled == set(label)
     assert all(label_of(each) == given for each, given in label.items())
     return Kept(requests, len(decided), len(labelled), asked_closes, len(closes), len(log.events))
+
+
+def audited(url: str, name: str = NAME) -> bool:
+    """Whether the audit finds the log clean."""
+    gate = Gate(url, name)
+    try:
+        return audit_log(gate).clean
+    finally:
+        gate.shut()
 
 
 def state_of(url: str, name: str = NAME) -> dict[str, Any]:

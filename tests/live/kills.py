@@ -26,6 +26,7 @@ from fairgate.live.client import Client
 from fairgate.live.config import ServiceSettings
 from fairgate.live.failures import UnavailableError
 from fairgate.live.service import server
+from fairgate.live.spec import Guards, Rounds, Start
 
 NAME = "credit"
 GROUPS = ("women", "men")
@@ -65,9 +66,9 @@ def kill_spec(learner: str = "epsilon-greedy") -> Spec:
         constraints={"parity": 0.2},
         learner=learner,
         seed=7,
-        rounds={"people": 40},
-        start={"mode": "learn", "threshold": 0.5},
-        guards={"pause_if_broken": False},
+        rounds=Rounds(people=40),
+        start=Start(mode="learn", threshold=0.5),
+        guards=Guards(pause_if_broken=False),
     )
 
 

@@ -25,6 +25,7 @@ from fairgate.errors import InputError
 from fairgate.live import Gate, Spec, schema
 from fairgate.live.database import connect, writing
 from fairgate.live.failures import ConflictError
+from fairgate.live.spec import Guards, Mode, Rounds, Start
 from tests.live.databases import fresh_database, memory_folder
 from tests.live.kept import folded, plain
 from tests.live.model import Model
@@ -55,7 +56,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(
         mode=st.sampled_from(["learn", "learn", "hold", "shadow", "approve"]), people=st.sampled_from([5, 9, None])
     )
-    def begin(self, mode: str, people: int | None) -> None:
+    def begin(self, mode: Mode, people: int | None) -> None:
         self.spec = Spec(
             name=f"gate-{next(NUMBERS)}",
             groups=GROUPS,
@@ -63,9 +64,9 @@ class Machine(RuleBasedStateMachine):
             constraints={"parity": 0.3},
             learner=self.learner,
             seed=3,
-            rounds={"people": people, "seconds": 1000.0},
-            start={"mode": mode, "threshold": 0.4},
-            guards={"pause_if_broken": False},
+            rounds=Rounds(people=people, seconds=1000.0),
+            start=Start(mode=mode, threshold=0.4),
+            guards=Guards(pause_if_broken=False),
         )
         self.now = 0.0
         first = Gate(self.url, self.spec.name, spec=self.spec, clock=self.clock)
@@ -123,7 +124,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(at=which, people=st.lists(person, min_size=1, max_size=3))
     def decide_with_other_facts_or_twice(self, at: int, people: list[tuple[str, str, float]]) -> None:
-        asked = [list(column) for column in zip(*people, strict=True)]
+        asked = [each[0] for each in people], [each[1] for each in people], [each[2] for each in people]
         for name, each, value in people:
             if name not in self.model.cases and len({row[0] for row in people}) == len(people):
                 self.known.setdefault(name, (each, value))
@@ -131,7 +132,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(at=which, wrong=st.sampled_from([("x", "nobody", 0.5), ("", "men", 0.5), ("x", "men", float("nan"))]))
     def decide_wrongly(self, at: int, wrong: tuple[str, str, float]) -> None:
-        asked = [[wrong[0], "y"], [wrong[1], "men"], [wrong[2], 0.5]]
+        asked = [wrong[0], "y"], [wrong[1], "men"], [wrong[2], 0.5]
         self.both(lambda: self.gates[at].decide(*asked), lambda: self.model.decide(*asked, None))
 
     @rule(at=which, people=st.lists(person, max_size=8, unique_by=lambda each: each[0]), key=key, rule_of=st.data())

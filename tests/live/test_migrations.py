@@ -169,8 +169,8 @@ def test_processes_that_start_at_once_do_not_race(database_url: str) -> None:
         "gate = Gate(sys.argv[1], 'credit', spec=Spec.read(json.loads(sys.argv[2]))); gate.shut()"
     )
     command = [sys.executable, "-W", "error", "-c", code, database_url, json.dumps(SPEC)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    running = [subprocess.Popen(command, text=True, **pipes) for _ in range(3)]
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) for _ in range(3)]
     for process in running:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

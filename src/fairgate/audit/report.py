@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -171,6 +172,11 @@ def summary(audit: Audit) -> list[str]:
 
 def alarm_text(audit: Audit, alarm: Alarm) -> str:
     """Say what is known of a constraint, in a sentence."""
+    return alarm_sentence(alarm, lambda look: _at(audit, look))
+
+
+def alarm_sentence(alarm: Alarm, at: Callable[[int | None], str]) -> str:
+    """Say the same of any sequence of looks; `at` says when a look was, by its number."""
     lowest = 0.0 if alarm.lowest is None else alarm.lowest
     highest = 0.0 if alarm.highest is None else alarm.highest
     if alarm.status == BROKEN:
@@ -178,18 +184,18 @@ def alarm_text(audit: Audit, alarm: Alarm) -> str:
         if alarm.ratio is not None:
             broken = f"the lowest acceptance rate of a group is at most {alarm.ratio.high:.3f} of the highest"
             broken += f", where {alarm.ratio.asked:g} is asked for"
-        text = f"{_capital(broken)}; the alarm rang {_at(audit, alarm.rang)}."
+        text = f"{_capital(broken)}; the alarm rang {at(alarm.rang)}."
     elif alarm.status == MET:
         since = (
-            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+            "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
         )
         margin = f"by at least {_amount(-highest)}"
         if alarm.ratio is not None:
             margin = f"with a ratio of at least {alarm.ratio.low:.3f} where {alarm.ratio.asked:g} is asked for"
-        text = f"Met, {margin}{since}; first sure {_at(audit, alarm.met)}."
+        text = f"Met, {margin}{since}; first sure {at(alarm.met)}."
     elif alarm.status == UNDECIDED:
         before = (
-            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+            "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
         )
         room = f"by up to {_amount(-lowest)} met, or by up to {_amount(highest)} broken"
         if alarm.ratio is not None:
@@ -198,7 +204,7 @@ def alarm_text(audit: Audit, alarm: Alarm) -> str:
         text = f"Not yet decided: {room}{before}."
     else:
         earlier = (
-            "" if alarm.rang is None else f" now; the alarm rang {_at(audit, alarm.rang)}, on the average up to then"
+            "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
         )
         text = f"{alarm.status.capitalize()}{earlier}."
     return f"{text} {alarm.caveat}".strip()

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fairgate.errors import InputError, nearest
 from fairgate.importing import look_in
+from fairgate.live.database import read_url
 from fairgate.live.spec import Guards, Name, Part, Rounds, Spec, Start, first_fault
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -56,7 +57,7 @@ class ScoresTable(Part):
         """The grid, given or made of equal steps."""
         spaced = (self.low, self.high, self.steps)
         if (self.grid is None) != (None not in spaced) or (self.grid is not None and spaced != (None, None, None)):
-            given = ", ".join(self.model_fields_set) or "nothing"
+            given = ", ".join(name for name in ScoresTable.model_fields if name in self.model_fields_set) or "nothing"
             raise InputError(f"[scores] must have low, high and steps, or grid = [...] alone, got {given}")
         if self.grid is not None:
             return self.grid
@@ -121,7 +122,8 @@ def parse_config(text: str, path: Path) -> ServiceSettings:
     try:
         return settings_of(plain, path.parent)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        said = str(error).removeprefix("the gate's ")
+        raise InputError(f"{path}: {said}") from None
 
 
 def settings_of(plain: dict[str, Any], folder: Path) -> ServiceSettings:
@@ -129,8 +131,10 @@ def settings_of(plain: dict[str, Any], folder: Path) -> ServiceSettings:
     known = [*TABLES, "constraints"]
     for name, entries in plain.items():
         if name not in known:
-            what = "table" if isinstance(entries, dict) else "entry"
-            raise InputError(f"unknown {what} {name!r}: {nearest(name, known)}The tables are {', '.join(known)}")
+            home = [f"[{table}]" for table, kind in TABLES.items() if name in kind.model_fields]
+            if home and not isinstance(entries, dict):
+                raise InputError(f"the entry {name!r} must be in the table {home[0]}, below its line")
+            raise InputError(f"unknown table {name!r}: {nearest(name, known)}The tables are {', '.join(known)}")
     lacking = [name for name in ("gate", "scores", "database") if name not in plain]
     if lacking:
         raise InputError(f"the table [{lacking[0]}] is missing")
@@ -180,5 +184,7 @@ def spec_of(tables: dict[str, Part], plain: dict[str, Any]) -> Spec:
 
 
 def place_in(folder: Path, url: str) -> str:
-    """Return a database's URL; the path of a file is seen from a folder."""
-    return url if "://" in url else str(folder.absolute() / str(url))
+    """Return a database's URL, checked; the path of a file is seen from a folder."""
+    place = url if "://" in url else str(folder.absolute() / url)
+    read_url(place)
+    return place

@@ -53,10 +53,18 @@ POSTGRESQL = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
     "tcp_user_timeout": PATIENCE * 1000,  # a server that vanished is noticed
-    "options": f"-c lock_timeout={PATIENCE}s -c statement_timeout={LONGEST}s -c synchronous_commit=on "
-    "-c idle_in_transaction_session_timeout=60s "
-    "-c plan_cache_mode=force_custom_plan",  # plans made while a table was small would scan it for ever
 }
+
+OPTIONS = " ".join(
+    f"-c {setting}"
+    for setting in (
+        f"lock_timeout={PATIENCE}s",
+        f"statement_timeout={LONGEST}s",
+        "idle_in_transaction_session_timeout=60s",
+        "synchronous_commit=on",  # a commit is on disk when it returns
+        "plan_cache_mode=force_custom_plan",  # plans made while a table was small would scan it for ever
+    )
+)
 
 REVISION = "0001"
 """The newest revision of the tables."""
@@ -87,8 +95,10 @@ def connect(url: str) -> Engine:
     found = read_url(url)
     if found.drivername == "sqlite":
         return connect_file(Path(str(found.database)))
+    asked = found.query.get("options", "")
+    options = " ".join([OPTIONS, *([asked] if isinstance(asked, str) else asked)])  # what the URL asks for wins
     settings: dict[str, Any] = {name: value for name, value in POSTGRESQL.items() if name not in found.query}
-    return create_engine(found, connect_args=settings, pool_pre_ping=True, **POOL)
+    return create_engine(found, connect_args={**settings, "options": options}, pool_pre_ping=True, **POOL)
 
 
 def read_url(url: str) -> URL:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
-from fairgate.live.events import People, draws_of
+from fairgate.live.events import Event, People, draws_of
 from fairgate.live.failures import ConflictError
 from fairgate.live.replies import Decision, Decisions, Recorded
 from fairgate.live.requests import Decide, Report
@@ -26,6 +26,7 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
     """
     replies: list[Any] = [None] * len(requests)
     parsed: dict[int, tuple[NDArray[np.int64], Array, NDArray[np.int64]]] = {}
+    earlier: dict[int, Event] = {}
     for place, request in enumerate(requests):
         try:
             parsed[place] = turn.people_of(request)
@@ -36,12 +37,18 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
                 replies[place] = recounted(turn, request, parsed[place])
             elif not turn.keeps:
                 raise InputError("key must be given: a gate that keeps counts only cannot tell a retry otherwise")
-            elif request.key is not None:
-                turn.before(request)  # a repeat is answered by its ids, as below
+            elif request.key is not None and (event := turn.before(request)) is not None:
+                earlier[place] = event  # a repeat is answered by its ids, as below
         except InputError as error:
             replies[place] = error
     fresh = [place for place in range(len(requests)) if replies[place] is None]
     known = turn.found([each for place in fresh for each in requests[place].ids]) if turn.keeps and fresh else {}
+    for place, event in earlier.items():
+        if not known.keys() >= set(requests[place].ids):
+            replies[place] = ConflictError(
+                f"key {requests[place].key!r} was used in round {event.round}, whose applications were pruned since"
+            )
+            fresh.remove(place)
     keys: set[str | None] = set()
     while fresh:
         request = requests[fresh[0]]

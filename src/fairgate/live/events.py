@@ -110,6 +110,11 @@ class People(NamedTuple):
         return hashlib.sha256(b"\n".join([*parts, self.accepted.astype("<i8").tobytes()])).hexdigest()
 
 
+def round_secret(secret: bytes, number: int) -> bytes:
+    """Return the secret of a round, which its draws are made of, from that of the gate."""
+    return hmac.digest(secret, f"round/{number}".encode(), "sha256")
+
+
 def draws_of(secret: bytes, ids: Sequence[str]) -> Array:
     """Return the lottery number in [0, 1) of each application: the first 53 bits of HMAC-SHA256(secret, id).
 

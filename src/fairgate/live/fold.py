@@ -121,8 +121,15 @@ class Fold:
 
     def plan(self) -> Opening:
         """Ask the learner for a proposal, guard it, and return what the event that opens the next round says."""
-        proposal = self.learner.propose(self.state)
+        return self.opening(self.propose())
+
+    def propose(self) -> Policy:
+        """Ask the learner for a proposal, which moves its random numbers; the event that opens a round must follow."""
         self.planned = True
+        return self.learner.propose(self.state)
+
+    def opening(self, proposal: Policy) -> Opening:
+        """Return what the event that opens the next round says for a proposal."""
         mode = self.mode.mode
         if mode in ("shadow", "hold"):
             return Opening(self.mode.policy, proposal, [], "")

@@ -15,12 +15,23 @@ from sqlalchemy import Connection, select, update
 from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import views
+from fairgate.live.auditing.report import AuditReport
 from fairgate.live.database import connect, insert, prepare, reading, writing
 from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.fold import Fold
 from fairgate.live.handling import handle_all
 from fairgate.live.making import VERSIONS, ensure_gate
-from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Status
+from fairgate.live.replies import (
+    CaseFacts,
+    Closed,
+    Decision,
+    Decisions,
+    Figures,
+    LogEvent,
+    Recorded,
+    RoundFigures,
+    Status,
+)
 from fairgate.live.requests import (
     Approve,
     Close,
@@ -42,6 +53,9 @@ GROUP = 1000
 
 WAITING = 20_000
 """Most requests that may wait; more are refused, so that memory stays bounded when the database is too slow."""
+
+ROUNDS = 1000
+"""Closed rounds whose figures are kept in memory."""
 
 SNAPSHOT_EVENTS, SNAPSHOT_ROUNDS = 5000, 200
 """Events or closed rounds after which a snapshot is kept: folding so many takes some tenths of a second."""
@@ -100,6 +114,7 @@ class Gate:
         self._writer: threading.Thread | None = None
         self._starting = threading.Lock()
         self._fold: Fold | None = None
+        self._rounds: dict[int, RoundFigures] = {}  # the last closed ones, as the page shows them
         self._kept = 0, 0  # event and round of the last snapshot
         prepare(self.engine)
         if spec is not None:
@@ -245,7 +260,12 @@ class Gate:
     def figures(self, rounds: int = 200) -> Figures:
         """Return everything the page shows, with the last `rounds` rounds."""
         with self._lock, reading(self.engine) as connection:
-            return views.figures(self._caught_up(connection), connection, self.number, self._now(), rounds)
+            found = views.figures(self._caught_up(connection), self._now())
+        end = found.status.round  # closed rounds do not change: nobody has to wait while they are read
+        with reading(self.engine) as connection:
+            history = views.history(self.spec, connection, self.number, end, rounds, self._rounds)
+        self._rounds = {each.round: each for each in history[-ROUNDS:]}
+        return found.model_copy(update={"history": history})
 
     def case(self, name: str) -> CaseFacts:
         """Return why an application was accepted or rejected, by its id."""
@@ -267,11 +287,11 @@ class Gate:
         with self._lock, reading(self.engine) as connection:
             return self._caught_up(connection).save()
 
-    def audit(self) -> Any:
-        """Recompute the whole log; see :func:`fairgate.live.audit_gate`."""
-        from fairgate.live.audit import audit_gate
+    def audit(self) -> AuditReport:
+        """Recompute every hash, draw, decision, count and policy; see :func:`fairgate.live.audit.audit_log`."""
+        from fairgate.live.audit import audit_log
 
-        return audit_gate(self)
+        return audit_log(self)
 
     # How it is written.
 

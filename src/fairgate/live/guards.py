@@ -67,6 +67,8 @@ def _bounds(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[An
     if (bounded.thresholds == policy.thresholds).all():
         return policy, ""
     given = f"{allowed[0]:g} to {allowed[-1]:g}"
+    if bool(policy.is_lottery[0]):
+        return bounded, f"bounds: a lottery beyond the bounds {given} was proposed, its thresholds were moved to them"
     return bounded, f"bounds: {_said(policy)} was proposed, {_said(bounded)} is within the bounds {given}"
 
 

@@ -86,7 +86,7 @@ def create_key(
         row = {**facts.model_dump(), "scopes": ",".join(facts.scopes), "gate": number, "hash": hash_of(secret)}
         insert(connection, api_keys, {column: [value] for column, value in row.items()})
 
-    data: dict[str, Any] = {"id": facts.id, "name": name, "scopes": list(facts.scopes), "expires": facts.expires}
+    data = facts.model_dump(mode="json", exclude={"revoked"}) | {"hash": hash_of(secret)}  # the audit compares them
     gate.submit(Note("key-added", data, add, actor=actor or gate.actor)).result()
     return f"fg_{facts.id}_{secret}"
 
@@ -136,7 +136,7 @@ def revoke_key(gate: Gate, key: str, *, actor: str | None = None) -> KeyFacts:
     def end(connection: Connection, number: int) -> None:
         connection.execute(update(api_keys).where(api_keys.c.gate == number, api_keys.c.id == key).values(revoked=at))
 
-    gate.submit(Note("key-revoked", {"id": key}, end, actor=actor or gate.actor)).result()
+    gate.submit(Note("key-revoked", {"id": key, "revoked": at}, end, actor=actor or gate.actor)).result()
     return facts.model_copy(update={"revoked": at})
 
 

@@ -149,7 +149,8 @@ def correct(turn: Turn, request: Correct) -> Recorded:
     if not changed:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
     untold = [each for each in changed if reported[each[0]][0] > turn.fold.closed_seq]
-    data = label_data(turn, untold, rows, overridden)
+    told = [each for each in changed if reported[each[0]][0] <= turn.fold.closed_seq]
+    data = label_data(turn, untold, rows, overridden) | {"told": label_data(turn, told, rows, {})["tally"]}
     event = turn.record("corrected", {**data, "digest": label_digest(changed), "reason": reason}, request, main=True)
     write_labels(turn, event, changed)
     return Recorded(seq=event.seq, new=len(changed), repeated=len(request.ids) - len(changed))

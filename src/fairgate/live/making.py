@@ -98,7 +98,8 @@ def remake_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
         connection.execute(gates.delete().where(gates.c.number == row.number))
         log = [add_gate(connection, spec, at, actor, number)]
         for key in keys:
-            data = {name: key[name] for name in ("id", "name", "expires")} | {"scopes": key["scopes"].split(",")}
+            facts = ("id", "name", "created", "expires", "hash")
+            data = {name: key[name] for name in facts} | {"scopes": key["scopes"].split(",")}
             log.append(make_event(log[-1].hash, len(log) + 1, "key-added", 0, data, at, actor))
             insert(connection, api_keys, {name: [value] for name, value in {**key, "gate": number}.items()})
         if keys:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from sqlalchemy import Connection, select
 
 from fairgate.errors import InputError, unknown_name
 from fairgate.live.database import find, insert
-from fairgate.live.events import Event, People, make_event
+from fairgate.live.events import Event, People, make_event, round_secret
 from fairgate.live.failures import ConflictError, MissingError
 from fairgate.live.fold import Fold, days_between
 from fairgate.live.requests import (
@@ -76,7 +75,7 @@ class Turn:
 
     def secret_of(self, number: int) -> bytes:
         """Return the secret that the draws of a round are made of."""
-        return hmac.digest(self.secret, f"round/{number}".encode(), "sha256")
+        return round_secret(self.secret, number)
 
     def ensure_open(self, request: Request) -> None:
         """Open a round if none is; one whose time is over is closed first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -96,8 +96,8 @@ def status(fold: Fold) -> Status:
     )
 
 
-def figures(fold: Fold, connection: Connection, gate: int, at: str, rounds: int) -> Figures:
-    """Return everything the page shows; figures are those of closed rounds."""
+def figures(fold: Fold, at: str) -> Figures:
+    """Return everything the page shows but the history; figures are those of closed rounds."""
     scopes = [scope(fold, watch, name) for watch, name in zip(fold.watches, NAMES, strict=True)]
     labels = label_figures(fold, at)
     here = [
@@ -112,7 +112,7 @@ def figures(fold: Fold, connection: Connection, gate: int, at: str, rounds: int)
         labels=labels,
         missing=here,
         alarms=alarms(fold, scopes, labels, here),
-        history=history(fold, connection, gate, rounds),
+        history=[],
     )
 
 
@@ -248,22 +248,30 @@ def alarms(fold: Fold, scopes: list[Scope], labels: Labels, missing: list[str]) 
     return found
 
 
-def history(fold: Fold, connection: Connection, gate: int, rounds: int) -> list[RoundFigures]:
-    """Return the last closed rounds, oldest first."""
-    first = max(0, fold.round - rounds)
-    rows: dict[str, dict[int, Any]] = {"opened": {}, "closed": {}}
-    for kind in rows:
-        asked = select(events.c.round, events.c.at, events.c.body).where(
-            events.c.gate == gate, events.c.kind == kind, events.c.round >= first, events.c.round < fold.round
-        )
-        rows[kind] = {row.round: row for row in connection.execute(asked)}
-    return [round_figures(fold, rows["opened"][number], rows["closed"][number]) for number in sorted(rows["closed"])]
+def history(
+    spec: Spec, connection: Connection, gate: int, end: int, rounds: int, known: Mapping[int, RoundFigures]
+) -> list[RoundFigures]:
+    """Return the last closed rounds before `end`, oldest first; those that are not `known` are read."""
+    wanted = range(max(0, end - rounds), end)
+    unknown = [number for number in wanted if number not in known]
+    found: dict[int, RoundFigures] = {}
+    if unknown:
+        rows: dict[str, dict[int, Any]] = {}
+        for kind in ("opened", "closed"):
+            asked = select(events.c.round, events.c.at, events.c.body).where(
+                events.c.gate == gate, events.c.kind == kind, events.c.round >= unknown[0], events.c.round < end
+            )
+            rows[kind] = {row.round: row for row in connection.execute(asked)}
+        for number in rows["closed"]:
+            found[number] = round_figures(spec, rows["opened"][number], rows["closed"][number])
+    return [found.get(number) or known[number] for number in wanted if number in found or number in known]
 
 
-def round_figures(fold: Fold, opened: Row[Any], closed: Row[Any]) -> RoundFigures:
+def round_figures(spec: Spec, opened: Row[Any], closed: Row[Any]) -> RoundFigures:
     """Return one closed round."""
     begun, ended = json.loads(opened.body), json.loads(closed.body)
-    counts = np.zeros(fold.shape, dtype=np.int64)
+    grid = spec.setting.thresholds
+    counts = np.zeros((len(spec.groups), len(grid) + 1, 2), dtype=np.int64)
     for group, place, accepted, number in ended["counts"]:
         counts[group, place, accepted] += number
     people = counts.sum(axis=(1, 2))
@@ -278,7 +286,7 @@ def round_figures(fold: Fold, opened: Row[Any], closed: Row[Any]) -> RoundFigure
         lottery=bool(played.is_lottery[0]),
         proposed=_known(proposed.published[0]),
         acceptance=_known(rates),
-        would=_known(acceptance(proposed, counts.sum(axis=2), fold.setting.thresholds)),
+        would=_known(acceptance(proposed, counts.sum(axis=2), grid)),
         guards=begun["guards"],
     )
 

@@ -61,3 +61,22 @@ def bin_text(grid: Array, place: int) -> str:
     low = f"{grid[place - 1]:g} or more" if place > 0 else ""
     high = f"below {grid[place]:g}" if place < len(grid) else ""
     return " and ".join(filter(None, (low, high)))
+
+
+def policy_name(policy: Policy) -> str:
+    """Name a policy in short, each by a name of its own.
+
+    >>> policy_name(Policy.of([[0.5, 0.5]])), policy_name(Policy.of([[0.25, 0.5]]))
+    ('≥ 0.5', '≥ 0.25 / 0.5')
+    >>> policy_name(Policy.uniform([0.7], groups=2))
+    'lottery: 0.7 all, 0.3 none'
+    """
+    rows = [_short(row.tolist()) for row in policy.thresholds[:, 0]]
+    if len(rows) == 1:
+        return rows[0]
+    return "lottery: " + ", ".join(f"{w:g} {row}" for w, row in zip(policy.weights[:, 0].tolist(), rows, strict=True))
+
+
+def _short(thresholds: list[float]) -> str:
+    found = [f"{each:.10g}" for each in (thresholds[:1] if len(set(thresholds)) == 1 else thresholds)]
+    return {"inf": "none", "-inf": "all"}.get(" / ".join(found), f"≥ {' / '.join(found)}")

@@ -1,0 +1,366 @@
+"""Auditor: goes through a log once, in chunks, and puts the checks together."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from fairgate import __version__
+from fairgate.live.auditing.chain import Chain
+from fairgate.live.auditing.chunks import Chunk, Parsed, chunks
+from fairgate.live.auditing.labels import TALLIES, check_labels
+from fairgate.live.auditing.log import Log
+from fairgate.live.auditing.refold import Refold, fits
+from fairgate.live.auditing.removed import Removed
+from fairgate.live.auditing.report import MANY, AuditReport, Findings, Stretch, VersionChange
+from fairgate.live.auditing.rows import Round, RowCheck
+from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
+from fairgate.live.events import START, Event, round_secret
+from fairgate.live.fold import Fold
+from fairgate.live.making import VERSIONS
+from fairgate.live.spec import Spec
+from fairgate.live.words import policy_name
+from fairgate.policy import Policy
+
+
+class Auditor:
+    """One audit of one log; `head` and `last` are what the auditor noted of it earlier."""
+
+    def __init__(self, log: Log, head: str | None = None, last: int | None = None) -> None:
+        self.log = log
+        self.last = last
+        self.findings = Findings()
+        self.chain = Chain(self.findings, head)
+        self.refold = Refold(self.say, self.differs, log.facts.gate)
+        self.spec: Spec | None = None
+        self.rows: RowCheck | None = None
+        self.tallies: Tallies | None = None
+        self.rounds: dict[int, Round] = {}  # those that decisions may still be checked by
+        self.commitments: dict[int, Any] = {}  # of the open round
+        self.revealed: dict[int, bytes] = {}
+        self.closed_before: dict[int, int] = {}  # by event that brings labels, the last close before it
+        self.versions: dict[str, list[int]] = defaultdict(list)
+        self.unrevealed: list[int] = []
+        self.removed = Removed(log)
+        self.pruned = self.removed.through
+        self.events = self.decisions = self.labels = 0
+        self.snapshots = set(log.snapshots())
+        self.stale: list[int] = []  # snapshots of another version
+        self.keys: dict[str, dict[str, Any]] = {}
+        self.homeless: list[tuple[int, str]] = []  # what is said of rows of events that there are not
+
+    def say(self, event: Event, text: str) -> None:
+        """Add a finding."""
+        self.findings.add(event.seq, str(event.kind), str(event.at), text)
+
+    def run(self) -> AuditReport:
+        """Go through the log."""
+        begun = time.perf_counter()
+        self._look_ahead()
+        for chunk in chunks(self.log):
+            for parsed in chunk.events:
+                self._event(parsed)
+            self._rows(chunk)
+        self._end()
+        return self._report(time.perf_counter() - begun)
+
+    def _look_ahead(self) -> None:
+        """Read the secrets of rounds, which only the events that close them have, if that of the gate is not known."""
+        if self.log.facts.secret is None:
+            for event in self.log.events("closed"):
+                try:
+                    self.revealed[event.round] = bytes.fromhex(event.data["secret"])
+                except (KeyError, TypeError, ValueError):
+                    continue  # the event itself is checked later
+
+    # Event by event.
+
+    def _event(self, parsed: Parsed) -> None:
+        event = parsed.event
+        self.chain.follow(event)
+        self.events += 1
+        if not parsed.sound:
+            self.refold.stop(event)
+            return
+        if self.events == 1:
+            self.spec = self.refold.begin(parsed)
+            if self.spec is not None:
+                self.rows = RowCheck(self.say, self.spec.setting.thresholds, len(self.spec.groups))
+                self.tallies = Tallies(len(self.spec.groups))
+        if event.kind in ("outcomes", "corrected"):
+            fold = self.refold.fold
+            self.closed_before[event.seq] = 0 if fold is None else fold.closed_seq
+        self.refold.step(parsed)
+        try:
+            self._note(parsed)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            if self.refold.stopped != event.seq:
+                self.say(event, f"its body cannot be read: {type(error).__name__} {error}")
+        if event.seq in self.snapshots:
+            self._snapshot(event)
+
+    def _note(self, parsed: Parsed) -> None:
+        """Keep what rows are checked by, and count for the bounds."""
+        event, data = parsed
+        kind, number = event.kind, event.round
+        if kind == "opened":
+            self._opened(event, data)
+        elif kind == "closed":
+            self._closed(event, data)
+        elif kind in ("decided", "reported"):
+            self.decisions += data["people"]
+            for group, _, accepted, people in data["tally"]:
+                self._tally().decide(number, group, accepted, people)
+        elif kind == "overridden":
+            self._tally().decide(number, data["group"], data["before"], -1)
+            self._tally().decide(number, data["group"], data["accepted"], 1)
+        elif kind in ("outcomes", "corrected"):
+            for name in TALLIES:
+                for origin, group, _, label, people in data.get(name, ()):
+                    if kind == "corrected":
+                        self._tally().label(origin, group, 1 - label, -people)
+                    else:
+                        self.labels += people
+                    self._tally().label(origin, group, label, people)
+        elif kind in ("key-added", "key-revoked"):
+            self._key(event, data)
+        elif kind == "pruned" and (wrong := self.removed.check(parsed)):
+            self.say(event, wrong)
+        self.removed.note(parsed)
+
+    def _tally(self) -> Tallies:
+        if self.tallies is None:
+            raise ValueError("no spec")
+        return self.tallies
+
+    def _opened(self, event: Event, data: dict[str, Any]) -> None:
+        number, own = event.round, self.log.facts.secret
+        policy = None if data["policy"] is None or data["mode"] == "shadow" else Policy.from_json(data["policy"])
+        commitment = self.commitments[number] = data["commitment"]
+        if self.tallies is not None:
+            self.tallies.open(OWN_RULE if policy is None else policy_name(policy))
+        if own is not None:
+            secret: bytes | None = round_secret(own, number)
+            if not fits(commitment, round_secret(own, number)):
+                self.say(event, "its commitment is not that of the secret which the gate's gives for this round")
+                secret = None
+        else:
+            secret = self.revealed.get(number)
+            if secret is None:
+                self.unrevealed.append(number)
+            elif not fits(commitment, secret):
+                secret = None  # said of the event that closes it
+        self.rounds[number] = Round(policy, secret)
+
+    def _closed(self, event: Event, data: dict[str, Any]) -> None:
+        secret, commitment = bytes.fromhex(data["secret"]), self.commitments.pop(event.round, None)
+        if not fits(commitment, secret):
+            self.say(event, "the secret it reveals is not the one that was committed to when the round was opened")
+
+    def differs(self, event: Event, fold: Fold) -> None:
+        """Tell a proposal that another version makes differently from one that nothing explains."""
+        made = _versions(fold.library, fold.versions)
+        if made == _versions(__version__, VERSIONS):
+            self.say(event, "its proposal is not the one that the learner makes of the events before it")
+        else:
+            self.versions[made].append(event.round)
+
+    def _snapshot(self, event: Event) -> None:
+        library, state = self.log.snapshot(event.seq)
+        fold = self.refold.fold
+        if fold is not None and _versions(fold.library, fold.versions) != _versions(__version__, VERSIONS):
+            self.stale.append(event.seq)
+        elif wrong := self.refold.snapshot(library, state):
+            self.say(event, wrong)
+
+    def _key(self, event: Event, data: dict[str, Any]) -> None:
+        facts = {"seq": event.seq, "kind": event.kind, "at": event.at}
+        if event.kind == "key-added":
+            self.keys[data["id"]] = {"revoked": None, **data, **facts}
+        elif data["id"] in self.keys:
+            self.keys[data["id"]] |= {**data, **facts}
+
+    # Rows of people.
+
+    def _rows(self, chunk: Chunk) -> None:
+        """Check the rows of a chunk of events."""
+        sound = [each for each in chunk.events if each.sound]
+        by_seq = {each.event.seq: each for each in chunk.events}
+        cases, labels = self.log.cases(chunk.first, chunk.last), self.log.labels(chunk.first, chunk.last)
+        for fault in self.log.faults:
+            self._stray(fault.seq, by_seq, fault.text)
+        self.log.faults.clear()
+        keeps = self.spec is not None and self.spec.store == "cases"
+        people = [each for each in sound if each.event.kind in ("decided", "reported")]
+        kept = [each for each in people if keeps and each.event.round > self.pruned]
+        seqs = {each.event.seq for each in kept}
+        for place in _firsts(cases.seq, seqs):
+            event = by_seq.get(int(cases.seq[place]))
+            gone = event is not None and event in people and keeps
+            text = "and it was pruned" if gone else "and it recorded none"
+            self._stray(int(cases.seq[place]), by_seq, f"the application {cases.ids[place]!r} hangs on it, {text}")
+        if self.rows is not None:
+            self.rows.check(kept, _chosen(cases, seqs), self.rounds)
+        brought = [each for each in sound if keeps and each.event.kind in ("outcomes", "corrected")]
+        seqs = {each.event.seq for each in brought}
+        for place in _firsts(labels.seq, seqs):
+            text = f"a label of {labels.ids[place]!r} hangs on it, and it brought none"
+            self._stray(int(labels.seq[place]), by_seq, text)
+        check_labels(self.say, brought, _chosen(labels, seqs), self.closed_before, self.pruned)
+        self.closed_before.clear()
+        self._overrides(chunk, sound, by_seq)
+        now = max(self.rounds, default=0)
+        self.rounds = {number: each for number, each in self.rounds.items() if number == now}
+
+    def _overrides(self, chunk: Chunk, sound: list[Parsed], by_seq: dict[int, Parsed]) -> None:
+        stored = defaultdict(list)
+        for row in self.log.overrides(chunk.first, chunk.last):
+            stored[row.seq].append(row)
+        for event, data in sound:
+            if event.kind != "overridden":
+                continue
+            found = stored.pop(event.seq, [])
+            if event.round <= self.pruned and not found:
+                continue
+            names = ("id", "accepted", "reason", "round", "group", "bin", "before")
+            told = tuple(event.round if name == "round" else data.get(name) for name in names)
+            there = [(row.id, row.accepted, row.reason, row.round, row.group, row.bin, row.decided) for row in found]
+            if there != [told]:
+                self.say(event, f"it overrides {told!r}, and {there!r} is stored")
+        for seq, rows in stored.items():
+            self._stray(seq, by_seq, f"the override of {rows[0].id!r} hangs on it, and it made none")
+
+    def _stray(self, seq: int, by_seq: dict[int, Parsed], text: str) -> None:
+        """Say something of rows of an event; of one that there is not, it is said after the hole in the log is."""
+        if seq in by_seq:
+            self.say(by_seq[seq].event, text)
+        elif len(self.homeless) < MANY:
+            self.homeless.append((seq, f"{text}; there is no such event"))
+
+    # The end.
+
+    def _end(self) -> None:
+        facts, chain = self.log.facts, self.chain
+        if chain.last != facts.last:
+            what = f"the log ends at event {chain.last}, and the gate's last event is {facts.last}"
+            self.findings.add(min(chain.last, facts.last) + 1, "", "", what)
+        elif chain.head != facts.head:
+            self.findings.add(
+                chain.last, "", "", f"its hash is {chain.head[:12]}…, and the gate's is {facts.head[:12]}…"
+            )
+        if chain.noted_at is None:
+            text = f"no event has the hash {str(chain.noted)[:12]}… that was noted"
+            self.findings.add(self.last or chain.last + 1, "", "", f"{text}: events were removed or changed since")
+        elif self.last is not None and chain.noted not in (None, START) and chain.noted_at != self.last:
+            text = f"the hash that was noted of event {self.last} is that of event {chain.noted_at}"
+            self.findings.add(min(self.last, chain.noted_at), "", "", text)
+        if self.last is not None and chain.last < self.last:
+            text = f"the log ends at event {chain.last}, and event {self.last} was noted"
+            self.findings.add(chain.last + 1, "", "", f"{text}: events were removed since")
+        for seq, text in self.homeless:
+            self.findings.add(seq, "", "", text)
+        for fault in self.log.beyond():
+            self.findings.add(fault.seq, "", "", fault.text)
+        for seq in sorted(self.snapshots):
+            if seq > chain.last or seq < 1:
+                self.findings.add(seq, "", "", "a state is stored after it, and there is no such event")
+        self._check_keys()
+
+    def _check_keys(self) -> None:
+        stored = self.log.keys()
+        if stored is None:
+            return
+        for row in stored:
+            told = self.keys.pop(row.id, None)
+            if told is None:
+                self.findings.add(self.chain.last, "", "", f"the key {row.id} ({row.name}) is stored, and no event added it")
+                continue
+            there = row._asdict() | {"scopes": row.scopes.split(",")}
+            for name in [name for name in there if name in told and there[name] != told[name]]:
+                text = f"the key {row.id} has {name} {there[name]!r} stored, and the log says {told[name]!r}"
+                self.findings.add(told["seq"], told["kind"], told["at"], text)
+        for name, told in self.keys.items():
+            self.findings.add(told["seq"], told["kind"], told["at"], f"the key {name} is not stored")
+
+    def _report(self, seconds: float) -> AuditReport:
+        facts, found = self.log.facts, self.findings.found
+        bounds, hidden, alpha = list[Stretch](), 0, 0.05
+        if self.spec is not None and self.tallies is not None:
+            alpha = self.spec.guards.alpha
+            bounds, hidden = stretches(self.tallies, self.spec, alpha)
+        return AuditReport(
+            gate=facts.gate,
+            source=self.log.name,
+            last=self.chain.last,
+            head=self.chain.head,
+            events=self.events,
+            rounds=0 if self.tallies is None else len(self.tallies.policies),
+            decisions=self.decisions,
+            labels=self.labels,
+            first=found[0] if found else None,
+            findings=list(found),
+            count=self.findings.count,
+            versions=[_change(made, rounds) for made, rounds in self.versions.items()],
+            unchecked=self._unchecked(),
+            pruned=None if self.pruned < 0 else self.pruned,
+            alpha=alpha,
+            hidden=hidden,
+            stretches=bounds,
+            seconds=seconds,
+        )
+
+    def _unchecked(self) -> list[str]:
+        said = []
+        if self.spec is not None and self.spec.store == "counts":
+            said.append("The gate keeps counts only: there are no applications to check draws and decisions by.")
+        if self.pruned >= 0:
+            said.append(
+                f"The rows of rounds 0 to {self.pruned} were pruned: their draws and decisions can no longer be "
+                "checked; their hashes, tallies and policies were."
+            )
+        if self.unrevealed and (self.spec is None or self.spec.store == "cases"):
+            numbers = ", ".join(map(str, self.unrevealed))
+            said.append(
+                f"Draws of round {numbers} cannot be checked yet: its secret is revealed when it closes (an audit of "
+                "the database has it)."
+            )
+        if self.tallies is not None and not self.tallies.sound:
+            said.append("Bounds are not told, as the tallies do not fit each other.")
+        if self.refold.stopped is not None:
+            said.append(f"Policies after event {self.refold.stopped} could not be recomputed.")
+        if self.stale:
+            said.append("The stored state is of another version of the library, and was not compared.")
+        return said
+
+
+def _change(made: str, rounds: list[int]) -> VersionChange:
+    here = _versions(__version__, VERSIONS)
+    some = ", ".join(map(str, rounds[:8])) + (" …" if len(rounds) > 8 else "")
+    text = (
+        f"The proposals of {len(rounds)} rounds ({some}) were made by {made} and differ when {here} recomputes them: "
+        "that is a difference of versions, not of the log; all else in these rounds was checked."
+    )
+    return VersionChange(made_by=made, recomputed_by=here, rounds=rounds, text=text)
+
+
+def _versions(library: str, versions: dict[str, str]) -> str:
+    numbers = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()) if name != "python")
+    return f"fairgate {library} ({numbers})"
+
+
+def _firsts(seqs: Any, known: set[int]) -> list[int]:
+    """Return the place of the first row of each event that is not known."""
+    found, first = np.unique(seqs, return_index=True)
+    return [place for seq, place in zip(found.tolist(), first.tolist(), strict=True) if seq not in known]
+
+
+def _chosen(rows: Any, seqs: set[int]) -> Any:
+    """Return the rows of these events."""
+    kept = np.isin(rows.seq, np.array(sorted(seqs), dtype=np.int64))
+    if kept.all():
+        return rows
+    ids = [name for name, keep in zip(rows.ids, kept.tolist(), strict=True) if keep]
+    return type(rows)(*(ids if each is rows.ids else each[kept] for each in rows))

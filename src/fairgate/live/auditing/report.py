@@ -1,0 +1,150 @@
+"""Report: what an audit of a gate's log found, as plain data and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, computed_field
+
+MANY = 50
+"""Most findings that are kept; of the others only the number is."""
+
+
+class Part(BaseModel):
+    """A part of the report."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Finding(Part):
+    """Something that does not fit: the event, and in one sentence what was found and what was expected."""
+
+    seq: int
+    kind: str
+    at: str
+    text: str
+
+    def __str__(self) -> str:
+        event = f"event {self.seq}" + (f" ({self.kind}, {self.at})" if self.kind else "")
+        return f"{event}: {self.text}"
+
+
+class VersionChange(Part):
+    """Rounds whose policy another library recomputes differently: who made them, and who recomputed them."""
+
+    made_by: str
+    recomputed_by: str
+    rounds: list[int]
+    text: str
+
+
+class Bound(Part):
+    """A figure and its bounds."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+class GroupBound(Part):
+    """Acceptance of a group."""
+
+    name: str
+    people: int
+    acceptance: Bound
+
+
+class Judged(Part):
+    """What is known of one requirement of a constraint."""
+
+    constraint: str
+    name: str
+    status: str
+    rang_in_round: int | None  # the first at which it was broken
+    residual: Bound | None
+    text: str
+
+
+class Stretch(Part):
+    """Decisions of all rounds, or of a run of rounds under one policy."""
+
+    name: str
+    first_round: int
+    last_round: int
+    people: int
+    acceptance: Bound
+    groups: list[GroupBound]
+    gap: Bound | None
+    reward: Bound | None  # per applicant, from labels that arrived
+    labels: int
+    constraints: list[Judged]
+
+
+class AuditReport(Part):
+    """Everything an audit found.
+
+    Attributes
+    ----------
+    first
+        The first event that does not fit; None if all do.
+    findings, count
+        What does not fit, in the order of events, the first 50 of it; and how much it is.
+    versions
+        Policies that differ because another version of the library or of numpy recomputed them.
+    unchecked
+        What could not be checked, in sentences, such as draws of a round whose secret is not yet revealed.
+    pruned
+        The last round whose rows were removed; None if none were.
+    stretches
+        Bounds of every constraint: of all decisions, then by policy segment.
+    """
+
+    gate: str
+    source: str
+    last: int
+    head: str
+    events: int
+    rounds: int
+    decisions: int
+    labels: int
+    first: Finding | None
+    findings: list[Finding]
+    count: int
+    versions: list[VersionChange]
+    unchecked: list[str]
+    pruned: int | None
+    alpha: float
+    hidden: int  # segments that are not among the stretches
+    stretches: list[Stretch]
+    seconds: float
+
+    @computed_field
+    @property
+    def clean(self) -> bool:
+        """Whether everything fits."""
+        return self.first is None
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return self.model_dump()
+
+
+class Findings:
+    """Collects what does not fit. Memory stays small however much it is."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._kept: list[tuple[int, int, Finding]] = []
+
+    def add(self, seq: int, kind: str, at: str, text: str) -> None:
+        """Add a finding."""
+        self.count += 1
+        self._kept.append((seq, self.count, Finding(seq=seq, kind=kind, at=at, text=text)))
+        if len(self._kept) >= 2 * MANY:
+            self._kept = sorted(self._kept, key=lambda kept: kept[:2])[:MANY]
+
+    @property
+    def found(self) -> Sequence[Finding]:
+        """The first findings, in the order of events."""
+        return [each for _, _, each in sorted(self._kept, key=lambda kept: kept[:2])[:MANY]]

@@ -1,0 +1,166 @@
+"""Segments: bounds of every constraint over all rounds and by policy, those of ``fairgate audit``.
+
+A look is a round. A segment is a run of rounds under one policy; where there are many, policies took turns, and each
+policy is one segment. Levels are given out in the order in which segments begin, so all bounds hold together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.audit.alarms import Alarm, raise_alarms
+from fairgate.audit.audit import OVERALL, levels
+from fairgate.audit.reading import SEGMENTS
+from fairgate.audit.report import alarm_sentence
+from fairgate.audit.sequences import Sequences, Track, follow
+from fairgate.confidence import Sums, mean_bounds, running_bounds
+from fairgate.live.auditing.report import Bound, GroupBound, Judged, Stretch
+from fairgate.live.spec import Spec
+
+OWN_RULE = "own rule"
+"""What the policy of the mode shadow is called."""
+
+
+class Tallies:
+    """People by round, group, label (0, 1, missing) and decision; grows as rounds come."""
+
+    def __init__(self, groups: int) -> None:
+        self.cells = np.zeros((64, groups, 3, 2), dtype=np.int64)
+        self.policies: list[str] = []
+
+    @property
+    def sound(self) -> bool:
+        """Whether there are never fewer than no people."""
+        return bool((self.cells >= 0).all())
+
+    def open(self, policy: str) -> None:
+        """Begin a round under a policy."""
+        self.policies.append(policy)
+        if len(self.policies) > len(self.cells):
+            self.cells = np.concatenate((self.cells, np.zeros_like(self.cells)))
+
+    def decide(self, round_number: int, group: int, accepted: int, people: int) -> None:
+        """Count decisions."""
+        self.cells[round_number, group, 2, accepted] += people
+
+    def label(self, origin: int, group: int, label: int, people: int) -> None:
+        """Count labels of people whom a round accepted; fewer than none takes labels back."""
+        self.cells[origin, group, label, 1] += people
+        self.cells[origin, group, 2, 1] -= people
+
+
+class Segment(NamedTuple):
+    """A run of rounds under one policy, or all rounds of a policy where there are many runs."""
+
+    name: str
+    number: int  # from 1, in the order they begin
+    rounds: NDArray[np.int64]
+
+
+def segments_of(policies: Sequence[str]) -> list[Segment]:
+    """Return the segments of rounds whose policies are given in order.
+
+    >>> [(each.name, each.rounds.tolist()) for each in segments_of(["a", "a", "b", "a"])]
+    [('a (segment 1)', [0, 1]), ('b', [2]), ('a (segment 3)', [3])]
+    """
+    names = np.array(policies)
+    if not len(names):
+        return []
+    begins = np.flatnonzero(np.append(True, names[1:] != names[:-1])).tolist()
+    if len(begins) > SEGMENTS:
+        first: dict[str, list[int]] = {}
+        for place, name in enumerate(policies):
+            first.setdefault(name, []).append(place)
+        return [Segment(name, k + 1, np.array(rounds)) for k, (name, rounds) in enumerate(first.items())]
+    runs = np.split(np.arange(len(names)), begins[1:])
+    often = {policies[begin] for begin in begins if sum(policies[each] == policies[begin] for each in begins) > 1}
+    return [
+        Segment(name if name not in often else f"{name} (segment {k + 1})", k + 1, run)
+        for k, (name, run) in enumerate((policies[run[0]], run) for run in runs)
+    ]
+
+
+def stretches(tallies: Tallies, spec: Spec, alpha: float) -> tuple[list[Stretch], int]:
+    """Bound all decisions, then each segment; with many, those of most people. Return how many are left out, too."""
+    cells = tallies.cells[: len(tallies.policies)]
+    if not cells.any() or not tallies.sound:
+        return [], 0
+    found = segments_of(tallies.policies)
+    people = [int(cells[each.rounds].sum()) for each in found]
+    largest = set(sorted(range(len(found)), key=lambda place: (-people[place], place))[:SEGMENTS])
+    shown = [each for place, each in enumerate(found) if place in largest and people[place]]
+    everything = Segment(OVERALL, 0, np.arange(len(cells)))
+    made = [_stretch(each, cells[each.rounds], spec, levels(alpha, each.number, True)) for each in (everything, *shown)]
+    return made, sum(number > 0 for number in people) - len(shown)
+
+
+def _stretch(segment: Segment, cells: NDArray[np.int64], spec: Spec, level: float) -> Stretch:
+    constraints = spec.setting.problem.constraints
+    labels = any(each.needs != "decisions" for each in constraints)
+    sequences = follow(segment.name, cells, level, labels=labels)
+    totals = cells.sum(axis=0)
+    alarms = raise_alarms(sequences, totals, constraints, labelled=True)
+    seen = np.flatnonzero(cells.any(axis=(1, 2, 3)))
+    groups = [
+        GroupBound(name=name, people=int(sequences.people[-1, place]), acceptance=_last(_of_group(sequences, place)))
+        for place, name in enumerate(spec.groups)
+    ]
+    return Stretch(
+        name=segment.name,
+        first_round=int(segment.rounds[seen[0]]),
+        last_round=int(segment.rounds[seen[-1]]),
+        people=int(totals.sum()),
+        acceptance=_last(sequences.overall),
+        groups=groups,
+        gap=None if sequences.gap is None else _last(sequences.gap),
+        reward=_reward(cells, spec, level),
+        labels=int(totals[:, :2].sum()),
+        constraints=[_judged(each, segment) for each in alarms],
+    )
+
+
+def _reward(cells: NDArray[np.int64], spec: Spec, level: float) -> Bound | None:
+    """Bound the reward per applicant: the mean worth of the labels that arrived, times the acceptance rate.
+
+    Labels that have not arrived are taken to be like those that have. Either factor has half of the level, so the
+    product holds on its own, beside the bounds of the constraints.
+    """
+    cost = spec.false_positive_cost
+    bad, good = cells[..., :2, 1].sum(axis=1).T.astype(np.float64)
+    taken, came = cells[..., 1].sum(axis=(1, 2)), cells.sum(axis=(1, 2, 3))
+    if not (bad + good).any():
+        return None
+    gained, number = good - cost * bad, good + bad
+    total, people = gained.cumsum(), number.cumsum()
+    predicted = (total - gained) / (people - number + 1.0)  # before each round
+    spread = (good + cost**2 * bad - 2.0 * predicted * gained + number * predicted**2).sum()
+    worth = mean_bounds(Sums(total[-1], max(spread, 0.0), people[-1]), low=-cost, high=1.0, alpha=level / 2.0)
+    rate = [float(each[-1]) for each in running_bounds(taken[came > 0], came[came > 0], level / 2.0)]
+    ends = [float(end) * share for end in worth for share in rate]
+    return Bound(value=float(total[-1] / people[-1] * taken.sum() / came.sum()), low=min(ends), high=max(ends))
+
+
+def _judged(alarm: Alarm, segment: Segment) -> Judged:
+    def at(look: int | None) -> str:
+        return "never" if look is None else f"in round {segment.rounds[look]}"
+
+    known = alarm.lowest is not None and alarm.highest is not None
+    bound = Bound(value=None, low=alarm.lowest or 0.0, high=alarm.highest or 0.0) if known else None
+    rang = None if alarm.rang is None else int(segment.rounds[alarm.rang])
+    text = alarm_sentence(alarm, at)
+    return Judged(
+        constraint=alarm.constraint, name=alarm.name, status=alarm.status, rang_in_round=rang, residual=bound, text=text
+    )
+
+
+def _of_group(found: Sequences, place: int) -> Track:
+    return Track(found.rates.value[:, place], found.rates.low[:, place], found.rates.high[:, place])
+
+
+def _last(track: Track) -> Bound:
+    value, low, high = (float(each[-1]) for each in (track.value, track.low, track.high))
+    return Bound(value=None if np.isnan(value) else value, low=low, high=high)
