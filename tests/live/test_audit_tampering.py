@@ -25,7 +25,6 @@ from tests.live.logs import make_spec, opened, write_busy
 
 COLUMNS = [(table.name, column.name) for table in METADATA.sorted_tables for column in table.c]
 
-
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clean log with events of all kinds and snapshots."""
