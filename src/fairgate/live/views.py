@@ -17,6 +17,7 @@ from fairgate.live.events import Event
 from fairgate.live.failures import MissingError
 from fairgate.live.fold import Fold, days_between
 from fairgate.live.guards import acceptance
+from fairgate.live.played import rounded
 from fairgate.live.replies import (
     AgeBand,
     Alarm,
@@ -33,7 +34,7 @@ from fairgate.live.replies import (
     Status,
 )
 from fairgate.live.schema import cases, events, outcomes, overrides
-from fairgate.live.spec import Spec
+from fairgate.live.spec import DIGITS, Spec
 from fairgate.live.watch import Watch
 from fairgate.live.words import bin_text, policy_now, policy_text, rule_text, threshold_of
 from fairgate.policy import Policy
@@ -77,7 +78,9 @@ def status(fold: Fold) -> Status:
     """Return what is in force now."""
     from fairgate import __version__
 
-    now, mode, proposal = fold.open, fold.mode, fold.candidate or fold.proposal
+    now, mode, proposal = fold.open, fold.mode, fold.candidate
+    if proposal is None and fold.proposal is not None:
+        proposal = rounded(fold.proposal, DIGITS)  # as it would be played, without components of no weight
     since = (fold.force_round, fold.force_at)
     asked = now.at if now is not None else fold.closed_at or mode.since
     shown = None if fold.force is None or mode.mode == "shadow" else policy_now(fold.spec, fold.force, *since)
@@ -204,9 +207,10 @@ def label_figures(fold: Fold, at: str) -> Labels:
     ends = (due / 3, 2 * due / 3, due)
     names = [f"up to {ends[0]:g} days", *(f"{low:g} to {high:g} days" for low, high in itertools.pairwise(ends))]
     tallies = np.zeros((4, 2), dtype=np.int64)
-    for each in fold.origins.values():
+    for number, each in fold.origins.items():
         age = max(days_between(each.at, at), 0.0)
-        tallies[int(np.searchsorted(ends, age))] += (sum(each.accepted), each.awaited)
+        came = sum(int(kind[number].sum()) for kind in (fold.labels, fold.aside) if number in kind)
+        tallies[int(np.searchsorted(ends, age))] += (sum(each.accepted), each.awaited - came)
     awaited = tallies[:, 1]
     return Labels(
         arrived=fold.arrived,
