@@ -76,10 +76,10 @@ def finals(run: Run, simulated: Run, best: Point) -> list[Final]:
     played = {name: float(values[0]) for name, values in run.per_replicate(tail).items()}
     expected = simulated.per_replicate(tail)
     return [
-        Final("reward per applicant", played["population_reward"], expected["population_reward"], best.reward),
-        Final("gap between groups", played["population_gap"], expected["population_gap"], best.gap),
-        Final("service (acceptance)", played["acceptance"], expected["acceptance"], best.acceptance),
-        Final("violation, all rounds", played["population_violation"], expected["population_violation"], None),
+        Final("reward", played["population_reward"], expected["population_reward"], best.reward),
+        Final("gap", played["population_gap"], expected["population_gap"], best.gap),
+        Final("acceptance", played["acceptance"], expected["acceptance"], best.acceptance),
+        Final("violation", played["population_violation"], expected["population_violation"], None),
     ]
 
 

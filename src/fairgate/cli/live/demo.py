@@ -132,7 +132,7 @@ def show_finals(rows: list[Final], lender: Lender, late: int) -> None:
     size = f"{lender.round} rounds of {lender.batch} people, outcomes {late} rounds late"
     table = Table(title=size, box=box.SIMPLE_HEAD)
     table.add_column("")
-    for heading in ("played", "simulated", "nine of ten", "best threshold"):
+    for heading in ("played", "simulated", "nine of ten", "best"):
         table.add_column(heading, justify="right")
     for row in rows:
         best = "" if row.oracle is None else f"{row.oracle:.4f}"
@@ -144,5 +144,5 @@ def show_finals(rows: list[Final], lender: Lender, late: int) -> None:
     console.print(
         f"Exact figures of the made-up population: means of the last {tail} rounds, the violation summed over all. "
         f"Simulated: the mean of {SEEDS} loops with other people, and where nine of ten of them lie; one run of ten is "
-        "expected outside. The best threshold: in the long run."
+        "expected outside. Best: the best threshold, in the long run."
     )
