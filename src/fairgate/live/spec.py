@@ -143,7 +143,8 @@ class Spec(Part):
     def fixed(self, threshold: float | list[float]) -> Policy:
         """Return the policy of one threshold of the grid, or of one per group."""
         given = threshold if isinstance(threshold, list) else [threshold] * len(self.groups)
-        values = np.round(np.asarray(given, dtype=np.float64), DIGITS) + 0.0
+        with np.errstate(over="ignore"):  # what cannot be rounded is no threshold of the grid
+            values = np.round(np.asarray(given, dtype=np.float64), DIGITS) + 0.0
         if len(values) != len(self.groups):
             raise InputError(f"threshold must be a number, or {len(self.groups)} of them, got {threshold}")
         strange = values[~np.isin(values, self.setting.thresholds)]
@@ -165,7 +166,7 @@ def first_fault(error: ValidationError, whole: str = "spec") -> str:
 def told_fault(fault: Mapping[str, Any], whole: str) -> str:
     """Say in a few words what one of pydantic's faults is; `whole` names what has the fault if no part of it does."""
     given = "" if fault["type"] in ("missing", "json_invalid") else f", got {reprlib.repr(fault['input'])}"
-    message = fault["msg"].removeprefix("Value error, ")
+    message: str = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error" and not fault["loc"]:
         return message
     place = ".".join(str(part) for part in fault["loc"]) or whole

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, or_, select
+from sqlalchemy import Connection, Row, and_, select, tuple_
 
 from fairgate.confidence import gap_range
 from fairgate.constraints.bounds import BROKEN, MET, residual_bounds, verdict
@@ -311,8 +311,7 @@ def case(spec: Spec, connection: Connection, gate: int, name: str) -> CaseFacts:
 
 def case_list(spec: Spec, connection: Connection, gate: int, after: tuple[int, int], limit: int) -> list[CaseFacts]:
     """Return applications in the order they were decided."""
-    seq, place = after
-    later = or_(cases.c.seq > seq, and_(cases.c.seq == seq, cases.c.place > place))
+    later = tuple_(cases.c.seq, cases.c.place) > after
     asked = select(cases).where(cases.c.gate == gate, later).order_by(cases.c.seq, cases.c.place).limit(limit)
     return [case_facts(spec, connection, gate, row) for row in connection.execute(asked).all()]
 
@@ -385,11 +384,14 @@ def log(
 ) -> list[LogEvent]:
     """Return events after one, or the newest before it."""
     asked = select(events).where(events.c.gate == gate)
-    asked = asked if kind is None else asked.where(events.c.kind == kind)
+    place = [events.c.seq]
+    if kind is not None:
+        asked = asked.where(events.c.kind == kind)
+        place = [events.c.round, events.c.seq]  # the same order, which the index of kinds has
     if newest:
-        asked = (asked.where(events.c.seq < after) if after else asked).order_by(events.c.seq.desc())
+        asked = (asked.where(events.c.seq < after) if after else asked).order_by(*(each.desc() for each in place))
     else:
-        asked = asked.where(events.c.seq > after).order_by(events.c.seq)
+        asked = asked.where(events.c.seq > after).order_by(*place)
     rows = connection.execute(asked.limit(limit)).all()
     names = [name for name in LogEvent.model_fields if name != "body"]
     return [LogEvent(**{name: getattr(row, name) for name in names}, body=json.loads(row.body)) for row in rows]

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from fairgate.live.auditing.report import AuditReport
 from fairgate.live.events import KINDS
 from fairgate.live.failures import MissingError
 from fairgate.live.replies import CaseFacts, Figures, LogEvent, PolicyNow, Status
@@ -108,5 +109,5 @@ ROUTES = (
     Route("GET", "/cases", "audit", cases, list[CaseFacts]),
     Route("GET", "/cases/{name:path}", "read", case, CaseFacts),
     Route("GET", "/snapshot", "audit", snapshot, dict[str, Any]),
-    Route("GET", "/audit", "audit", audit, Any),
+    Route("GET", "/audit", "audit", audit, AuditReport),
 )
