@@ -16,6 +16,8 @@ from fairgate.live.config import ServiceSettings
 from fairgate.live.database import VERSIONS, writing
 from fairgate.live.failures import UnavailableError
 from fairgate.live.gate import Gate
+from fairgate.live.service.routes import ROUTES
+from fairgate.live.service.routes.route import PREFIX
 from tests.live.programs import live_service
 from tests.live.serving import Served, made_keys, make_spec, service, serving
 
@@ -147,3 +149,13 @@ def test_the_description_is_complete(served: Served) -> None:
     assert len(bodies) == 10
     for name in bodies:
         assert set(schemas[name]["examples"][0]) == set(schemas[name]["properties"])
+
+
+def test_the_description_is_a_page_too(served: Served) -> None:
+    """With every route and its example, and nothing from elsewhere."""
+    page = served.http.get(f"{served.url}/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    for route in ROUTES:
+        assert f"{route.method} {PREFIX}{route.path}".replace(":path", "") in page.text
+    assert page.text.count("A body: <code>{&#34;") == 10
+    assert "http" not in page.text.replace("http://www.w3.org", "")

@@ -42,7 +42,7 @@ def serve(
     def tell(address: str) -> None:
         names = ", ".join(spec.name for spec in settings.gates)
         say(f"Gate {names}: page {address}/, API {address}/v1/gates/{settings.gates[0].name}")
-        say(f"Its description is at {address}/openapi.json; stop it with Ctrl-C")
+        say(f"The API is described at {address}/docs; stop it with Ctrl-C")
         if settings.host not in LOOPBACK and tls_certificate is None and not settings.behind_proxy:
             say(
                 f"Warning: {settings.host} can be reached from other machines, and keys are sent in the clear: put a "

@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairgate.errors import InputError
-from fairgate.live.failures import UnknownKeyError
+from fairgate.live.failures import UnavailableError, UnknownKeyError
 from fairgate.live.gate import Gate
 from fairgate.live.keys import KeyFacts, Scope, check_key
 from fairgate.live.service.gates import Gates
@@ -93,7 +93,10 @@ async def authorize(request: Request) -> None:
     gate = scope["path_params"]["gate"]
     token = bearer(request)
     asked = gates[gate]
-    facts = await keys.check(gate, token, needed[scope["endpoint"]])
+    try:
+        facts = await keys.check(gate, token, needed[scope["endpoint"]])
+    except UnavailableError:  # which says where the database is, and it is not known yet who asks
+        raise UnavailableError("the database does not answer: send the request again later") from None
     scope["caller"] = Caller(asked, f"key:{facts.name}", idempotency_key(request))
 
 
