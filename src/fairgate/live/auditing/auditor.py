@@ -270,20 +270,20 @@ class Auditor:
         self._check_keys()
 
     def _check_keys(self) -> None:
-        stored = self.log.keys()
-        if stored is None:
-            return
-        for row in stored:
+        """Compare the keys as they are with what the log says of them."""
+        for row in self.log.keys() or ():
             told = self.keys.pop(row.id, None)
             if told is None:
-                self.findings.add(self.chain.last, "", "", f"the key {row.id} ({row.name}) is stored, and no event added it")
+                text = f"the key {row.id} ({row.name}) is stored, and no event added it"
+                self.findings.add(self.chain.last, "", "", text, late=True)
                 continue
-            there = row._asdict() | {"scopes": row.scopes.split(",")}
+            there = row._asdict() | {"scopes": str(row.scopes).split(",")}
             for name in [name for name in there if name in told and there[name] != told[name]]:
                 text = f"the key {row.id} has {name} {there[name]!r} stored, and the log says {told[name]!r}"
-                self.findings.add(told["seq"], told["kind"], told["at"], text)
-        for name, told in self.keys.items():
-            self.findings.add(told["seq"], told["kind"], told["at"], f"the key {name} is not stored")
+                self.findings.add(told["seq"], told["kind"], told["at"], text, late=True)
+        if self.log.keys() is not None:
+            for name, told in self.keys.items():
+                self.findings.add(told["seq"], told["kind"], told["at"], f"the key {name} is not stored", late=True)
 
     def _report(self, seconds: float) -> AuditReport:
         facts, found = self.log.facts, self.findings.found
@@ -292,6 +292,7 @@ class Auditor:
             alpha = self.spec.guards.alpha
             bounds, hidden = stretches(self.tallies, self.spec, alpha)
         return AuditReport(
+            clean=not found,
             gate=facts.gate,
             source=self.log.name,
             last=self.chain.last,

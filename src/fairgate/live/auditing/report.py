@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import BaseModel, ConfigDict
 
 MANY = 50
 """Most findings that are kept; of the others only the number is."""
@@ -100,6 +100,7 @@ class AuditReport(Part):
         Bounds of every constraint: of all decisions, then by policy segment.
     """
 
+    clean: bool  # whether everything fits
     gate: str
     source: str
     last: int
@@ -119,12 +120,6 @@ class AuditReport(Part):
     stretches: list[Stretch]
     seconds: float
 
-    @computed_field
-    @property
-    def clean(self) -> bool:
-        """Whether everything fits."""
-        return self.first is None
-
     def document(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return self.model_dump()
@@ -135,16 +130,16 @@ class Findings:
 
     def __init__(self) -> None:
         self.count = 0
-        self._kept: list[tuple[int, int, Finding]] = []
+        self._kept: list[tuple[bool, int, int, Finding]] = []
 
-    def add(self, seq: int, kind: str, at: str, text: str) -> None:
-        """Add a finding."""
+    def add(self, seq: int, kind: str, at: str, text: str, *, late: bool = False) -> None:
+        """Add a finding; a `late` one comes after all others, as it may follow from one of them."""
         self.count += 1
-        self._kept.append((seq, self.count, Finding(seq=seq, kind=kind, at=at, text=text)))
+        self._kept.append((late, seq, self.count, Finding(seq=seq, kind=kind, at=at, text=text)))
         if len(self._kept) >= 2 * MANY:
-            self._kept = sorted(self._kept, key=lambda kept: kept[:2])[:MANY]
+            self._kept = sorted(self._kept, key=lambda kept: kept[:3])[:MANY]
 
     @property
     def found(self) -> Sequence[Finding]:
         """The first findings, in the order of events."""
-        return [each for _, _, each in sorted(self._kept, key=lambda kept: kept[:2])[:MANY]]
+        return [kept[-1] for kept in sorted(self._kept, key=lambda kept: kept[:3])[:MANY]]

@@ -6,6 +6,7 @@ policy is one segment. Levels are given out in the order in which segments begin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -148,8 +149,9 @@ def _judged(alarm: Alarm, segment: Segment) -> Judged:
     def at(look: int | None) -> str:
         return "never" if look is None else f"in round {segment.rounds[look]}"
 
-    known = alarm.lowest is not None and alarm.highest is not None
-    bound = Bound(value=None, low=alarm.lowest or 0.0, high=alarm.highest or 0.0) if known else None
+    low, high = alarm.lowest, alarm.highest
+    finite = low is not None and high is not None and math.isfinite(low) and math.isfinite(high)
+    bound = Bound(value=None, low=low or 0.0, high=high or 0.0) if finite else None
     rang = None if alarm.rang is None else int(segment.rounds[alarm.rang])
     text = alarm_sentence(alarm, at)
     return Judged(

@@ -53,7 +53,8 @@ class StoredLog:
         """Return the applications of the events from `first` to `last`."""
         kinds = {"seq": int, "place": int, "id": str, "round": int, "group": int, "score": float, "bin": int}
         kinds |= {"draw": float, "accepted": int}
-        names, mark = ", ".join(f'"{name}"' for name in kinds), "?" if self.connection.dialect.name == "sqlite" else "%s"
+        names = ", ".join(f'"{name}"' for name in kinds)
+        mark = "?" if self.connection.dialect.name == "sqlite" else "%s"
         asked = f"SELECT {names} FROM cases WHERE gate = {mark} AND seq BETWEEN {mark} AND {mark} ORDER BY seq, place"
         with closing(self.connection.connection.cursor()) as cursor:  # the driver's own rows, a third of the time
             cursor.execute(asked, (self.number, first, last))

@@ -16,6 +16,9 @@ from fairgate.live.auditing.report import AuditReport, Bound, Stretch
 SHOWN = 5
 """Findings printed; all that are kept are in the JSON."""
 
+STRETCHES = 8
+"""Stretches printed: all decisions, the last segment, those whose alarm rang, then those of most people."""
+
 
 def show(report: AuditReport, console: Console) -> None:
     """Print what fits, what does not, what could not be checked, and the bounds."""
@@ -48,13 +51,15 @@ def _rates(report: AuditReport) -> Table:
     table.add_column("whose", overflow="fold")
     for heading in ("people", "acceptance", "gap", "reward"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for each in report.stretches:
+    shown = chosen(report.stretches)
+    for each in shown:
         figures = (_figure(each.acceptance), _figure(each.gap), _figure(each.reward))
         table.add_row(escape(f"{each.name}, {_rounds(each)}"), str(each.people), *figures, style="bold")
         for group in each.groups:
             table.add_row(f"  {escape(group.name)}", str(group.people), _figure(group.acceptance), "", "")
-    if report.hidden:
-        table.caption = f"{report.hidden} more segments, of fewer people, are not shown."
+    hidden = report.hidden + len(report.stretches) - len(shown)
+    if hidden:
+        table.caption = f"{hidden} more segments are not shown; --json has those of most people."
     return table
 
 
@@ -62,13 +67,22 @@ def _constraints(report: AuditReport) -> Table:
     table = _table("Constraints")
     for heading in ("whose", "constraint", "", "what is known"):
         table.add_column(heading, overflow="fold")
-    for each in report.stretches:
+    for each in chosen(report.stretches):
         for known in each.constraints:
             rang = known.rang_in_round is not None
             style = "bold red" if known.status == BROKEN else "yellow" if rang else ""
             word = WORDS.get(known.status, known.status)
             table.add_row(escape(each.name), escape(known.name), word, escape(known.text), style=style)
     return table
+
+
+def chosen(stretches: list[Stretch]) -> list[Stretch]:
+    """Return the stretches that are printed, in their order."""
+    places = range(1, len(stretches))
+    rang = {place: any(each.rang_in_round is not None for each in stretches[place].constraints) for place in places}
+    order = sorted(places, key=lambda place: (place != places[-1], not rang[place], -stretches[place].people))
+    kept = {0, *order[: STRETCHES - 1]}
+    return [each for place, each in enumerate(stretches) if place in kept]
 
 
 def _rounds(each: Stretch) -> str:
