@@ -15,7 +15,7 @@ from starlette.requests import Request
 from fairgate.errors import InputError
 from fairgate.live.failures import UnavailableError, UnknownKeyError
 from fairgate.live.gate import Gate
-from fairgate.live.keys import KeyFacts, Scope, check_key
+from fairgate.live.keys import TOKEN, KeyFacts, Scope, check_key
 from fairgate.live.service.gates import Gates
 
 REMEMBERED_SECONDS = 1.0
@@ -51,7 +51,9 @@ class KeyCache:
         self._looking: dict[Asked, asyncio.Task[KeyFacts]] = {}
 
     async def check(self, gate: str, token: str, scope: Scope) -> KeyFacts:
-        """Return the facts of a key, or refuse it."""
+        """Return the facts of a key, or refuse it; what cannot be a key is refused without a look."""
+        if not TOKEN.fullmatch(token):
+            raise UnknownKeyError("the key is not one of this gate")
         asked = (gate, token, scope)
         at, facts = self._known.get(asked, (0.0, None))
         age = time.monotonic() - at
