@@ -138,21 +138,19 @@ def run(
             "several workers must sign log-ins of the page with one secret: name a file for it, session_secret in "
             "[service]"
         )
-    listening = bind(settings)
-    port = listening.getsockname()[1]
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     chosen = {**options(settings), "ssl_certfile": certificate, "ssl_keyfile": key}
-    app = make_app(settings)
-    gates: Gates = app.state.gates
-    gates.try_to_open()
-    settle()
-    tell(f"{'http' if certificate is None else 'https'}://{host}:{port}")
-    if workers == 1:
-        with listening:
+    with bind(settings) as listening:
+        app = make_app(settings)
+        gates: Gates = app.state.gates
+        gates.try_to_open()
+        port = listening.getsockname()[1]
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        tell(f"{'http' if certificate is None else 'https'}://{host}:{port}")
+        if workers == 1:
+            settle()
             uvicorn.Server(uvicorn.Config(app, **chosen)).run(sockets=[listening])
-        return
-    gates.shut()
-    listening.close()
+            return
+        gates.shut()
     os.environ[SETTINGS] = settings.model_dump_json()
     worker = f"{make_worker.__module__}:{make_worker.__name__}"
     uvicorn.run(worker, factory=True, workers=workers, host=settings.host, port=port, **chosen)
