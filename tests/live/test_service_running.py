@@ -19,6 +19,7 @@ from fairgate.live.gate import Gate
 from fairgate.live.preparing import VERSIONS
 from fairgate.live.service.routes import ROUTES
 from fairgate.live.service.routes.route import PREFIX
+from tests.command import fairgate_here
 from tests.live.programs import live_service
 from tests.live.serving import Served, made_keys, make_spec, service, serving
 
@@ -129,6 +130,24 @@ def test_a_program_that_is_stopped_has_all_that_it_acknowledged(tmp_path: Path) 
     again = gate.decide(ids, ["a"] * len(ids), [0.7] * len(ids))
     assert (again.accepted, again.repeated) == (list(acknowledged.values()), len(ids))
     assert gate.audit().clean
+    gate.shut()
+
+
+@pytest.mark.slow
+def test_several_workers_are_one_gate(tmp_path: Path) -> None:
+    assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 0
+    config = tmp_path / "gate.toml"
+    config.write_text(config.read_text().replace("# session_secret", "session_secret"))
+    with live_service(tmp_path, "--workers", "2") as program:
+        clients = [Client(program.url, "credit", program.keys["application"], retries=12) for _ in range(8)]
+        decided = [client.decide(f"a-{number}", "a", 0.7) for number, client in enumerate(clients)]
+        assert [client.decide("a-0", "a", 0.7).repeated for client in clients] == [True] * 8
+        assert {found.round for found in decided} == {0}
+        for client in clients:
+            client.shut()
+    gate = Gate(str(tmp_path / "credit.db"), "credit")
+    report = gate.audit()
+    assert (report.clean, report.decisions) == (True, 8)
     gate.shut()
 
 
