@@ -20,6 +20,13 @@ import pytest
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """The URL of a running server, of its database postgres. Processes of pytest-xdist share the server."""
+    with running_server() as url:
+        yield url
+
+
+@contextmanager
+def running_server() -> Iterator[str]:
+    """Run a server until the end, unless one is named; yield its URL."""
     named = os.environ.get("FAIRGATE_TEST_POSTGRESQL")
     if named:
         yield named
@@ -77,3 +84,11 @@ def postgresql_url(postgresql: str) -> Iterator[str]:
     """The URL of an empty database in PostgreSQL that no other test has anything to do with."""
     with fresh_database(postgresql) as url:
         yield url
+
+
+@contextmanager
+def memory_folder() -> Iterator[Path]:
+    """Make a folder in memory, where there is one: commits to disk take long where nothing is about durability."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        yield Path(folder)

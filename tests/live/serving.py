@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,12 +82,20 @@ def serving(settings: ServiceSettings, **more: Any) -> Iterator[Served]:
 
 
 @contextmanager
-def service(database: str, *specs: Spec, **more: Any) -> Iterator[Served]:
-    """Serve gates of a database, with a key of each scope and one of all for each."""
+def service(
+    database: str, *specs: Spec, keys: Mapping[tuple[str, str], str] | None = None, **more: Any
+) -> Iterator[Served]:
+    """Serve gates of a database, with a key of each scope and one of all for each, unless there are some."""
     specs = specs or (make_spec(),)
     with serving(ServiceSettings(database=database, gates=list(specs)), **more) as served:
-        for name, gate in served.app.state.gates.items():
-            for scope in SCOPES:
-                served.keys[name, scope] = create_key(gate, scope, [scope])
-            served.keys[name, "all"] = create_key(gate, "all", SCOPES)
+        served.keys.update(keys or made_keys(served))
         yield served
+
+
+def made_keys(served: Served) -> dict[tuple[str, str], str]:
+    """Make a key of each scope and one of all, for each gate."""
+    found: dict[tuple[str, str], str] = {}
+    for name, gate in served.app.state.gates.items():
+        found |= {(name, scope): create_key(gate, scope, [scope]) for scope in SCOPES}
+        found[name, "all"] = create_key(gate, "all", SCOPES)
+    return found

@@ -15,9 +15,10 @@ from sqlalchemy import Connection, Engine, event, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fairgate.errors import InputError
-from fairgate.live import database
-from fairgate.live.database import connect, find, insert, prepare, reading, writing
+from fairgate.live import Gate, Spec, database
+from fairgate.live.database import connect, find, insert, reading, writing
 from fairgate.live.failures import UnavailableError
+from fairgate.live.preparing import prepare
 from fairgate.live.schema import cases, gates
 
 
@@ -363,3 +364,33 @@ def test_ids_are_looked_up_in_the_index_whatever_the_statistics(engine: Engine) 
     index = "sqlite_autoindex_cases_2" if engine.dialect.name == "sqlite" else "Index Scan using cases_gate_id_key"
     assert any(index in line for line in plans), plans
     assert not any("Seq Scan" in line or "SCAN found" in line for line in plans), plans
+
+
+def test_no_call_reads_a_whole_log_where_an_index_finds_it(tmp_path: Path) -> None:
+    """SQLite guesses that a gate has ten events, unless it is told otherwise."""
+    spec = Spec.read({"name": "credit", "groups": ["a"], "grid": [0.5], "start": {"threshold": 0.5}})
+    gate = Gate(str(tmp_path / "gate.db"), "credit", spec=spec)
+    gate.decide(["x", "y"], ["a", "a"], [0.1, 0.9])
+    asked: dict[str, Any] = {}
+
+    @event.listens_for(gate.engine, "before_cursor_execute")
+    def note(connection: object, cursor: object, query: str, parameters: Any, *_: object) -> None:
+        if query.startswith("SELECT"):
+            asked[query] = parameters
+
+    gate.outcomes(["y"], [1], key="k")
+    gate.case("x")
+    gate.figures()
+    gate.cases(after=(2, 1))
+    gate.log(kind="closed")
+    gate.log(kind="closed", newest=True)
+    event.remove(gate.engine, "before_cursor_execute", note)
+    assert len(asked) > 10
+    with reading(gate.engine) as connection:
+        for query, parameters in asked.items():
+            plan = [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", parameters)]
+            for table in ("events", "cases", "outcomes"):
+                assert f"SEARCH {table} USING PRIMARY KEY (gate=?)" not in plan, (query, plan)
+                assert not any(step.startswith(f"SCAN {table}") for step in plan), (query, plan)
+            assert not any("TEMP B-TREE" in step for step in plan), (query, plan)
+    gate.shut()

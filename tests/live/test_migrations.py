@@ -19,12 +19,15 @@ from sqlalchemy import Engine, inspect, text
 
 from fairgate import __version__
 from fairgate.errors import InputError
-from fairgate.live import Gate, Spec, database
-from fairgate.live.backup import check_copy
-from fairgate.live.database import REVISION, connect, prepare, reading, revision_of, writing
+from fairgate.live import Gate, Spec, preparing
+from fairgate.live.backup import back_up, check_copy
+from fairgate.live.database import connect, reading, writing
+from fairgate.live.keys import list_keys
+from fairgate.live.preparing import REVISION, prepare, revision_of
 from fairgate.live.schema import METADATA
+from tests.live import first_revision
 
-SHIPPED = Path(database.__file__).parent / "migrations"
+SHIPPED = Path(preparing.__file__).parent / "migrations"
 SPEC = {"name": "credit", "groups": ["a", "b"], "grid": [0.25, 0.5, 0.75], "start": {"threshold": 0.5}}
 
 SECOND = """
@@ -54,14 +57,14 @@ def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "migrations"
     shutil.copytree(SHIPPED, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "versions" / "r0002_second.py").write_text(SECOND)
-    monkeypatch.setattr(database, "MIGRATIONS", str(folder))
-    monkeypatch.setattr(database, "REVISION", "0002")
+    monkeypatch.setattr(preparing, "MIGRATIONS", str(folder))
+    monkeypatch.setattr(preparing, "REVISION", "0002")
 
 
 def test_migrations_make_the_tables_of_the_schema(engine: Engine) -> None:
     prepare(engine)
     with reading(engine) as connection:
-        options = {"version_table": database.VERSIONS, "compare_type": True, "compare_server_default": True}
+        options = {"version_table": preparing.VERSIONS, "compare_type": True, "compare_server_default": True}
         assert compare_metadata(MigrationContext.configure(connection, opts=options), METADATA) == []
 
 
@@ -72,11 +75,12 @@ def test_sqlite_has_the_very_same_tables(tmp_path: Path) -> None:
     (tmp_path / "direct.db").touch()
     with writing(direct) as connection:
         METADATA.create_all(connection)
-    query = text("SELECT name, sql FROM sqlite_master WHERE name != :name AND sql IS NOT NULL ORDER BY name")
+    ours = "tbl_name NOT IN (:name, 'sqlite_stat1') AND sql IS NOT NULL"
+    query = text(f"SELECT name, sql FROM sqlite_master WHERE {ours} ORDER BY name")
     found = []
     for engine in (migrated, direct):
         with reading(engine) as connection:
-            rows = connection.execute(query, {"name": database.VERSIONS}).all()
+            rows = connection.execute(query, {"name": preparing.VERSIONS}).all()
             found.append([(name, " ".join(sql.split())) for name, sql in rows])
         engine.dispose()
     assert found[0] == found[1]
@@ -93,8 +97,8 @@ def test_a_later_version_keeps_what_the_first_one_stored(
     database_url: str, monkeypatch: pytest.MonkeyPatch, engine: Engine
 ) -> None:
     with monkeypatch.context() as first:
-        first.setattr(database, "REVISION", REVISION)
-        first.setattr(database, "MIGRATIONS", str(SHIPPED))
+        first.setattr(preparing, "REVISION", REVISION)
+        first.setattr(preparing, "MIGRATIONS", str(SHIPPED))
         gate = Gate(database_url, "credit", spec=Spec.read(SPEC))
         gate.decide(["x", "y", "z"], ["a", "b", "a"], [0.1, 0.6, 0.9])
         gate.outcomes(["y"], [1])
@@ -109,10 +113,28 @@ def test_a_later_version_keeps_what_the_first_one_stored(
     gate.shut()
 
 
+def test_a_database_of_the_first_revision_is_gone_on_with(tmp_path: Path, postgresql_url: str) -> None:
+    """The stored text is never made again: it is what the first release wrote."""
+    first_revision.load(tmp_path / "gate.db")
+    for url in (str(tmp_path / "gate.db"), postgresql_url):
+        if url == postgresql_url:
+            back_up(str(tmp_path / "gate.db"), url)
+        gate = Gate(url, "credit")
+        report = gate.audit()
+        assert (report.clean, report.first) == (True, None)
+        assert gate.case("b-1").override == "a person knows better"
+        assert [each.name for each in list_keys(gate.engine, "credit")] == ["application"]
+        before = gate.status()
+        gate.decide(f"now {len(url)}", "men", 0.6)
+        assert gate.status().seq > before.seq
+        assert gate.audit().clean
+        gate.shut()
+
+
 def test_an_older_version_refuses_a_newer_database_in_one_sentence(engine: Engine) -> None:
     prepare(engine)
     with writing(engine) as connection:
-        connection.exec_driver_sql(f"UPDATE {database.VERSIONS} SET version_num = '0009'")
+        connection.exec_driver_sql(f"UPDATE {preparing.VERSIONS} SET version_num = '0009'")
     with pytest.raises(InputError) as told:
         prepare(engine)
     assert f"revision 0009, made by a newer fairgate, and fairgate {__version__} knows them up to 0001" in str(
@@ -128,8 +150,8 @@ def test_a_migration_that_fails_changes_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as first:
-        first.setattr(database, "REVISION", REVISION)
-        first.setattr(database, "MIGRATIONS", str(SHIPPED))
+        first.setattr(preparing, "REVISION", REVISION)
+        first.setattr(preparing, "MIGRATIONS", str(SHIPPED))
         prepare(engine)
     broken = SECOND + "    raise RuntimeError('half way')\n"
     (tmp_path / "migrations" / "versions" / "r0002_second.py").write_text(broken)

@@ -96,6 +96,7 @@ def test_a_bad_decision_is_refused_in_one_sentence(served: Served, body: Any, to
         ("/mode", {"mode": "fast", "reason": "x"}, "mode: input should be 'learn', 'hold', 'shadow' or 'approve'"),
         ("/mode", {"mode": "hold", "reason": ""}, "reason: string should have at least 1 character"),
         ("/mode", {"mode": "hold", "reason": "x", "threshold": 0.55}, "threshold must be one of the grid"),
+        ("/mode", {"mode": "hold", "reason": "x", "threshold": [1e300, 1e300]}, "threshold must be one of the grid"),
         ("/keys", {"name": "x", "scopes": ["all"]}, "scopes.0: input should be"),
         (
             "/keys",

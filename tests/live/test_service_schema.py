@@ -90,4 +90,4 @@ def test_requests_that_do_not_fit_it(api: schemathesis.BaseSchema, method: str, 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_many_more_requests(api: schemathesis.BaseSchema, method: str, path: str) -> None:
     for mode in GenerationMode:
-        checked(api, method, path, mode, 100)
+        checked(api, method, path, mode, 30)

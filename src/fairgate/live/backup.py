@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, func, select
 
 from fairgate.errors import InputError
-from fairgate.live.database import REVISION, connect, place_of, prepare, reading, refused_clearly, revision_of, writing
+from fairgate.live.database import connect, place_of, reading, refused_clearly, writing
 from fairgate.live.database import insert as insert_rows
 from fairgate.live.events import START, Event
 from fairgate.live.failures import ConflictError
+from fairgate.live.preparing import REVISION, prepare, revision_of
 from fairgate.live.schema import METADATA, cases, events, gates
 
 PART = 10_000

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings, parse_config, read_config
-from fairgate.live.database import connect, place_of, prepare, reading
+from fairgate.live.database import connect, place_of, reading
 from fairgate.live.failures import ConflictError
 from fairgate.live.gate import Gate
 from fairgate.live.keys import create_key
 from fairgate.live.making import gate_row, refuse_other, remake_gate
+from fairgate.live.preparing import prepare
 from fairgate.live.template import gate_toml
 from fairgate.live.views import created
 from fairgate.store import prepare_folder, write_text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 import uuid
@@ -194,18 +195,19 @@ class Client:
         return self._get("/snapshot", dict[str, Any])
 
     def audit(self) -> AuditReport:
-        """Have the whole log recomputed."""
+        """Have the service recompute every hash, draw, decision, count and policy."""
         return self._get("/audit", AuditReport)
 
-    def _get(self, path: str, kind: type[T], **query: int | str) -> T:
-        return self._read(self._send(self._http.build_request("GET", self._path + path, params=query)), kind)
+    def _get(self, path: str, reply: type[T], **query: int | str) -> T:
+        return self._read(self._send(self._http.build_request("GET", self._path + path, params=query)), reply)
 
-    def _post(self, path: str, kind: type[T], body: Any, key: str | None, *, new_key: bool = True) -> T:
+    def _post(self, path: str, reply: type[T], body: Any, key: str | None, *, new_key: bool = True) -> T:
         """Send a body; without a key it gets a new one, so that it can be sent again."""
         used = key or (uuid.uuid4().hex if new_key else None)
-        headers = {} if used is None else {"Idempotency-Key": used}
-        request = self._http.build_request("POST", self._path + path, json=body, headers=headers)
-        return self._read(self._send(request), kind)
+        headers = {"Content-Type": "application/json"} | ({} if used is None else {"Idempotency-Key": used})
+        content = json.dumps(body)  # which also writes NaN; the service says what is wrong with it
+        request = self._http.build_request("POST", self._path + path, content=content, headers=headers)
+        return self._read(self._send(request), reply)
 
     def _send(self, request: httpx.Request) -> httpx.Response:
         """Send a request, again if there is no answer or the database is away."""
@@ -222,10 +224,10 @@ class Client:
         raise UnavailableError(f"{request.url} was not asked: retries must be at least 0, got {self._retries}")
 
     @staticmethod
-    def _read(response: httpx.Response, kind: type[T]) -> T:
+    def _read(response: httpx.Response, reply: type[T]) -> T:
         """Return the reply, or raise the error that the service answered with."""
         if response.is_success:
-            return TypeAdapter(kind).validate_json(response.content)
+            return TypeAdapter(reply).validate_json(response.content)
         try:
             sentence = str(response.json()["detail"])
         except (ValueError, KeyError, TypeError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, inspect, make_url
+from sqlalchemy import URL, Connection, Engine, Row, Table, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -28,7 +27,6 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live.failures import UnavailableError
 from fairgate.live.schema import cases
@@ -65,20 +63,6 @@ OPTIONS = " ".join(
         "plan_cache_mode=force_custom_plan",  # plans made while a table was small would scan it for ever
     )
 )
-
-REVISION = "0001"
-"""The newest revision of the tables."""
-
-VERSIONS = "fairgate_revision"
-"""The table that says which revision a database has; not alembic's own name, which another program may use."""
-
-MIGRATIONS = "fairgate.live:migrations"
-
-LOCK = 0x6661697267617465
-"""Key of the lock that servers of PostgreSQL wait for while one migrates: "fairgate" in ASCII."""
-
-MIGRATING = threading.Lock()
-"""Held while this process migrates: what runs is known to alembic by global names."""
 
 WRITES = "fairgate_writes"
 """Execution option of connections whose transaction takes SQLite's one lock at once."""
@@ -167,62 +151,6 @@ def connect_file(path: Path) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
-
-
-def prepare(engine: Engine) -> None:
-    """Make the tables, or bring them up to date; a database of a newer version is refused.
-
-    Servers that start at once wait for each other. A new file can be read by its owner only, as it holds secrets.
-    """
-    if engine.dialect.name == "sqlite":
-        make_file(Path(place_of(engine)))
-    with reading(engine) as connection:
-        found = revision_of(connection)
-    if found == REVISION:
-        return
-    with MIGRATING, writing(engine) as connection:
-        if connection.dialect.name == "postgresql":  # SQLite has its lock already
-            connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
-            connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
-        found = revision_of(connection)
-        if found != REVISION:
-            upgrade(connection, found, place_of(engine))
-
-
-def make_file(path: Path) -> None:
-    """Make an empty file if there is none."""
-    try:
-        path.touch(mode=0o600)
-    except OSError as error:
-        raise InputError(f"database {path} cannot be made: {(error.strerror or '').lower()}") from None
-
-
-def revision_of(connection: Connection) -> str | None:
-    """Return the revision of the tables, None if there are none."""
-    if not inspect(connection).has_table(VERSIONS):
-        return None
-    found = connection.exec_driver_sql(f"SELECT version_num FROM {VERSIONS}").scalar()
-    return None if found is None else str(found)
-
-
-def upgrade(connection: Connection, found: str | None, place: str) -> None:
-    """Run the migrations that a database lacks, inside the transaction of a connection."""
-    from alembic import command
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    config = Config(attributes={"connection": connection, "version_table": VERSIONS})
-    config.set_main_option("script_location", MIGRATIONS)
-    config.set_main_option("path_separator", "os")
-    scripts = ScriptDirectory.from_config(config)
-    if found is not None and found not in {each.revision for each in scripts.walk_revisions()}:
-        raise InputError(
-            f"the database {place} has the tables of revision {found}, made by a newer fairgate, and fairgate "
-            f"{__version__} knows them up to {scripts.get_current_head()}: install the newer version, or "
-            "restore a backup that is older"
-        )
-    command.upgrade(config, "head")
 
 
 @contextmanager

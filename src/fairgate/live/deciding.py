@@ -33,10 +33,6 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
             if not request.ids:
                 replies[place] = _reply(request, [], [])
                 continue
-            if turn.fold.mode.mode == "shadow":
-                raise ConflictError(
-                    "the gate is in the mode 'shadow', where the operator's own rule decides: report its decisions"
-                )
             if request.key is not None and not turn.keeps:
                 replies[place] = recounted(turn, request, parsed[place])
             elif not turn.keeps:
@@ -53,9 +49,19 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
                 f"key {requests[place].key!r} was used in round {event.round}, whose applications were pruned since"
             )
             fresh.remove(place)
+    keys: set[str | None] = set()
     while fresh:
+        request = requests[fresh[0]]
         try:
-            replies[fresh[0]] = repeated(turn, requests[fresh[0]], parsed[fresh[0]], known)
+            if request.key is not None and request.key in keys:  # that of a request just before
+                replies[fresh[0]] = recounted(turn, request, parsed[fresh[0]])
+            keys.add(request.key)
+            if turn.keeps:
+                replies[fresh[0]] = repeated(turn, request, parsed[fresh[0]], known)
+            if replies[fresh[0]] is None and turn.fold.mode.mode == "shadow":
+                raise ConflictError(
+                    "the gate is in the mode 'shadow', where the operator's own rule decides: report its decisions"
+                )
         except InputError as error:
             replies[fresh[0]] = error
         if replies[fresh[0]] is not None:
@@ -109,8 +115,10 @@ def decide_some(
     if turn.keeps:
         known |= decided
     for place in taken:
-        mine = [decided.get(name) or known[name] for name in requests[place].ids]
-        replies[place] = _reply(requests[place], [row[3] for row in mine], [row[0] for row in mine])
+        ids = requests[place].ids
+        mine = [decided.get(name) or known[name] for name in ids]
+        again = sum(name not in decided for name in ids)
+        replies[place] = _reply(requests[place], [row[3] for row in mine], [row[0] for row in mine], again)
     turn.close_if_full(first)
     return fresh[len(taken) :]
 

@@ -16,11 +16,12 @@ from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import views
 from fairgate.live.auditing.report import AuditReport
-from fairgate.live.database import connect, insert, prepare, reading, writing
+from fairgate.live.database import connect, insert, reading, writing
 from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.fold import Fold
 from fairgate.live.handling import handle_all
 from fairgate.live.making import VERSIONS, ensure_gate
+from fairgate.live.preparing import prepare
 from fairgate.live.replies import (
     CaseFacts,
     Closed,

@@ -22,7 +22,8 @@ def close(turn: Turn, request: Close) -> Closed:
         return Closed(round=closed.round, seq=closed.seq, people=closed.data["people"])
     if number != turn.fold.round:
         raise ConflictError(f"round {number} cannot be closed: the round now is {turn.fold.round}")
-    turn.ensure_open(request)
+    if turn.fold.open is None:
+        turn.ensure_open(request)
     closed = turn.close_round("call", request)
     return Closed(round=number, seq=closed.seq, people=closed.data["people"])
 
@@ -41,14 +42,14 @@ def set_mode(turn: Turn, request: SetMode) -> None:
         if request.mode not in ("hold", "shadow"):
             raise InputError(f"threshold is for the modes hold and shadow, not for {request.mode!r}")
         policy = fold.spec.fixed(request.threshold)
+    if turn.before(request) is not None:
+        return
     if request.mode == "hold" and policy is None:
         policy = fold.force or fold.spec.first
         if policy is None:
             raise InputError("threshold must be given to hold, as no policy is in force yet")
     if request.mode == "approve" and fold.force is None:
         raise InputError("the mode approve needs a policy in force to begin with: hold one first")
-    if turn.before(request) is not None:
-        return
     if fold.open is not None:
         turn.close_round("mode", request)
     plain = None if policy is None else policy.to_json()

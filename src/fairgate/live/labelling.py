@@ -50,7 +50,7 @@ def outcomes_of(turn: Turn, request: Outcomes) -> Recorded:
 
 
 def labelled(turn: Turn, ids: Sequence[str]) -> tuple[dict[str, Any], dict[str, int], dict[str, tuple[int, int]]]:
-    """Return the rows, overrides, and last event and label of applications; unknown ones are refused."""
+    """Return the rows, overrides, and first event and last label of applications; unknown ones are refused."""
     turn.flush()
     rows = {row.id: row for row in find(turn.connection, turn.number, ids)}
     lacking = next((name for name in ids if name not in rows), None)
@@ -58,7 +58,8 @@ def labelled(turn: Turn, ids: Sequence[str]) -> tuple[dict[str, Any], dict[str, 
         raise MissingError(f"id {lacking!r} has not been decided on at this gate")
     overridden = {row.id: row.accepted for row in find(turn.connection, turn.number, ids, overrides)}
     found = sorted(find(turn.connection, turn.number, ids, outcomes), key=lambda row: row.seq)
-    return rows, overridden, {row.id: (row.seq, row.label) for row in found}
+    first = {row.id: row.seq for row in reversed(found)}
+    return rows, overridden, {row.id: (first[row.id], row.label) for row in found}
 
 
 def label_data(

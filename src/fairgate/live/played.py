@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import isotonic_regression
 
 from fairgate.policy import Policy
 from fairgate.settings import Array
@@ -32,7 +31,7 @@ def empirical(counts: NDArray[Any], grid: Array) -> Policy:
         seen = np.flatnonzero(came)
         if seen.size:
             rate = counts[group, seen, 1] / came[seen]
-            fitted = np.clip(isotonic_regression(rate, sample_weight=came[seen].astype(np.float64)), 0.0, 1.0)
+            fitted = np.clip(increasing(rate, came[seen]), 0.0, 1.0)
             last = np.searchsorted(seen, np.arange(len(came)), side="right") - 1
             shares[group] = np.where(last >= 0, fitted[np.maximum(last, 0)], 0.0)
     shares = shares.round(DIGITS)
@@ -43,6 +42,24 @@ def empirical(counts: NDArray[Any], grid: Array) -> Policy:
     never = (shares[None] < levels[:, None, None]).all(axis=2)
     thresholds = np.where(never, np.inf, lowest[reached])
     return Policy(thresholds[:, None], np.diff(levels, prepend=0.0)[:, None].round(DIGITS))
+
+
+def increasing(values: NDArray[Any], weights: NDArray[Any]) -> Array:
+    """Return the increasing numbers that are nearest to `values`, by weighted squares: those that fall are pooled.
+
+    Scikit-learn's isotonic regression does the same, but its import would take most of the time a gate needs to start.
+
+    >>> increasing(np.array([0.1, 0.8, 0.2, 0.9]), np.array([5, 1, 3, 2]))
+    array([0.1 , 0.35, 0.35, 0.9 ])
+    """
+    pools: list[tuple[float, float, int]] = []  # mean, weight and how many
+    for mean, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        count = 1
+        while pools and pools[-1][0] >= mean:
+            before, heavy, many = pools.pop()
+            mean, weight, count = (before * heavy + mean * weight) / (heavy + weight), heavy + weight, count + many
+        pools.append((mean, weight, count))
+    return np.repeat([mean for mean, _, _ in pools], [count for _, _, count in pools])
 
 
 def rounded(policy: Policy, digits: int) -> Policy:

@@ -143,7 +143,8 @@ class Spec(Part):
     def fixed(self, threshold: float | list[float]) -> Policy:
         """Return the policy of one threshold of the grid, or of one per group."""
         given = threshold if isinstance(threshold, list) else [threshold] * len(self.groups)
-        values = np.round(np.asarray(given, dtype=np.float64), DIGITS) + 0.0
+        with np.errstate(over="ignore"):  # what cannot be rounded is no threshold of the grid
+            values = np.round(np.asarray(given, dtype=np.float64), DIGITS) + 0.0
         if len(values) != len(self.groups):
             raise InputError(f"threshold must be a number, or {len(self.groups)} of them, got {threshold}")
         strange = values[~np.isin(values, self.setting.thresholds)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, or_, select
+from sqlalchemy import Connection, Row, and_, select, tuple_
 
 from fairgate.confidence import gap_range
 from fairgate.constraints.bounds import BROKEN, MET, residual_bounds, verdict
@@ -17,6 +17,7 @@ from fairgate.live.events import Event
 from fairgate.live.failures import MissingError
 from fairgate.live.fold import Fold, days_between
 from fairgate.live.guards import acceptance
+from fairgate.live.played import rounded
 from fairgate.live.replies import (
     AgeBand,
     Alarm,
@@ -33,7 +34,7 @@ from fairgate.live.replies import (
     Status,
 )
 from fairgate.live.schema import cases, events, outcomes, overrides
-from fairgate.live.spec import Spec
+from fairgate.live.spec import DIGITS, Spec
 from fairgate.live.watch import Watch
 from fairgate.live.words import bin_text, policy_now, policy_text, rule_text, threshold_of
 from fairgate.policy import Policy
@@ -77,7 +78,9 @@ def status(fold: Fold) -> Status:
     """Return what is in force now."""
     from fairgate import __version__
 
-    now, mode, proposal = fold.open, fold.mode, fold.candidate or fold.proposal
+    now, mode, proposal = fold.open, fold.mode, fold.candidate
+    if proposal is None and fold.proposal is not None:
+        proposal = rounded(fold.proposal, DIGITS)  # as it would be played, without components of no weight
     since = (fold.force_round, fold.force_at)
     asked = now.at if now is not None else fold.closed_at or mode.since
     shown = None if fold.force is None or mode.mode == "shadow" else policy_now(fold.spec, fold.force, *since)
@@ -204,9 +207,10 @@ def label_figures(fold: Fold, at: str) -> Labels:
     ends = (due / 3, 2 * due / 3, due)
     names = [f"up to {ends[0]:g} days", *(f"{low:g} to {high:g} days" for low, high in itertools.pairwise(ends))]
     tallies = np.zeros((4, 2), dtype=np.int64)
-    for each in fold.origins.values():
+    for number, each in fold.origins.items():
         age = max(days_between(each.at, at), 0.0)
-        tallies[int(np.searchsorted(ends, age))] += (sum(each.accepted), each.awaited)
+        came = sum(int(kind[number].sum()) for kind in (fold.labels, fold.aside) if number in kind)
+        tallies[int(np.searchsorted(ends, age))] += (sum(each.accepted), each.awaited - came)
     awaited = tallies[:, 1]
     return Labels(
         arrived=fold.arrived,
@@ -307,8 +311,7 @@ def case(spec: Spec, connection: Connection, gate: int, name: str) -> CaseFacts:
 
 def case_list(spec: Spec, connection: Connection, gate: int, after: tuple[int, int], limit: int) -> list[CaseFacts]:
     """Return applications in the order they were decided."""
-    seq, place = after
-    later = or_(cases.c.seq > seq, and_(cases.c.seq == seq, cases.c.place > place))
+    later = tuple_(cases.c.seq, cases.c.place) > after
     asked = select(cases).where(cases.c.gate == gate, later).order_by(cases.c.seq, cases.c.place).limit(limit)
     return [case_facts(spec, connection, gate, row) for row in connection.execute(asked).all()]
 
@@ -381,11 +384,14 @@ def log(
 ) -> list[LogEvent]:
     """Return events after one, or the newest before it."""
     asked = select(events).where(events.c.gate == gate)
-    asked = asked if kind is None else asked.where(events.c.kind == kind)
+    place = [events.c.seq]
+    if kind is not None:
+        asked = asked.where(events.c.kind == kind)
+        place = [events.c.round, events.c.seq]  # the same order, which the index of kinds has
     if newest:
-        asked = (asked.where(events.c.seq < after) if after else asked).order_by(events.c.seq.desc())
+        asked = (asked.where(events.c.seq < after) if after else asked).order_by(*(each.desc() for each in place))
     else:
-        asked = asked.where(events.c.seq > after).order_by(events.c.seq)
+        asked = asked.where(events.c.seq > after).order_by(*place)
     rows = connection.execute(asked.limit(limit)).all()
     names = [name for name in LogEvent.model_fields if name != "body"]
     return [LogEvent(**{name: getattr(row, name) for name in names}, body=json.loads(row.body)) for row in rows]

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from fairgate.cli.live.audit import audit
 from fairgate.cli.live.backup import backup
+from fairgate.cli.live.demo import demo
 from fairgate.cli.live.export import export
 from fairgate.cli.live.init import init
 from fairgate.cli.live.keys import keys
@@ -46,6 +47,7 @@ live = typer.Typer(
 )
 live.command(epilog="Example: fairgate live init credit --groups women,men && fairgate live serve")(init)
 live.command(epilog="Example: fairgate live serve --config credit/gate.toml --port 8000")(serve)
+live.command(epilog="Example: fairgate live demo --task label-delay --learner mixture --rounds 600")(demo)
 live.command(epilog="Example: fairgate live backup credit-monday.db")(backup)
 live.command(epilog="Example: fairgate live audit, or, anywhere: fairgate live audit credit.zip")(audit)
 live.command(epilog="Example: fairgate live export --out credit.zip --table decisions.parquet")(export)

@@ -1,4 +1,4 @@
-"""How alembic runs the migrations: in the transaction of the connection that `fairgate.live.database` hands over."""
+"""How alembic runs the migrations: in the transaction of the connection that `fairgate.live.preparing` hands over."""
 
 from alembic import context
 

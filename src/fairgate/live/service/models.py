@@ -43,6 +43,8 @@ class Body(BaseModel):
 class Application(Body):
     """One application to decide on."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "a-1", "group": "women", "score": 0.62}]})
+
     id: Id
     group: Group
     score: float
@@ -51,6 +53,10 @@ class Application(Body):
 class Applications(Body):
     """Applications to decide on, by columns of equal length."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"ids": ["a-1", "a-2"], "groups": ["women", "men"], "scores": [0.62, 0.4]}]}
+    )
+
     ids: Ids
     groups: Groups
     scores: Scores
@@ -58,6 +64,10 @@ class Applications(Body):
 
 class Reported(Body):
     """Decisions that the operator's own rule made, by columns of equal length."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"ids": ["a-1"], "groups": ["women"], "scores": [0.62], "accepted": [True]}]}
+    )
 
     ids: Ids
     groups: Groups
@@ -68,12 +78,18 @@ class Reported(Body):
 class Outcomes(Body):
     """Labels of accepted applications: 1 is the good outcome."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["a-1"], "labels": [1]}]})
+
     ids: Ids
     labels: Labels
 
 
 class OutcomeCounts(Body):
     """Labels for a gate that keeps no applications: of people accepted in one round, by group and score."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"round": 3, "groups": ["women"], "scores": [0.62], "labels": [1]}]}
+    )
 
     round: Round
     groups: Groups
@@ -84,6 +100,10 @@ class OutcomeCounts(Body):
 class Corrections(Body):
     """Labels that were wrong, as they should be."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"ids": ["a-1"], "labels": [0], "reason": "the loan was sold, not repaid"}]}
+    )
+
     ids: Ids
     labels: Labels
     reason: Reason
@@ -91,6 +111,10 @@ class Corrections(Body):
 
 class Override(Body):
     """A person's decision in place of the gate's."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "a-1", "accepted": True, "reason": "appeal upheld"}]}
+    )
 
     id: Id
     accepted: bool
@@ -100,6 +124,10 @@ class Override(Body):
 class ModeChange(Body):
     """Who decides from now on; `threshold` is for the mode hold, one of the grid, or one per group."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"mode": "hold", "reason": "quarterly review", "threshold": 0.5}]}
+    )
+
     mode: Mode
     reason: Reason
     threshold: float | list[float] | None = None
@@ -107,6 +135,10 @@ class ModeChange(Body):
 
 class Approval(Body):
     """Consent to the proposal that waits; `waiting` is its digest in the status."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"waiting": "5f2a90c1d3e4", "reason": "discussed on Monday"}]}
+    )
 
     waiting: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[0-9a-f]*$")]
     reason: Reason

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Match
 
@@ -33,6 +34,7 @@ HEADERS: Mapping[int, Mapping[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
     408: {"Connection": "close"},
     413: {"Connection": "close"},
+    500: {"Connection": "close"},  # the server cuts it after an error of its own
     503: {"Retry-After": "1"},
 }
 """Headers that go with a status."""
@@ -59,6 +61,7 @@ def answer_problems(app: FastAPI) -> None:
         app.add_exception_handler(kind, refused)
     app.add_exception_handler(RequestValidationError, unfit)
     app.add_exception_handler(HTTPException, plain)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(Exception, unexpected)
 
 
@@ -86,6 +89,11 @@ async def plain(request: Request, error: Exception) -> Response:
         headers["Allow"] = ", ".join(sorted(set().union(*(getattr(route, "methods", ()) for route in matching))))
         detail = f"{shortened(request.url.path)} cannot be asked with {request.method}, but with {headers['Allow']}"
     return problem(error.status_code, detail, headers)
+
+
+async def gone(request: Request, error: Exception) -> Response:
+    """Answer nobody: the client has gone before its request was whole, which is no error of ours."""
+    return problem(400, "the body ended before it was whole")
 
 
 async def unexpected(request: Request, error: Exception) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Request
-from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter
+from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -20,6 +20,10 @@ KEYS = TypeAdapter(list[KeyFacts])
 
 class NewKey(Body):
     """A key to make: who or what uses it, what it may do, and when it ends (never, if that is not given)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "branch-7", "scopes": ["decide"], "expires": None}]}
+    )
 
     name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,59}$")]
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=10)]

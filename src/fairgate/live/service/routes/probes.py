@@ -11,8 +11,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from fairgate.live.config import ServiceSettings
-from fairgate.live.database import REVISION, reading, revision_of
+from fairgate.live.database import reading
 from fairgate.live.failures import ForbiddenError, UnavailableError, UnknownKeyError
+from fairgate.live.preparing import REVISION, revision_of
 from fairgate.live.service.auth import KeyCache, bearer
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.metrics import Metrics

@@ -1,0 +1,149 @@
+"""A service that runs: rounds that close by time, probes, metrics, mistakes of its own, and an orderly end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families as parsed
+
+from fairgate.live.client import Client
+from fairgate.live.config import ServiceSettings
+from fairgate.live.database import VERSIONS, writing
+from fairgate.live.failures import UnavailableError
+from fairgate.live.gate import Gate
+from tests.live.programs import live_service
+from tests.live.serving import Served, made_keys, make_spec, service, serving
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    with service(str(tmp_path / "gate.db")) as found:
+        yield found
+
+
+def test_rounds_close_when_their_time_is_over(tmp_path: Path) -> None:
+    spec = make_spec(rounds={"people": None, "seconds": 0.2})
+    with service(str(tmp_path / "gate.db"), spec) as served, served.client() as client:
+        client.decide("a-1", "a", 0.7)
+        end = time.monotonic() + 5
+        while client.status().open:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        (closed,) = client.log(kind="closed")
+        assert (closed.actor, closed.body["why"], closed.body["people"]) == ("clock", "time", 1)
+
+
+def test_metrics_are_the_figures(served: Served) -> None:
+    with served.client() as client:
+        client.decide(["a-1", "a-2", "a-3"], ["a", "a", "b"], [0.7, 0.2, 0.9])
+        client.outcomes(["a-1"], [1])
+        client.close()
+        figures = client.figures()
+    for number in range(50):
+        served.http.get(f"{served.url}/nothing/{number}")
+        served.ask("GET", f"/cases/none-{number}")
+    text = served.http.get(f"{served.url}/metrics").text
+    samples = {
+        (sample.name, *sample.labels.values()): sample.value for family in parsed(text) for sample in family.samples
+    }
+    for group in figures.scopes[0].groups:
+        for decision, people in (("accepted", group.accepted), ("rejected", group.people - group.accepted)):
+            assert samples["fairgate_decisions_total", decision, "credit", group.name] == people
+    assert samples["fairgate_labels_total", "credit"] == 1
+    assert samples["fairgate_labels_awaited", "credit"] == 1
+    assert samples["fairgate_rounds_closed_total", "credit"] == 1
+    assert samples["fairgate_events_total", "credit"] == figures.status.seq
+    assert [samples["fairgate_mode", "credit", mode] for mode in ("learn", "hold")] == [0, 1]
+    assert samples["fairgate_database_up", "credit"] == 1
+    routes = {label for name, *labels in samples if name == "fairgate_http_request_seconds_count" for label in labels}
+    assert "/v1/gates/{gate}/decisions/batch" in routes
+    assert not any("none-" in route or "nothing" in route for route in routes)  # no route for each id
+
+
+def test_behind_a_proxy_metrics_need_a_key(tmp_path: Path) -> None:
+    settings = ServiceSettings(database=str(tmp_path / "gate.db"), gates=[make_spec()], behind_proxy=True)
+    with serving(settings) as served:
+        key = {"Authorization": f"Bearer {made_keys(served)['credit', 'read']}"}
+        assert served.http.get(f"{served.url}/metrics").status_code == 401
+        assert served.http.get(f"{served.url}/metrics", headers=key).status_code == 200
+
+
+def test_a_database_with_other_tables_is_not_ready(served: Served) -> None:
+    assert served.http.get(f"{served.url}/ready").json() == {"status": "ok"}
+    with writing(served.app.state.engine) as connection:
+        connection.exec_driver_sql(f"UPDATE {VERSIONS} SET version_num = '9999'")
+    found = served.http.get(f"{served.url}/ready")
+    assert found.status_code == 503
+    assert "the tables of revision 9999, and this server needs" in found.json()["detail"]
+
+
+def test_a_mistake_of_our_own_is_a_problem_too(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Gate) -> None:
+        raise RuntimeError("a secret of the inside")
+
+    monkeypatch.setattr(Gate, "status", fail)
+    found = served.ask("GET", "")
+    assert (found.status_code, found.headers["content-type"]) == (500, "application/problem+json")
+    assert "secret" not in found.text
+    monkeypatch.undo()
+    assert served.ask("GET", "").status_code == 200
+
+
+def test_answers_tell_nothing_about_the_server(served: Served) -> None:
+    for path in ("/health", "/nothing", "/openapi.json", "/v1/gates/credit"):
+        assert not {"server", "date", "x-powered-by"} & set(served.http.get(served.url + path).headers)
+
+
+@pytest.mark.slow
+def test_a_program_that_is_stopped_has_all_that_it_acknowledged(tmp_path: Path) -> None:
+    """Stopped by SIGTERM while four clients ask for decisions."""
+    acknowledged: dict[str, bool] = {}
+    with live_service(tmp_path) as program:
+
+        def ask(name: str) -> None:
+            with Client(program.url, "credit", program.keys["application"], retries=0) as client:
+                for number in range(100_000):
+                    try:
+                        found = client.decide(f"{name}-{number}", "a", 0.7)
+                    except UnavailableError:
+                        return
+                    acknowledged[found.id] = found.accepted
+
+        threads = [threading.Thread(target=ask, args=[name]) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) < 200:
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    gate = Gate(str(tmp_path / "credit.db"), "credit")
+    ids = list(acknowledged)
+    again = gate.decide(ids, ["a"] * len(ids), [0.7] * len(ids))
+    assert (again.accepted, again.repeated) == (list(acknowledged.values()), len(ids))
+    assert gate.audit().clean
+    gate.shut()
+
+
+def test_the_description_is_complete(served: Served) -> None:
+    """Each body has an example that fits it; each route has words, a tag, and its refusals."""
+    found = httpx.get(f"{served.url}/openapi.json").json()
+    schemas = found["components"]["schemas"]
+    bodies = set()
+    for item in found["paths"].values():
+        for operation in item.values():
+            assert operation["summary"]
+            assert operation["description"]
+            assert operation["tags"][0] in {tag["name"] for tag in found["tags"]}
+            for status, response in operation["responses"].items():
+                media = "application/problem+json" if int(status) >= 400 else "application/json"
+                assert media in response["content"] or operation["tags"] == ["probes"]
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            bodies |= {each["$ref"].rpartition("/")[2] for each in content.get("anyOf", [content]) if "$ref" in each}
+    assert len(bodies) == 10
+    for name in bodies:
+        assert set(schemas[name]["examples"][0]) == set(schemas[name]["properties"])
