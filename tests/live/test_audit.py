@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+import threading
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,6 +17,7 @@ from sqlalchemy import select, update
 import fairgate as fg
 from fairgate.audit.audit import levels
 from fairgate.audit.sequences import follow
+from fairgate.errors import InputError
 from fairgate.live.audit import audit_log, stored_log
 from fairgate.live.auditing import AuditReport, auditor
 from fairgate.live.auditing.stored import StoredLog
@@ -276,3 +279,39 @@ def test_the_service_tells_the_same(tmp_path: Path) -> None:
         write_busy(lender)
         report = lender.gate.audit()
     assert AuditReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_an_audit_beside_a_gate_that_writes_reads_one_moment(database_url: str) -> None:
+    with opened(database_url, make_spec()) as lender:
+        lender.decide(20)
+        done = threading.Event()
+
+        def write() -> None:
+            while not done.is_set():
+                lender.decide(20)
+                lender.outcomes(8)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            reports = [lender.gate.audit() for _ in range(4)]
+        finally:
+            done.set()
+            writer.join()
+    assert [each.first for each in reports] == [None] * 4
+    assert reports[-1].events > reports[0].events
+
+
+def test_a_learner_that_is_not_here_is_bad_input_and_no_finding(tmp_path: Path) -> None:
+    module = tmp_path / "of_their_own.py"
+    module.write_text("from fairgate import OFS\n\n\nclass Theirs(OFS):\n    pass\n")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(tmp_path))
+        with opened(str(tmp_path / "gate.db"), make_spec(learner="of_their_own:Theirs")) as lender:
+            lender.decide(20)
+            assert lender.gate.audit().clean
+            with stored_log(lender.gate.engine, "credit") as log:
+                export_log(log, tmp_path / "credit.zip")
+    sys.modules.pop("of_their_own")
+    with pytest.raises(InputError, match=r"the learner 'of_their_own:Theirs' of this gate cannot be loaded here"):
+        audit_log(tmp_path / "credit.zip")

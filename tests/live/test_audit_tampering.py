@@ -146,6 +146,7 @@ def test_a_change_of_any_column_is_found(tampered: sqlite3.Connection, table: st
     assert report.first.seq == seq, report.findings[:3]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False))
 def test_a_change_of_any_row_is_found(log: Path, tmp_path: Path, chance: random.Random) -> None:

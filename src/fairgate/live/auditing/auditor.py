@@ -80,13 +80,13 @@ class Auditor:
 
     def _event(self, parsed: Parsed) -> None:
         event = parsed.event
-        self.chain.follow(event)
+        fits = self.chain.follow(event)
         self.events += 1
         if not parsed.sound:
             self.refold.stop(event)
             return
         if self.events == 1:
-            self.spec = self.refold.begin(parsed)
+            self.spec = self.refold.begin(parsed, fits)
             if self.spec is not None:
                 self.rows = RowCheck(self.say, self.spec.setting.thresholds, len(self.spec.groups))
                 self.tallies = Tallies(len(self.spec.groups))
