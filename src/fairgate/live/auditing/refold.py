@@ -47,7 +47,7 @@ class Refold:
         self._due: dict[str, Any] | None = None  # what a pause that must come next says
 
     def begin(self, parsed: Parsed, fits: bool) -> Spec | None:
-        """Read the first event; return the spec it holds. A learner that cannot be loaded here is bad input."""
+        """Read the first event; return the spec it holds. A learner that is not known is bad input."""
         event, data = parsed
         if event.kind != "created":
             self.say(event, f"the first event must be 'created', found {event.kind!r}")
@@ -58,7 +58,7 @@ class Refold:
             own = data["spec"].get("learner") if isinstance(data.get("spec"), dict) else None
             if fits and isinstance(own, str) and not _loads(own):
                 raise InputError(
-                    f"the learner {own!r} of this gate cannot be loaded here: audit where it can be imported"
+                    f"this version does not know the learner {own!r} of this gate: audit with that which made the gate"
                 ) from None
             self.say(event, f"its spec cannot be used: {_first_line(error)}")
             return None
@@ -155,7 +155,7 @@ class Refold:
 def _loads(learner: str) -> bool:
     try:
         load_learner(learner)
-    except Exception:  # whatever a user's own module brings about
+    except InputError:
         return False
     return True
 
