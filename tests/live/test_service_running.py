@@ -13,9 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from fairgate.live.client import Client
 from fairgate.live.config import ServiceSettings
-from fairgate.live.database import VERSIONS, writing
+from fairgate.live.database import writing
 from fairgate.live.failures import UnavailableError
 from fairgate.live.gate import Gate
+from fairgate.live.preparing import VERSIONS
 from tests.live.programs import live_service
 from tests.live.serving import Served, made_keys, make_spec, service, serving
 

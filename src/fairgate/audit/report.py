@@ -186,26 +186,20 @@ def alarm_sentence(alarm: Alarm, at: Callable[[int | None], str]) -> str:
             broken += f", where {alarm.ratio.asked:g} is asked for"
         text = f"{_capital(broken)}; the alarm rang {at(alarm.rang)}."
     elif alarm.status == MET:
-        since = (
-            "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
-        )
+        since = "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
         margin = f"by at least {_amount(-highest)}"
         if alarm.ratio is not None:
             margin = f"with a ratio of at least {alarm.ratio.low:.3f} where {alarm.ratio.asked:g} is asked for"
         text = f"Met, {margin}{since}; first sure {at(alarm.met)}."
     elif alarm.status == UNDECIDED:
-        before = (
-            "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
-        )
+        before = "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
         room = f"by up to {_amount(-lowest)} met, or by up to {_amount(highest)} broken"
         if alarm.ratio is not None:
             ends = f"{alarm.ratio.low:.3f} to {alarm.ratio.high:.3f}"
             room = f"the ratio may be anything from {ends}, and {alarm.ratio.asked:g} is asked for"
         text = f"Not yet decided: {room}{before}."
     else:
-        earlier = (
-            "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
-        )
+        earlier = "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
         text = f"{alarm.status.capitalize()}{earlier}."
     return f"{text} {alarm.caveat}".strip()
 

@@ -166,7 +166,7 @@ def first_fault(error: ValidationError, whole: str = "spec") -> str:
 def told_fault(fault: Mapping[str, Any], whole: str) -> str:
     """Say in a few words what one of pydantic's faults is; `whole` names what has the fault if no part of it does."""
     given = "" if fault["type"] in ("missing", "json_invalid") else f", got {reprlib.repr(fault['input'])}"
-    message = fault["msg"].removeprefix("Value error, ")
+    message: str = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error" and not fault["loc"]:
         return message
     place = ".".join(str(part) for part in fault["loc"]) or whole
