@@ -13,7 +13,7 @@ from fairgate.errors import InputError
 from fairgate.live import Gate, Spec
 from fairgate.live.backup import back_up, check_copy
 from fairgate.live.database import writing
-from fairgate.live.failures import ConflictError
+from fairgate.live.failures import ConflictError, UnavailableError
 from fairgate.live.keys import create_key, list_keys
 from tests.command import fairgate_here
 
@@ -110,3 +110,24 @@ def test_the_command_says_what_was_copied(tmp_path: Path) -> None:
     assert done.stdout.startswith("credit: 4 events, 0 applications, up to ")
     assert sqlite3.connect(tmp_path / "monday.db").execute("SELECT name FROM gates").fetchall() == [("credit",)]
     assert "is there already" in fairgate_here("live", "backup", "monday.db", cwd=tmp_path).stderr
+
+
+def test_a_gate_goes_on_with_a_copy_that_is_put_in_the_place_of_its_database(tmp_path: Path) -> None:
+    """What came after the copy is lost, but the log stays whole: the fold of lost events is dropped."""
+    gate = Gate(str(tmp_path / "gate.db"), "credit", spec=SPEC)
+    gate.decide("x", "a", 0.6)
+    back_up(str(tmp_path / "gate.db"), str(tmp_path / "copy.db"))
+    gate.decide("lost", "a", 0.6)
+    other = Gate(str(tmp_path / "copy.db"), "credit")
+    other.decide("elsewhere", "b", 0.6)  # as many events as the lost ones
+    other.shut()
+    gate.engine.dispose()
+    for left in tmp_path.glob("gate.db*"):
+        left.unlink()
+    (tmp_path / "copy.db").rename(tmp_path / "gate.db")
+    with pytest.raises(UnavailableError, match="ends at another event than the gate says"):
+        gate.decide("y", "a", 0.6)
+    gate.decide("y", "a", 0.6)
+    assert [each.id for each in gate.cases()] == ["x", "elsewhere", "y"]
+    assert gate.audit().clean
+    gate.shut()

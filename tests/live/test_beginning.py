@@ -15,6 +15,7 @@ from fairgate.live import Gate
 from fairgate.live.backup import check_copy
 from fairgate.live.beginning import opened
 from fairgate.live.config import read_config
+from fairgate.live.failures import MissingError
 from fairgate.live.keys import check_key, find_key, list_keys
 from tests.command import fairgate_here
 
@@ -75,7 +76,7 @@ def test_before_the_first_decision_the_gate_is_made_again_as_the_file_says(made:
     done = fairgate_here("live", "init", "credit", cwd=made)
     assert (done.returncode, done.stderr) == (0, "")
     assert "made again, as gate.toml says now; its keys are the same" in done.stdout
-    with pytest.raises(Exception, match="No row was found"):
+    with pytest.raises(MissingError, match="the gate 'credit' was made again"):
         running.decide("a-1", "men", 0.7)
     running.shut()
     with opened(config) as gate:

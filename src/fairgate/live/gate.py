@@ -363,9 +363,8 @@ class Gate:
         with self._lock:
             try:
                 with writing(self.engine) as connection:
-                    locked = select(gates.c.last, gates.c.head).where(gates.c.number == self.number).with_for_update()
-                    last = connection.execute(locked).one().last
-                    fold = self._caught_up(connection, last)
+                    fold = self._caught_up(connection, lock=True)
+                    last = fold.seq
                     turn = Turn(connection, self.number, self.secret, fold, self._now())
                     if (fold.library, fold.versions) != (__version__, VERSIONS):
                         turn.record("version", {"library": __version__, "versions": VERSIONS}, Request(actor="library"))
@@ -390,17 +389,21 @@ class Gate:
         connection.execute(snapshots.delete().where(snapshots.c.gate == self.number, snapshots.c.seq < seq))
         self._kept = fold.seq, fold.round
 
-    def _caught_up(self, connection: Connection, last: int | None = None) -> Fold:
-        """Return the fold of all events; those that others wrote are read."""
-        if last is None:
-            last = connection.execute(select(gates.c.last).where(gates.c.number == self.number)).scalar_one()
+    def _caught_up(self, connection: Connection, *, lock: bool = False) -> Fold:
+        """Return the fold of all events; those that others wrote are read. The gate's row can be locked first."""
+        asked = select(gates.c.last, gates.c.head).where(gates.c.number == self.number)
+        row = connection.execute(asked.with_for_update() if lock else asked).first()
+        if row is None:
+            raise MissingError(
+                f"the gate {self.name!r} was made again, or another database is in its place: open it again"
+            )
         try:
             if self._fold is None:
                 self._fold = self._from_snapshot(connection)
-            if self._fold.seq < last:
+            if self._fold.seq < row.last:
                 for event in views.events_after(connection, self.number, self._fold.seq):
                     self._fold.apply(event)
-            if self._fold.seq != last:
+            if (self._fold.seq, self._fold.head) != (row.last, row.head):  # an older copy was put in its place
                 raise UnavailableError(f"the log of the gate {self.name!r} ends at another event than the gate says")
         except BaseException:
             self._fold = None
