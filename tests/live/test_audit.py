@@ -237,7 +237,7 @@ def test_many_findings_are_counted_and_few_are_printed(folder: Path) -> None:
     assert report.count == report.events
     console = Console(width=80, record=True, file=io.StringIO())
     show(report, console)
-    assert f"{report.count - 1} other differences follow." in console.export_text()
+    assert f"And {report.count - 5} more differences." in console.export_text()
 
 
 def test_changes_are_found_in_either_database(database_url: str) -> None:
