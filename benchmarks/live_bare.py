@@ -59,7 +59,9 @@ class Answers(BaseModel):
 def make_engine(url: str) -> Engine:
     """Connect, with the gate's durability."""
     if not url.startswith("sqlite"):
-        return create_engine(url, pool_size=16, max_overflow=0, use_insertmanyvalues_wo_returning=True)  # many in one
+        engine = create_engine(url, pool_size=16, max_overflow=0)
+        engine.dialect.use_insertmanyvalues_wo_returning = True  # many rows in one statement
+        return engine
     engine = create_engine(url, pool_size=16, max_overflow=0, connect_args={"timeout": SECONDS_LOCKED})
 
     @event.listens_for(engine, "connect")

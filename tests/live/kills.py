@@ -45,7 +45,8 @@ class Plan:
     port: int
     token: str
     seed: int = 0
-    pause: float = 0.15  # seconds between two kills, on average
+    answers: int = 3  # between two kills, so that a busy machine has as much to lose as an idle one
+    pause: float = 0.05  # seconds after these, on average
 
 
 @dataclass
@@ -244,6 +245,7 @@ def run(plan: Plan) -> Done:
     killed = dict.fromkeys(names, 0)
     try:
         for _ in range(plan.kills):
+            _wait_for_answers(plan)
             time.sleep(rng.uniform(0.0, 2.0) * plan.pause)
             _check_alive(running)
             number = rng.choice(sorted(running))
@@ -261,6 +263,21 @@ def run(plan: Plan) -> Done:
             os.kill(number, signal.SIGKILL)
             os.waitpid(number, 0)
     return Done(plan.kills, time.monotonic() - begin, killed)
+
+
+def _wait_for_answers(plan: Plan) -> None:
+    """Wait until the writers have noted so many more answers."""
+    end = time.monotonic() + PATIENCE
+    wanted = _lines(plan) + 2 * plan.answers
+    while _lines(plan) < wanted:
+        if time.monotonic() > end:
+            raise RuntimeError(f"the writers had no {plan.answers} answers within {PATIENCE:g} seconds")
+        time.sleep(0.005)
+
+
+def _lines(plan: Plan) -> int:
+    paths = [ledger_path(plan.folder, name) for name in WRITERS]
+    return sum(path.read_bytes().count(b"\n") for path in paths if path.exists())
 
 
 def _check_alive(running: dict[int, str]) -> None:
