@@ -20,6 +20,7 @@ from fairgate.live.auditing.rows import Say
 from fairgate.live.events import Event
 from fairgate.live.fold import Fold, days_between
 from fairgate.live.played import rounded, same
+from fairgate.live.saving import save
 from fairgate.live.spec import DIGITS, Spec
 from fairgate.policy import Policy
 
@@ -148,7 +149,7 @@ class Refold:
             stored = json.loads(state)
         except ValueError:
             return "the state stored after it cannot be read"
-        place = _difference(stored, json.loads(json.dumps(self.fold.save())))
+        place = _difference(stored, json.loads(json.dumps(save(self.fold))))
         return f"the state stored after it is not the recomputed one: {place} differs" if place else ""
 
 
