@@ -13,6 +13,7 @@ from fairgate.live import Gate, schema
 from fairgate.live.audit import audit_log
 from fairgate.live.database import connect, writing
 from fairgate.live.fold import Fold
+from fairgate.live.saving import save
 from tests.live.kills import NAME, WRITERS, Ledger, label_of, ledger_path
 from tests.live.plain_log import Log, check_log, read_log
 
@@ -94,7 +95,7 @@ def folded(log: Log) -> dict[str, Any]:
     fold = Fold(log.spec)
     for event in log.events:
         fold.apply(event)
-    return plain(fold.save())
+    return plain(save(fold))
 
 
 def uninterrupted(log: Log, path: Path) -> dict[str, Any]:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 from rich.console import Console
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 import fairgate as fg
 from fairgate.audit.audit import levels
 from fairgate.audit.sequences import follow
+from fairgate.errors import InputError
+from fairgate.learners.registry import LEARNERS
 from fairgate.live.audit import audit_log, stored_log
-from fairgate.live.auditing import auditor
+from fairgate.live.auditing import AuditReport, auditor
 from fairgate.live.auditing.stored import StoredLog
 from fairgate.live.auditing.terminal import show
 from fairgate.live.database import writing
 from fairgate.live.decisions import export_decisions
 from fairgate.live.events import START, make_event
 from fairgate.live.export import export_log
-from fairgate.live.schema import cases, events, gates
+from fairgate.live.schema import cases, events, gates, outcomes, overrides
 from tests.command import fairgate_here
 from tests.live.logs import OTHER, Lender, make_spec, opened, write_busy, write_counts
 
@@ -234,4 +237,77 @@ def test_many_findings_are_counted_and_few_are_printed(folder: Path) -> None:
     assert report.count == report.events
     console = Console(width=80, record=True, file=io.StringIO())
     show(report, console)
-    assert f"{report.count - 1} other differences follow." in console.export_text()
+    assert f"And {report.count - 5} more differences." in console.export_text()
+
+
+def test_changes_are_found_in_either_database(database_url: str) -> None:
+    """One change after the other, each undone; SQLite's tables are gone through column by column elsewhere."""
+    with opened(database_url, make_spec()) as lender:
+        write_busy(lender)
+        for table, column, value in (
+            (cases, cases.c.draw, 0.125),
+            (cases, cases.c.id, "another"),
+            (outcomes, outcomes.c.label, None),
+            (overrides, overrides.c.reason, "none"),
+            (events, events.c.body, "{}"),
+            (events, events.c.at, "2020-01-01"),
+        ):
+            with writing(lender.gate.engine) as connection:
+                rows = connection.execute(select(table).order_by(table.c.seq)).all()
+                row = rows[len(rows) // 2]
+                old = row._mapping[column.name]
+                mine = (table.c.seq == row.seq) & (column == old)
+                new = 1 - old if value is None else value
+                keys = [key for key in ("id", "place") if key in table.c]
+                for key in keys:
+                    mine &= table.c[key] == row._mapping[key]
+                connection.execute(update(table).where(mine).values({column.name: new}))
+            report = lender.gate.audit()
+            assert report.first is not None, column
+            assert report.first.seq == row.seq, (column, report.findings[:3])
+            with writing(lender.gate.engine) as connection:
+                back = table.c.seq == row.seq
+                for key in keys:
+                    back &= table.c[key] == (new if key == column.name else row._mapping[key])
+                connection.execute(update(table).where(back).values({column.name: old}))
+            assert lender.gate.audit().clean
+
+
+def test_the_service_tells_the_same(tmp_path: Path) -> None:
+    """The report goes over the wire and back unchanged."""
+    with opened(str(tmp_path / "gate.db"), make_spec()) as lender:
+        write_busy(lender)
+        report = lender.gate.audit()
+    assert AuditReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_an_audit_beside_a_gate_that_writes_reads_one_moment(database_url: str) -> None:
+    with opened(database_url, make_spec()) as lender:
+        lender.decide(20)
+        done = threading.Event()
+
+        def write() -> None:
+            while not done.is_set():
+                lender.decide(20)
+                lender.outcomes(8)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            reports = [lender.gate.audit() for _ in range(4)]
+        finally:
+            done.set()
+            writer.join()
+    assert [each.first for each in reports] == [None] * 4
+    assert reports[-1].events > reports[0].events
+
+
+def test_a_learner_that_this_version_does_not_know_is_bad_input_and_no_finding(tmp_path: Path) -> None:
+    with opened(str(tmp_path / "gate.db"), make_spec(learner="ofs")) as lender:
+        lender.decide(20)
+        with stored_log(lender.gate.engine, "credit") as log:
+            export_log(log, tmp_path / "credit.zip")
+    with patch.dict(LEARNERS):
+        del LEARNERS["ofs"]
+        with pytest.raises(InputError, match=r"this version does not know the learner 'ofs' of this gate"):
+            audit_log(tmp_path / "credit.zip")

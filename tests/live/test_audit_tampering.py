@@ -21,7 +21,7 @@ from fairgate.live.auditing import AuditReport
 from fairgate.live.database import connect
 from fairgate.live.events import START, Event, make_event
 from fairgate.live.schema import METADATA
-from tests.live.logs import make_spec, opened, write_busy
+from tests.live.logs import make_spec, opened, write_busy, write_counts
 
 COLUMNS = [(table.name, column.name) for table in METADATA.sorted_tables for column in table.c]
 
@@ -146,6 +146,7 @@ def test_a_change_of_any_column_is_found(tampered: sqlite3.Connection, table: st
     assert report.first.seq == seq, report.findings[:3]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False))
 def test_a_change_of_any_row_is_found(log: Path, tmp_path: Path, chance: random.Random) -> None:
@@ -343,3 +344,48 @@ def test_findings_say_what_was_found_and_expected(tampered: sqlite3.Connection, 
     assert str(report.first).startswith(f"event {row['seq']} (decided, 2026-01-01T")
     assert f"the application {row['id']!r} has the draw 0.25, and its id gives {row['draw']:.6g}" in str(report.first)
     assert json.loads(json.dumps(report.document()))["first"]["seq"] == row["seq"]
+
+
+@pytest.mark.parametrize("name", ["people", "recent", "learner", "mode", "watches", "origins", "arrived"])
+def test_a_stored_state_that_is_not_the_recomputed_one_is_found(
+    tampered: sqlite3.Connection, tmp_path: Path, name: str
+) -> None:
+    row = rows_of(tampered, "snapshots")[-1]
+    state = json.loads(row["state"])
+    state[name] = moved(state[name])
+    change(tampered, "snapshots", row, state=json.dumps(state))
+    report = read(tmp_path / "gate.db")
+    assert report.first is not None
+    assert report.first.seq == row["seq"]
+    assert f"not the recomputed one: {name}" in report.first.text
+
+
+def moved(value: Any) -> Any:
+    """Return plain data with its first number or text changed."""
+    if isinstance(value, dict):
+        key = next(iter(value))
+        return {**value, key: moved(value[key])}
+    if isinstance(value, list):
+        return [moved(value[0]), *value[1:]]
+    return f"{value}x" if isinstance(value, str) else (value or 0) + 1
+
+
+def test_more_labels_than_people_in_a_log_of_counts_are_found(tmp_path: Path) -> None:
+    with opened(str(tmp_path / "gate.db"), make_spec(store="counts")) as lender:
+        write_counts(lender)
+    with closing(sqlite3.connect(tmp_path / "gate.db", isolation_level=None)) as connection:
+        event = first_of(connection, "outcomes")
+        close = next(each for each in events_of(connection) if each.kind == "closed" and each.seq > event.seq)
+
+        def more(old: Event, data: dict[str, Any]) -> None:
+            """Make labels of a bin nobody of which was accepted, and tell the learner of them."""
+            if old.seq == event.seq:
+                data["tally"] = [*data["tally"], [0, 0, 0, 1, 5]]
+            if old.seq == close.seq:
+                data["labels"] = sorted([*data["labels"], [0, 0, 0, 1, 5]])
+
+        chain_again(connection, more)
+    report = read(tmp_path / "gate.db")
+    assert report.first is not None
+    assert report.first.seq == event.seq
+    assert "more labels of group 0, bin 0, round 0 than people" in report.first.text

@@ -216,6 +216,20 @@ def test_a_client_that_sends_half_a_head_is_cut_off(served: Served, monkeypatch:
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.slow
+def test_a_client_that_reads_nothing_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairgate.live.service.server.READ_SECONDS", 0.3)
+    size, asked = len(served.http.get(f"{served.url}/openapi.json").content), 300
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
+        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * asked)
+        time.sleep(1.5)
+        found = 0
+        with contextlib.suppress(ConnectionResetError):
+            while more := connection.recv(1 << 20):
+                found += len(more)
+    assert 0 < found < size * asked
+
+
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),

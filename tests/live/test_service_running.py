@@ -17,6 +17,9 @@ from fairgate.live.database import writing
 from fairgate.live.failures import UnavailableError
 from fairgate.live.gate import Gate
 from fairgate.live.preparing import VERSIONS
+from fairgate.live.service.routes import ROUTES
+from fairgate.live.service.routes.route import PREFIX
+from tests.command import fairgate_here
 from tests.live.programs import live_service
 from tests.live.serving import Served, made_keys, make_spec, service, serving
 
@@ -130,6 +133,24 @@ def test_a_program_that_is_stopped_has_all_that_it_acknowledged(tmp_path: Path) 
     gate.shut()
 
 
+@pytest.mark.slow
+def test_several_workers_are_one_gate(tmp_path: Path) -> None:
+    assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 0
+    config = tmp_path / "gate.toml"
+    config.write_text(config.read_text().replace("# session_secret", "session_secret"))
+    with live_service(tmp_path, "--workers", "2") as program:
+        clients = [Client(program.url, "credit", program.keys["application"], retries=12) for _ in range(8)]
+        decided = [client.decide(f"a-{number}", "a", 0.7) for number, client in enumerate(clients)]
+        assert [client.decide("a-0", "a", 0.7).repeated for client in clients] == [True] * 8
+        assert {found.round for found in decided} == {0}
+        for client in clients:
+            client.shut()
+    gate = Gate(str(tmp_path / "credit.db"), "credit")
+    report = gate.audit()
+    assert (report.clean, report.decisions) == (True, 8)
+    gate.shut()
+
+
 def test_the_description_is_complete(served: Served) -> None:
     """Each body has an example that fits it; each route has words, a tag, and its refusals."""
     found = httpx.get(f"{served.url}/openapi.json").json()
@@ -148,3 +169,13 @@ def test_the_description_is_complete(served: Served) -> None:
     assert len(bodies) == 10
     for name in bodies:
         assert set(schemas[name]["examples"][0]) == set(schemas[name]["properties"])
+
+
+def test_the_description_is_a_page_too(served: Served) -> None:
+    """With every route and its example, and nothing from elsewhere."""
+    page = served.http.get(f"{served.url}/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    for route in ROUTES:
+        assert f"{route.method} {PREFIX}{route.path}".replace(":path", "") in page.text
+    assert page.text.count("A body: <code>{&#34;") == 10
+    assert "http" not in page.text.replace("http://www.w3.org", "")

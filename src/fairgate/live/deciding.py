@@ -101,24 +101,28 @@ def decide_some(
         if alone:
             break
     names = [name for place in taken for name in requests[place].ids]
-    decided: dict[str, Any] = {}
-    new = np.array([name not in known for name in names], dtype=bool)
-    if new.any():
-        group, score, spot = (np.concatenate([parsed[place][part] for place in taken])[new] for part in range(3))
-        names = [name for name in names if name not in known]
-        draws = draws_of(turn.secret_of(turn.fold.round), names)
-        accepted = now.policy.decide(score, group, draws).astype(np.int64)
-        people = People(names, group, score, spot, draws, accepted)
-        event = turn.add("decided", people, first)
-        facts = zip(group.tolist(), score.tolist(), accepted.tolist(), strict=True)
-        decided = {name: (event.round, *each) for name, each in zip(names, facts, strict=True)}
-    if turn.keeps:
-        known |= decided
-    for place in taken:
-        ids = requests[place].ids
-        mine = [decided.get(name) or known[name] for name in ids]
-        again = sum(name not in decided for name in ids)
-        replies[place] = _reply(requests[place], [row[3] for row in mine], [row[0] for row in mine], again)
+    columns = [np.concatenate([parsed[place][part] for place in taken]) for part in range(3)]
+    again = not known.keys().isdisjoint(names)  # some of a batch, which then is alone
+    if again:
+        new = np.array([name not in known for name in names], dtype=bool)
+        names, columns = [name for name in names if name not in known], [column[new] for column in columns]
+    group, score, spot = columns
+    draws = draws_of(turn.secret_of(turn.fold.round), names)
+    accepted = now.policy.decide(score, group, draws)
+    number, flags = turn.fold.round, accepted.tolist()
+    turn.add("decided", People(names, group, score, spot, draws, accepted.astype(np.int64)), first)
+    if again or (turn.keeps and len(taken) < len(fresh)):
+        facts = zip(group.tolist(), score.tolist(), flags, strict=True)
+        known |= {name: (number, *each) for name, each in zip(names, facts, strict=True)}
+    if again:
+        mine = [known[name] for name in first.ids]
+        old = len(mine) - len(names)
+        replies[taken[0]] = _reply(first, [row[3] for row in mine], [row[0] for row in mine], old)
+    else:
+        for place in taken:
+            count = len(requests[place].ids)
+            replies[place] = _reply(requests[place], flags[:count], [number] * count)
+            flags = flags[count:] if len(taken) > 1 else flags
     turn.close_if_full(first)
     return fresh[len(taken) :]
 

@@ -83,13 +83,17 @@ def chained(before: str, fields: Sequence[Any]) -> str:
     return hashlib.sha256(f"{before}\n{canonical(list(fields))}".encode()).hexdigest()
 
 
+ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+"""Made once: `json.dumps` would make one for each event."""
+
+
 def canonical(data: Any) -> str:
     """Write plain data as JSON in the one way that is hashed; floats read back exactly.
 
     >>> canonical({"b": 0.1, "a": [1, None]})
     '{"a":[1,null],"b":0.1}'
     """
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return ENCODER.encode(data)
 
 
 class People(NamedTuple):

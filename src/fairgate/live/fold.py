@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -171,7 +170,7 @@ class Fold:
         if self.mode.mode not in ("learn", "approve"):
             return None
         limits = self.spec.guards
-        plain = _plain_policy(self.spec.first)
+        plain = plain_policy(self.spec.first)
         if limits.pause_if_broken:
             for constraint, name, status, low in self.judged(self.watches[1]):
                 if status == BROKEN:
@@ -349,72 +348,11 @@ class Fold:
             number = self.watches[2].number + (1 if self.watches[2].rounds else 0)
             self.watches[2] = Watch.begin(number, self.round, len(self.spec.groups))
 
-    # How it is kept.
-
-    def save(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON; :meth:`load` gives a fold that goes on exactly as this one."""
-        places: dict[str, int] = {}  # policies of many rounds are the same
-        origins = [
-            [number, places.setdefault(canonical(each.policy.to_json()), len(places)), *vars(each).values()]
-            for number, each in self.origins.items()
-        ]
-        return {name: getattr(self, name) for name in PLAIN} | {
-            "mode": _plain(self.mode),
-            "open": None if self.open is None else _plain(self.open),
-            **{name: _plain_policy(getattr(self, name)) for name in ("force", "proposal", "candidate")},
-            "labels": _tallies(self.labels),
-            "aside": _tallies(self.aside),
-            "policies": list(places),
-            "origins": [[number, place, *rest] for number, place, _, *rest in origins],
-            "watches": [each.save() for each in self.watches],
-            "recent": self.recent.tolist(),
-            "learner": self.learner.save(self.state),
-        }
-
-    @classmethod
-    def load(cls, spec: Spec, saved: dict[str, Any]) -> Fold:
-        """Return the fold that :meth:`save` gave."""
-        fold = cls(spec)
-        for name in PLAIN:
-            setattr(fold, name, saved[name])
-        fold.mode = ModeSet(**{**saved["mode"], "policy": _policy(saved["mode"]["policy"])})
-        for name in ("force", "proposal", "candidate"):
-            setattr(fold, name, _policy(saved[name]))
-        if saved["open"] is not None:
-            kept = dict(saved["open"])
-            for name in ("counts", "told"):
-                kept[name] = dense(kept[name], fold.shape)
-            proposal = Policy.from_json(kept.pop("proposal"))
-            fold.open = OpenRound(**{**kept, "policy": _policy(kept["policy"])}, proposal=proposal)
-        for name in ("labels", "aside"):
-            setattr(fold, name, {int(origin): dense(tally, fold.shape) for origin, tally in saved[name].items()})
-        policies = [Policy.from_json(json.loads(each)) for each in saved["policies"]]
-        fold.origins = {number: Origin(policies[place], *rest) for number, place, *rest in saved["origins"]}
-        fold.watches = [Watch.load(each) for each in saved["watches"]]
-        fold.recent = np.array(saved["recent"])
-        fold.state = fold.learner.load(saved["learner"], fold.setting)
-        return fold
-
-
-PLAIN = (
-    *("seq", "head", "library", "versions", "round", "force_round", "force_at", "waiting"),
-    *("seen", "people", "arrived", "label_at", "paused", "closed_at", "closed_seq"),
-)
-"""Fields of a fold that JSON holds as they are."""
-
 
 def sparse(tally: NDArray[Any]) -> list[list[int]]:
     """Return the counts that are not 0, each after its place."""
     places = np.nonzero(tally)
     return np.column_stack((*places, tally[places])).tolist() if places[0].size else []
-
-
-def dense(places: list[list[int]], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Undo :func:`sparse`."""
-    found = np.zeros(shape, dtype=np.int64)
-    for *place, number in places:
-        found[tuple(place)] = number
-    return found
 
 
 def policy_digest(policy: Policy) -> str:
@@ -427,23 +365,6 @@ def days_between(since: str, until: str) -> float:
     return (datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() / 86400.0
 
 
-def _plain_policy(policy: Policy | None) -> Any:
+def plain_policy(policy: Policy | None) -> Any:
+    """Return a policy as JSON has it, None if there is none."""
     return None if policy is None else policy.to_json()
-
-
-def _policy(plain: Any) -> Policy | None:
-    return None if plain is None else Policy.from_json(plain)
-
-
-def _tallies(tallies: dict[int, NDArray[np.int64]]) -> dict[str, list[list[int]]]:
-    return {str(origin): sparse(tally) for origin, tally in tallies.items()}
-
-
-def _plain(kept: ModeSet | OpenRound) -> dict[str, Any]:
-    found = dict(vars(kept))
-    for name, value in found.items():
-        if isinstance(value, Policy):
-            found[name] = value.to_json()
-        elif isinstance(value, np.ndarray):
-            found[name] = sparse(value)
-    return found

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select, update
 
 from fairgate import __version__
 from fairgate.errors import InputError
-from fairgate.live import views
+from fairgate.live import saving, views
 from fairgate.live.auditing.report import AuditReport
 from fairgate.live.database import connect, insert, reading, writing
 from fairgate.live.failures import MissingError, UnavailableError
@@ -286,7 +286,7 @@ class Gate:
     def snapshot(self) -> dict[str, Any]:
         """Return everything the gate knows as plain data, the learner's state included."""
         with self._lock, reading(self.engine) as connection:
-            return self._caught_up(connection).save()
+            return saving.save(self._caught_up(connection))
 
     def audit(self) -> AuditReport:
         """Recompute every hash, draw, decision, count and policy; see :func:`fairgate.live.audit.audit_log`."""
@@ -384,7 +384,12 @@ class Gate:
         seq, number = self._kept
         if fold.seq - seq < SNAPSHOT_EVENTS and fold.round - number < SNAPSHOT_ROUNDS:
             return
-        row = {"gate": [self.number], "seq": [fold.seq], "library": [__version__], "state": [json.dumps(fold.save())]}
+        row = {
+            "gate": [self.number],
+            "seq": [fold.seq],
+            "library": [__version__],
+            "state": [json.dumps(saving.save(fold))],
+        }
         insert(connection, snapshots, row)
         connection.execute(snapshots.delete().where(snapshots.c.gate == self.number, snapshots.c.seq < seq))
         self._kept = fold.seq, fold.round
@@ -421,7 +426,7 @@ class Gate:
         if kept is None:
             self._kept = 0, 0
             return Fold(self.spec)
-        fold = Fold.load(self.spec, json.loads(kept.state))
+        fold = saving.load(self.spec, json.loads(kept.state))
         self._kept = fold.seq, fold.round
         return fold
 

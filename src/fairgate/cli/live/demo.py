@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairgate.live.comparison import Final, Standing
     from fairgate.live.demo import Lender
 
-SEEDS = 10
+SEEDS = 50
 """Loops of the simulation that the lender is compared with."""
 
 RECENT = 20
@@ -132,15 +132,17 @@ def show_finals(rows: list[Final], lender: Lender, late: int) -> None:
     size = f"{lender.round} rounds of {lender.batch} people, outcomes {late} rounds late"
     table = Table(title=size, box=box.SIMPLE_HEAD)
     table.add_column("")
-    for heading in ("played", "simulated", "best threshold"):
+    for heading in ("played", "simulated", "nine of ten", "best"):
         table.add_column(heading, justify="right")
     for row in rows:
         best = "" if row.oracle is None else f"{row.oracle:.4f}"
-        table.add_row(row.name, f"{row.played:.4f}", row.simulated.text(4), best)
+        low, high = row.range
+        table.add_row(row.name, f"{row.played:.4f}", f"{row.simulated.mean():.4f}", f"{low:.4f} to {high:.4f}", best)
     console = Console(highlight=False)
     console.print(table)
     tail = min(TAIL, lender.round)
     console.print(
         f"Exact figures of the made-up population: means of the last {tail} rounds, the violation summed over all. "
-        "Simulated: mean ± sd of loops with other people; the best threshold: in the long run."
+        f"Simulated: the mean of {SEEDS} loops with other people, and where nine of ten of them lie; one run of ten is "
+        "expected outside. Best: the best threshold, in the long run."
     )

@@ -32,9 +32,12 @@ def serve(
         raise InputError(f"--workers must be 1 to 64, got {workers}")
     if port is not None and not 0 <= port <= 65535:
         raise InputError(f"--port must be 0 to 65535, got {port}")
+    if (tls_certificate is None) != (tls_key is None):
+        only = "--tls-key" if tls_certificate is None else "--tls-certificate"
+        raise InputError(f"--tls-certificate and --tls-key must be given together, got only {only}")
     for name, file in (("--tls-certificate", tls_certificate), ("--tls-key", tls_key)):
-        if (tls_certificate is None) != (tls_key is None) or (file is not None and not file.is_file()):
-            raise InputError(f"{name} must be a file, and certificate and key are given together, got {file}")
+        if file is not None and not file.is_file():
+            raise InputError(f"{name} must be a file, got {file}")
     asked = {"host": host, "port": port}
     settings = read_config(config)
     settings = settings.model_copy(update={name: value for name, value in asked.items() if value is not None})
@@ -42,7 +45,7 @@ def serve(
     def tell(address: str) -> None:
         names = ", ".join(spec.name for spec in settings.gates)
         say(f"Gate {names}: page {address}/, API {address}/v1/gates/{settings.gates[0].name}")
-        say(f"Its description is at {address}/openapi.json; stop it with Ctrl-C")
+        say(f"The API is described at {address}/docs; stop it with Ctrl-C")
         if settings.host not in LOOPBACK and tls_certificate is None and not settings.behind_proxy:
             say(
                 f"Warning: {settings.host} can be reached from other machines, and keys are sent in the clear: put a "

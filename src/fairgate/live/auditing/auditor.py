@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from typing import Any
@@ -16,6 +17,7 @@ from fairgate.live.auditing.log import Log
 from fairgate.live.auditing.refold import Refold, fits
 from fairgate.live.auditing.removed import Removed
 from fairgate.live.auditing.report import MANY, AuditReport, Findings, Stretch, VersionChange
+from fairgate.live.auditing.room import Room
 from fairgate.live.auditing.rows import Round, RowCheck
 from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.events import START, Event, round_secret
@@ -38,6 +40,7 @@ class Auditor:
         self.spec: Spec | None = None
         self.rows: RowCheck | None = None
         self.tallies: Tallies | None = None
+        self.room: Room | None = None
         self.rounds: dict[int, Round] = {}  # those that decisions may still be checked by
         self.commitments: dict[int, Any] = {}  # of the open round
         self.revealed: dict[int, bytes] = {}
@@ -80,16 +83,18 @@ class Auditor:
 
     def _event(self, parsed: Parsed) -> None:
         event = parsed.event
-        self.chain.follow(event)
+        fits = self.chain.follow(event)
         self.events += 1
         if not parsed.sound:
             self.refold.stop(event)
             return
         if self.events == 1:
-            self.spec = self.refold.begin(parsed)
+            self.spec = self.refold.begin(parsed, fits)
             if self.spec is not None:
                 self.rows = RowCheck(self.say, self.spec.setting.thresholds, len(self.spec.groups))
                 self.tallies = Tallies(len(self.spec.groups))
+                through = math.inf if self.spec.store == "counts" else self.pruned
+                self.room = Room(len(self.spec.groups), len(self.spec.setting.thresholds) + 1, through)
         if event.kind in ("outcomes", "corrected"):
             fold = self.refold.fold
             self.closed_before[event.seq] = 0 if fold is None else fold.closed_seq
@@ -130,6 +135,8 @@ class Auditor:
         elif kind == "pruned" and (wrong := self.removed.check(parsed)):
             self.say(event, wrong)
         self.removed.note(parsed)
+        if self.room is not None and (wrong := self.room.follow(parsed)):
+            self.say(event, wrong)
 
     def _tally(self) -> Tallies:
         if self.tallies is None:

@@ -14,11 +14,13 @@ from collections.abc import Callable
 from typing import Any
 
 from fairgate.errors import InputError
+from fairgate.learners import load_learner
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.rows import Say
 from fairgate.live.events import Event
 from fairgate.live.fold import Fold, days_between
 from fairgate.live.played import rounded, same
+from fairgate.live.saving import save
 from fairgate.live.spec import DIGITS, Spec
 from fairgate.policy import Policy
 
@@ -45,8 +47,8 @@ class Refold:
         self.stopped: int | None = None  # the event from which on nothing could be recomputed
         self._due: dict[str, Any] | None = None  # what a pause that must come next says
 
-    def begin(self, parsed: Parsed) -> Spec | None:
-        """Read the first event; return the spec it holds."""
+    def begin(self, parsed: Parsed, fits: bool) -> Spec | None:
+        """Read the first event; return the spec it holds. A learner that is not known is bad input."""
         event, data = parsed
         if event.kind != "created":
             self.say(event, f"the first event must be 'created', found {event.kind!r}")
@@ -54,6 +56,11 @@ class Refold:
             spec = Spec.read(data.get("spec"))
             self.fold = Fold(spec)
         except Exception as error:  # whatever a changed spec brings about
+            own = data["spec"].get("learner") if isinstance(data.get("spec"), dict) else None
+            if fits and isinstance(own, str) and not _loads(own):
+                raise InputError(
+                    f"this version does not know the learner {own!r} of this gate: audit with that which made the gate"
+                ) from None
             self.say(event, f"its spec cannot be used: {_first_line(error)}")
             return None
         if spec.name != self.gate:
@@ -142,8 +149,16 @@ class Refold:
             stored = json.loads(state)
         except ValueError:
             return "the state stored after it cannot be read"
-        place = _difference(stored, json.loads(json.dumps(self.fold.save())))
+        place = _difference(stored, json.loads(json.dumps(save(self.fold))))
         return f"the state stored after it is not the recomputed one: {place} differs" if place else ""
+
+
+def _loads(learner: str) -> bool:
+    try:
+        load_learner(learner)
+    except InputError:
+        return False
+    return True
 
 
 def _closed(fold: Fold, event: Event, data: dict[str, Any]) -> str:

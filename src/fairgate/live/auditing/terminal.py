@@ -39,10 +39,10 @@ def sentences(report: AuditReport) -> list[str]:
     if report.first is None:
         lines = [went, f"Everything fits. The last event is {report.last}, its hash {report.head}."]
     else:
-        more = f" {report.count - 1} other differences follow." if report.count > 1 else ""
         lines = [went, "The first event that does not fit:", str(report.first)]
+        lines += ["Then:"] if report.count > 1 else []
         lines += [str(each) for each in report.findings[1:SHOWN]]
-        lines += [more.strip()] if more else []
+        lines += [f"And {report.count - SHOWN} more differences."] if report.count > SHOWN else []
     return [*lines, *(each.text for each in report.versions), *report.unchecked]
 
 

@@ -22,7 +22,7 @@ from fairgate.live.service.limits import BodyLimit
 from fairgate.live.service.metrics import Metrics, Timed
 from fairgate.live.service.openapi import App, extras, make_description, refusals_of
 from fairgate.live.service.problems import answer_problems
-from fairgate.live.service.routes import ROUTES, probes
+from fairgate.live.service.routes import ROUTES, probes, reference
 from fairgate.live.service.routes.route import PREFIX, GateRoute
 
 BODY_SECONDS = 20.0
@@ -78,6 +78,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
             route_class_override=GateRoute,
         )
     app.include_router(probes.router)
+    app.include_router(reference.router)
     secret = None if settings.session_secret is None else read_secret(settings.session_secret)
     app.include_router(page(gates, functools.partial(check_key, engine), secret))
     answer_problems(app)

@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from fairgate.errors import InputError
-from fairgate.live.failures import UnknownKeyError
+from fairgate.live.failures import UnavailableError, UnknownKeyError
 from fairgate.live.gate import Gate
-from fairgate.live.keys import KeyFacts, Scope, check_key
+from fairgate.live.keys import TOKEN, KeyFacts, Scope, check_key
 from fairgate.live.service.gates import Gates
 
 REMEMBERED_SECONDS = 1.0
@@ -51,7 +51,9 @@ class KeyCache:
         self._looking: dict[Asked, asyncio.Task[KeyFacts]] = {}
 
     async def check(self, gate: str, token: str, scope: Scope) -> KeyFacts:
-        """Return the facts of a key, or refuse it."""
+        """Return the facts of a key, or refuse it; what cannot be a key is refused without a look."""
+        if not TOKEN.fullmatch(token):
+            raise UnknownKeyError("the key is not one of this gate")
         asked = (gate, token, scope)
         at, facts = self._known.get(asked, (0.0, None))
         age = time.monotonic() - at
@@ -93,7 +95,10 @@ async def authorize(request: Request) -> None:
     gate = scope["path_params"]["gate"]
     token = bearer(request)
     asked = gates[gate]
-    facts = await keys.check(gate, token, needed[scope["endpoint"]])
+    try:
+        facts = await keys.check(gate, token, needed[scope["endpoint"]])
+    except UnavailableError:  # which says where the database is, and it is not known yet who asks
+        raise UnavailableError("the database does not answer: send the request again later") from None
     scope["caller"] = Caller(asked, f"key:{facts.name}", idempotency_key(request))
 
 

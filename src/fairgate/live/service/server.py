@@ -23,6 +23,9 @@ from fairgate.live.service.gates import Gates
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
 
+READ_SECONDS = 30.0
+"""How long a client may leave an answer unread once no more of it can be sent."""
+
 STOP_SECONDS = 30
 """How long requests that are under way may take to finish when the server is stopped."""
 
@@ -34,7 +37,7 @@ SETTINGS = "FAIRGATE_LIVE_SETTINGS"
 
 
 class ImpatientProtocol(asyncio.Protocol):
-    """Uvicorn's protocol, but a client that has not sent the head of a request in time is cut off."""
+    """Uvicorn's protocol, but a client that does not send the head of a request, or read an answer, is cut off."""
 
     def __init__(
         self,
@@ -44,7 +47,8 @@ class ImpatientProtocol(asyncio.Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._inner: Any = AutoHTTPProtocol(config, server_state, app_state, _loop)  # type: ignore[call-arg]
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None  # until the head is there
+        self._stalled: asyncio.TimerHandle | None = None  # until the client reads
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
@@ -72,6 +76,8 @@ class ImpatientProtocol(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """End."""
         self._unwatch()
+        if self._stalled is not None:
+            self._stalled.cancel()
         self._inner.connection_lost(error)
 
     def eof_received(self) -> None:
@@ -80,10 +86,13 @@ class ImpatientProtocol(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Wait for a client that reads slowly."""
+        self._stalled = asyncio.get_running_loop().call_later(READ_SECONDS, self._inner.transport.abort)
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
         """Go on writing."""
+        if self._stalled is not None:
+            self._stalled.cancel()
         self._inner.resume_writing()
 
 
@@ -129,21 +138,19 @@ def run(
             "several workers must sign log-ins of the page with one secret: name a file for it, session_secret in "
             "[service]"
         )
-    listening = bind(settings)
-    port = listening.getsockname()[1]
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     chosen = {**options(settings), "ssl_certfile": certificate, "ssl_keyfile": key}
-    app = make_app(settings)
-    gates: Gates = app.state.gates
-    gates.try_to_open()
-    settle()
-    tell(f"{'http' if certificate is None else 'https'}://{host}:{port}")
-    if workers == 1:
-        with listening:
+    with bind(settings) as listening:
+        app = make_app(settings)
+        gates: Gates = app.state.gates
+        gates.try_to_open()
+        port = listening.getsockname()[1]
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        tell(f"{'http' if certificate is None else 'https'}://{host}:{port}")
+        if workers == 1:
+            settle()
             uvicorn.Server(uvicorn.Config(app, **chosen)).run(sockets=[listening])
-        return
-    gates.shut()
-    listening.close()
+            return
+        gates.shut()
     os.environ[SETTINGS] = settings.model_dump_json()
     worker = f"{make_worker.__module__}:{make_worker.__name__}"
     uvicorn.run(worker, factory=True, workers=workers, host=settings.host, port=port, **chosen)
