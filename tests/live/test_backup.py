@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -107,9 +108,13 @@ def test_the_command_says_what_was_copied(tmp_path: Path) -> None:
     fairgate_here("live", "init", "credit", cwd=tmp_path)
     done = fairgate_here("live", "backup", "monday.db", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("credit: 4 events, 0 applications, up to ")
+    (noted,) = re.findall(r"(--head \w{64} --last 4)\n", done.stdout)
+    assert done.stdout.startswith("credit: 4 events, 0 applications\n")
     assert sqlite3.connect(tmp_path / "monday.db").execute("SELECT name FROM gates").fetchall() == [("credit",)]
     assert "is there already" in fairgate_here("live", "backup", "monday.db", cwd=tmp_path).stderr
+    (tmp_path / "credit.db").unlink()
+    (tmp_path / "monday.db").rename(tmp_path / "credit.db")
+    assert fairgate_here("live", "audit", *noted.split(), cwd=tmp_path).returncode == 0
 
 
 def test_a_gate_goes_on_with_a_copy_that_is_put_in_the_place_of_its_database(tmp_path: Path) -> None:

@@ -31,7 +31,9 @@ def made(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_init_writes_a_file_makes_the_gate_and_its_keys_which_only_their_file_has(database_url: str, tmp_path: Path) -> None:
+def test_init_writes_a_file_makes_the_gate_and_its_keys_which_only_their_file_has(
+    database_url: str, tmp_path: Path
+) -> None:
     done = fairgate_here(
         "live", "init", "credit", "--groups", "women,men", "--database", database_url, "--folder", "new/c", cwd=tmp_path
     )
