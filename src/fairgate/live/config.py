@@ -190,9 +190,9 @@ def rehearse(spec: Spec) -> None:
 
     Both would show only at a gate that is made already.
     """
-    nobody = np.zeros((1, len(spec.groups), 2, 2))
+    some = np.ones((1, len(spec.groups), 2, 2))  # people of each group, decision and label
     try:
-        spec.setting.problem.assess(nobody)
+        spec.setting.problem.assess(some)
         spec.make_learner().start(spec.setting, 1, np.random.default_rng(spec.seed))
     except InputError as error:
         raise InputError(f"[constraints] {error}") from None
