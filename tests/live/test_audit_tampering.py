@@ -269,7 +269,7 @@ EDITS = [
     edit("overridden", "accepted", lambda accepted: 1 - accepted),
     edit("outcomes", "tally", lambda tally: [[*tally[0][:3], 1 - tally[0][3], tally[0][4]], *tally[1:]]),
     edit("outcomes", "aside", lambda tally: [*tally, [0, 0, 0, 1, 1]]),
-    edit("outcomes", "digest", lambda digest: ""),
+    edit("outcomes", "digests", lambda digests: {}),
     edit("corrected", "tally", lambda tally: []),
     edit("closed", "secret", lambda secret: "00" * 32),
     edit("closed", "people", lambda people: people + 1),
