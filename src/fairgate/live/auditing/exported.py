@@ -16,7 +16,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fairgate.errors import InputError
-from fairgate.live.auditing.log import CaseRows, Facts, Fault, KeyRow, LabelRows, OverrideRow, Whole, columns, earlier_labels
+from fairgate.live.auditing.log import (
+    CaseRows,
+    Facts,
+    Fault,
+    KeyRow,
+    LabelRows,
+    OverrideRow,
+    Whole,
+    columns,
+    earlier_labels,
+)
 from fairgate.live.events import Event
 
 FORMAT = 1

@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, literal, or_, select
 
-from fairgate.live.auditing.log import CaseRows, Facts, Fault, KeyRow, LabelRows, OverrideRow, Whole, columns, earlier_labels
+from fairgate.live.auditing.log import (
+    CaseRows,
+    Facts,
+    Fault,
+    KeyRow,
+    LabelRows,
+    OverrideRow,
+    Whole,
+    columns,
+    earlier_labels,
+)
 from fairgate.live.events import Event
 from fairgate.live.failures import MissingError
 from fairgate.live.schema import api_keys, cases, events, gates, outcomes, overrides, snapshots
@@ -80,8 +90,8 @@ class StoredLog:
         names = ("label", "case", "round", "group", "bin", "accepted", "aside")
         kinds = {"seq": int, "id": str, **dict.fromkeys(names, int)}
         rows = sorted(self._rows(asked), key=lambda row: (row[0], str(row[1])))
-        seqs, ids, labels, *known = columns(rows, kinds, self.faults)
-        return LabelRows(seqs, ids, labels, *earlier_labels(seqs, ids, self._relabelled), *known)
+        seqs, ids, labels, *whole = columns(rows, kinds, self.faults)
+        return LabelRows(seqs, ids, labels, *earlier_labels(seqs, ids, self._relabelled), *whole)
 
     @functools.cached_property
     def _relabelled(self) -> dict[str, list[tuple[int, int]]]:
