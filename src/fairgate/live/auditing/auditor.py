@@ -54,6 +54,7 @@ class Auditor:
         self.snapshots = set(log.snapshots())
         self.stale: list[int] = []  # snapshots of another version
         self.keys: dict[str, dict[str, Any]] = {}
+        self.unsound: set[Any] = set()  # numbers of events whose columns hold what they must not
         self.homeless: list[tuple[int, str]] = []  # what is said of rows of events that there are not
 
     def say(self, event: Event, text: str) -> None:
@@ -87,6 +88,7 @@ class Auditor:
         fits = self.chain.follow(event)
         self.events += 1
         if not parsed.sound:
+            self.unsound.add(event.seq)
             self.refold.stop(event)
             return
         if self.events == 1:
@@ -203,7 +205,7 @@ class Auditor:
 
     def _rows(self, chunk: Chunk) -> None:
         """Check the rows of a chunk of events."""
-        sound = [each for each in chunk.events if each.sound]
+        sound = [each for each in chunk.events if each.event.seq not in self.unsound]
         by_seq = {each.event.seq: each for each in chunk.events}
         cases, labels = self.log.cases(chunk.first, chunk.last), self.log.labels(chunk.first, chunk.last)
         for fault in self.log.faults:
