@@ -137,6 +137,7 @@ def change_proposal(lender: Lender, number: int) -> None:
             data = each.data
             if each.kind == "opened" and each.round == number:
                 data["proposal"] = {"thresholds": [[[0.8, 0.8]]], "weights": [[1.0]]}
+                data["allowed"] = {"thresholds": [[[0.6, 0.6]]], "weights": [[1.0]]}  # by the step
             new = make_event(head, each.seq, each.kind, each.round, data, each.at, each.actor, each.key, each.request)
             head = new.hash
             connection.execute(update(events).where(events.c.seq == new.seq).values(body=new.body, hash=new.hash))

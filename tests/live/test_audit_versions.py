@@ -16,10 +16,11 @@ from fairgate.live.events import Event
 from fairgate.live.making import VERSIONS
 from tests.command import fairgate_here
 from tests.live.logs import OTHER, make_spec, opened
-from tests.live.test_audit import CONFIG, SPEC
+from tests.live.test_audit import CONFIG
 from tests.live.test_audit_tampering import chain_again, read
 
 ODD = {"thresholds": [[[0.8, 0.8]]], "weights": [[1.0]]}
+STEP = {"thresholds": [[[0.6, 0.6]]], "weights": [[1.0]]}  # what guards of a step of 0.2 allow of it
 FAR = {"thresholds": [[[0.2, 0.8]]], "weights": [[1.0]]}
 
 
@@ -41,7 +42,7 @@ def propose(versions: dict[str, str] | None = None, library: str = __version__) 
 
     def edit(event: Event, data: dict[str, Any]) -> None:
         if event.kind == "opened" and event.round == 1:
-            data["proposal"] = ODD
+            data |= {"proposal": ODD, "allowed": STEP}
         if event.kind in ("created", "version"):
             data.update(versions=versions or OTHER, library=library)
 
@@ -79,7 +80,7 @@ def test_a_version_that_was_put_in_after_a_later_one_explains_nothing(tmp_path: 
 
     def edit(event: Event, data: dict[str, Any]) -> None:
         if event.kind == "opened" and event.round == 1:
-            data["proposal"] = ODD
+            data |= {"proposal": ODD, "allowed": STEP}
 
     with closing(sqlite3.connect(tmp_path / "gate.db", isolation_level=None)) as connection:
         chain_again(connection, edit)
@@ -89,11 +90,13 @@ def test_a_version_that_was_put_in_after_a_later_one_explains_nothing(tmp_path: 
     assert "a version that goes back explains nothing" in report.first.text
 
 
-@pytest.mark.parametrize(("name", "value"), [("policy", FAR), ("guards", ["bounds: nothing"]), ("waiting", "abc")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("policy", FAR), ("guards", ["bounds: nothing"]), ("waiting", "abc"), ("allowed", FAR)]
+)
 def test_no_version_explains_a_policy_that_the_guards_do_not_allow(tmp_path: Path, name: str, value: Any) -> None:
     def edit(event: Event, data: dict[str, Any]) -> None:
         if event.kind == "opened" and event.round == 1:
-            data |= {"proposal": ODD, name: value}
+            data |= {"proposal": ODD, "allowed": ODD, name: value}
 
     write(tmp_path / "gate.db", edit)
     report = read(tmp_path / "gate.db")
@@ -101,11 +104,23 @@ def test_no_version_explains_a_policy_that_the_guards_do_not_allow(tmp_path: Pat
     assert (report.first.kind, report.verdict) == ("opened", "findings")
 
 
+def test_a_learner_that_failed_must_fail_again(tmp_path: Path) -> None:
+    """A log that says it failed, while it does not, could have switched it off for any reason."""
+    with opened(str(tmp_path / "gate.db"), make_spec()) as lender:
+        with patch.object(type(lender.gate.spec.make_learner()), "observe", side_effect=ValueError("too many")):
+            lender.decide(20)
+            failing = lender.gate.audit()
+        lender.decide(20)
+        report = lender.gate.audit()
+    assert (failing.clean, failing.first) == (True, None)
+    assert report.first is not None
+    assert (report.first.kind, report.count) == ("failed", 1)
+    assert "the learner failed, and told of the events before it the learner does not" in report.first.text
+
+
 def test_the_command_exits_with_0_only_if_versions_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "gate.toml").write_text(CONFIG)
-    write(
-        tmp_path / "gate.db", propose(), **{name: getattr(SPEC, name) for name in ("guards", "label_due_days")}, **HOLD
-    )
+    write(tmp_path / "gate.db", propose(), **HOLD)
     done = fairgate_here("live", "audit", cwd=tmp_path)
     assert done.returncode == 1
     assert "Recomputed by another version: 1 policies differ" in " ".join(done.stdout.split())

@@ -30,6 +30,7 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "reported": ("decide",),
     "closed": ("decide", "admin"),
     "paused": ("decide", "admin"),
+    "failed": ("decide", "admin"),
     "outcomes": ("outcomes",),
     "corrected": ("outcomes",),
     "overridden": ("admin",),

@@ -183,7 +183,10 @@ class Auditor:
 
     def differs(self, event: Event, fold: Fold) -> None:
         """Tell a proposal that another version makes differently from one that nothing explains."""
-        if wrong := self.versions.differs(event.round):
+        what = "its proposal is not the one that the learner makes of the events before it"
+        if event.kind == "failed":
+            what = "it says that the learner failed, and told of the events before it the learner does not"
+        if wrong := self.versions.differs(event.round, what):
             self.say(event, wrong)
 
     def _snapshot(self, event: Event) -> None:

@@ -53,13 +53,10 @@ class Versions:
         """Whether the versions now are the auditor's."""
         return self.made == named(__version__, VERSIONS)
 
-    def differs(self, number: int) -> str:
-        """Take in a round whose proposal is not the recomputed one; say so if nothing explains it."""
+    def differs(self, number: int, what: str) -> str:
+        """Take in a round in which the learner did otherwise than recomputed; say `what` if nothing explains it."""
         if self._refused:
-            return (
-                "its proposal is not the one that the learner makes of the events before it; it was made by "
-                f"{self.made or 'unknown versions'}, {self._refused}"
-            )
+            return f"{what}; it was made by {self.made or 'unknown versions'}, {self._refused}"
         self._rounds[self.made].append(number)
         return ""
 
