@@ -124,6 +124,7 @@ def write_busy(lender: Lender) -> None:
     gate.set_mode("shadow", "beside our own rule")
     ids, groups, scores = lender.people(25)
     gate.report(ids, groups, scores, [score >= 0.5 for score in scores])
+    create_key(gate, "chief", ["admin"])
     gate.set_mode("learn", "it may decide", actor="key:chief")
     lender.decide(20)
     lender.clock.now += timedelta(days=40)

@@ -19,7 +19,7 @@ from fairgate.audit.sequences import follow
 from fairgate.errors import InputError
 from fairgate.learners.registry import LEARNERS
 from fairgate.live.audit import audit_log, stored_log
-from fairgate.live.auditing import AuditReport, auditor
+from fairgate.live.auditing import AuditReport, versions
 from fairgate.live.auditing.stored import StoredLog
 from fairgate.live.auditing.terminal import show
 from fairgate.live.database import writing
@@ -57,8 +57,9 @@ def test_both_databases_and_the_file_tell_the_same(database_url: str, tmp_path: 
     assert exported.clean, exported.first
     assert exported.stretches == stored.stretches
     assert (exported.events, exported.labels, exported.head) == (stored.events, stored.labels, stored.head)
-    assert len(exported.unchecked) == 1
+    assert len(exported.unchecked) == 2
     assert "cannot be checked yet" in exported.unchecked[0]
+    assert "against the commitment of that round only" in exported.unchecked[1]
     assert not stored.unchecked
 
 
@@ -103,19 +104,23 @@ def test_another_version_is_told_as_such_and_not_as_tampering(tmp_path: Path) ->
     """A proposal that is not the recomputed one, made by another numpy; its chain is whole."""
     spec = make_spec(start={"mode": "hold", "threshold": 0.4})
     with (
-        opened(str(tmp_path / "gate.db"), spec) as lender,
         patch("fairgate.live.making.VERSIONS", OTHER),
         patch("fairgate.live.gate.VERSIONS", OTHER),
+        opened(str(tmp_path / "gate.db"), spec) as lender,
     ):
         lender.decide(20)
         lender.decide(20)
         change_proposal(lender, number=1)
         told = lender.gate.audit()
         assert told.first is None, told.first
+        assert (told.clean, told.verdict) == (False, "versions")
         assert [each.rounds for each in told.versions] == [[1]]
         assert "numpy 1.0.0" in told.versions[0].made_by
         assert "difference of versions" in told.versions[0].text
-        with patch.object(auditor, "VERSIONS", OTHER):
+        console = Console(width=80, record=True, file=io.StringIO())
+        show(told, console)
+        assert "Recomputed by another version: 1 policies differ" in console.export_text()
+        with patch.object(versions, "VERSIONS", OTHER):
             blamed = lender.gate.audit()
     assert blamed.first is not None
     assert blamed.first.kind == "opened"
@@ -132,6 +137,7 @@ def change_proposal(lender: Lender, number: int) -> None:
             data = each.data
             if each.kind == "opened" and each.round == number:
                 data["proposal"] = {"thresholds": [[[0.8, 0.8]]], "weights": [[1.0]]}
+                data["allowed"] = {"thresholds": [[[0.6, 0.6]]], "weights": [[1.0]]}  # by the step
             new = make_event(head, each.seq, each.kind, each.round, data, each.at, each.actor, each.key, each.request)
             head = new.hash
             connection.execute(update(events).where(events.c.seq == new.seq).values(body=new.body, hash=new.hash))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import shutil
@@ -116,6 +117,8 @@ def named(connection: sqlite3.Connection, table: str, column: str, row: dict[str
     last = rows_of(connection, "gates")[0]["last"]
     if table == "gates":
         first = first_of(connection, "opened").seq
+        if "commitment" in first_of(connection, "created").data:  # it commits to the gate's secret
+            first = 1
         found: dict[str, int] = {"secret": first, "name": 1, "last": row["last"] + 1, "head": last}
         return found[column]
     if table == "api_keys":
@@ -269,7 +272,7 @@ EDITS = [
     edit("overridden", "accepted", lambda accepted: 1 - accepted),
     edit("outcomes", "tally", lambda tally: [[*tally[0][:3], 1 - tally[0][3], tally[0][4]], *tally[1:]]),
     edit("outcomes", "aside", lambda tally: [*tally, [0, 0, 0, 1, 1]]),
-    edit("outcomes", "digest", lambda digest: ""),
+    edit("outcomes", "digests", lambda digests: {}),
     edit("corrected", "tally", lambda tally: []),
     edit("closed", "secret", lambda secret: "00" * 32),
     edit("closed", "people", lambda people: people + 1),
@@ -335,6 +338,25 @@ def test_a_decision_changed_with_all_that_follows_is_found_by_its_draw(
     assert report.first is not None
     assert report.first.seq == event.seq
     assert "by the policy of its round it is" in report.first.text
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_the_gates_secret_is_the_one_that_was_committed_to(
+    tampered: sqlite3.Connection, tmp_path: Path, right: bool
+) -> None:
+    secret = rows_of(tampered, "gates")[0]["secret"] if right else b"another"
+
+    def commit(event: Event, data: dict[str, Any]) -> None:
+        if event.kind == "created":
+            data["commitment"] = hashlib.sha256(secret).hexdigest()
+
+    chain_again(tampered, commit)
+    tampered.execute("DELETE FROM snapshots")
+    report = read(tmp_path / "gate.db")
+    assert report.clean is right
+    if not right:
+        assert report.first is not None
+        assert (report.first.seq, "not that of the gate's secret" in report.first.text) == (1, True)
 
 
 def test_findings_say_what_was_found_and_expected(tampered: sqlite3.Connection, tmp_path: Path) -> None:

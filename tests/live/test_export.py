@@ -52,6 +52,12 @@ def test_the_file_has_every_row_and_no_secret(exported: Path) -> None:
         assert log.beyond() == []
 
 
+def test_only_the_owner_can_read_what_was_written(exported: Path) -> None:
+    """They hold applications, as the database does."""
+    for name in ("credit.zip", "decisions.parquet"):
+        assert (exported / name).stat().st_mode & 0o777 == 0o600, name
+
+
 def test_the_same_log_gives_the_same_bytes(exported: Path, tmp_path: Path) -> None:
     from fairgate.live.database import connect
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,42 @@ def test_an_event_that_says_other_rows_went_is_found(name: str, tmp_path: Path) 
     report = read(tmp_path / "gate.db")
     assert report.first is not None
     assert report.first.seq == last or name == "through"
+
+
+@pytest.mark.parametrize(("days", "text"), [(0.0, "closed later"), (-10.0, "closed later"), (30.0, "labels are due")])
+def test_rows_that_went_too_early_are_found(days: float, text: str, tmp_path: Path) -> None:
+    """The event says that rounds before a day may go: that on which the round closed, earlier, or too late."""
+    with opened(str(tmp_path / "gate.db"), make_spec()) as lender:
+        lender.decide(20)
+        closed = lender.clock.now
+        lender.clock.now += timedelta(days=31)
+        prune(lender.gate, timedelta(days=30))
+        last = lender.gate.status().seq
+        assert lender.gate.audit().clean
+
+    def change(event: object, data: dict[str, Any]) -> None:
+        if data.get("through") is not None:
+            data["before"] = (closed + timedelta(days=days)).isoformat(timespec="microseconds")
+
+    with closing(sqlite3.connect(tmp_path / "gate.db", isolation_level=None)) as connection:
+        chain_again(connection, change)
+    report = read(tmp_path / "gate.db")
+    assert report.first is not None
+    assert report.first.seq == last
+    assert text in report.first.text
+
+
+@pytest.mark.parametrize("before", [None, "soon", "2026-01-30"])
+def test_a_day_of_pruning_that_is_none_is_found(before: object, tmp_path: Path) -> None:
+    with opened(str(tmp_path / "gate.db"), make_spec()) as lender:
+        lender.decide(20)
+        lender.clock.now += YEAR
+        prune(lender.gate, timedelta(days=30))
+    with closing(sqlite3.connect(tmp_path / "gate.db", isolation_level=None)) as connection:
+        chain_again(connection, lambda event, data: data.update({"before": before} if "through" in data else {}))
+    report = read(tmp_path / "gate.db")
+    assert report.first is not None
+    assert report.first.kind == "pruned"
 
 
 def test_rows_go_some_rounds_at_a_time(tmp_path: Path) -> None:

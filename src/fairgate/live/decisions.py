@@ -56,7 +56,7 @@ def export_decisions(log: StoredLog, path: Path) -> int:
     spec = Spec.read(None if first is None else parse(first).data.get("spec"))
     if spec.store == "counts":
         raise InputError(f"the gate {spec.name!r} keeps counts only: it has no applications to write")
-    with whole(path) as unfinished:
+    with whole(path, private=True) as unfinished:
         return write_rows(unfinished, COLUMNS, _parts(log, spec))
 
 

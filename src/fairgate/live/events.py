@@ -110,9 +110,18 @@ class People(NamedTuple):
     @property
     def digest(self) -> str:
         """Hash of all columns; scores and draws by their bits."""
-        parts = [canonical(self.ids).encode(), *(column.astype("<i8").tobytes() for column in (self.groups, self.bins))]
-        parts += [self.scores.astype("<f8").tobytes(), self.draws.astype("<f8").tobytes()]
-        return hashlib.sha256(b"\n".join([*parts, self.accepted.astype("<i8").tobytes()])).hexdigest()
+        return people_digest(self.ids, self.bits)
+
+    @property
+    def bits(self) -> list[bytes]:
+        """The numbers of all columns but the ids, eight bytes each, in the order in which they are hashed."""
+        columns = (self.groups, self.bins, self.scores, self.draws, self.accepted)
+        return [each.astype("<i8" if each.dtype.kind == "i" else "<f8").tobytes() for each in columns]
+
+
+def people_digest(ids: list[str], bits: Sequence[bytes]) -> str:
+    """Return the hash of people, of their ids and the bits of their other columns."""
+    return hashlib.sha256(b"\n".join([canonical(ids).encode(), *bits])).hexdigest()
 
 
 def round_secret(secret: bytes, number: int) -> bytes:

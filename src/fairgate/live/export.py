@@ -27,7 +27,10 @@ MIDNIGHT = (1980, 1, 1, 0, 0, 0)
 def export_log(log: Log, path: Path) -> dict[str, Any]:
     """Write the log to a zip of Parquet files, whole or not at all, and return its head. No secret is in it."""
     head = {"format": FORMAT, "gate": log.facts.gate, "last": log.facts.last, "head": log.facts.head}
-    with whole(path) as unfinished, tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
+    with (
+        whole(path, private=True) as unfinished,
+        tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder,
+    ):
         sources = {"events": _events(log), "cases": _cases(log), "outcomes": _outcomes(log), "overrides": _over(log)}
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_STORED) as packed:
             packed.writestr(zipfile.ZipInfo(HEAD, MIDNIGHT), json.dumps(head, indent=1) + "\n")

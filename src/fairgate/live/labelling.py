@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,14 +65,17 @@ def labelled(turn: Turn, ids: Sequence[str]) -> tuple[dict[str, Any], dict[str, 
 def label_data(
     turn: Turn, labelled: Sequence[tuple[str, int]], rows: Mapping[str, Any], overridden: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the body of an event of labels: how many by round, group, bin and label; overridden cases aside."""
+    """Return the body of an event of labels: how many by round, group, bin and label; overridden cases aside.
+
+    Each round has a digest of its own, so that those of later rounds can be checked when rows of earlier ones are gone.
+    """
     tallies: dict[str, dict[tuple[int, ...], int]] = {"tally": {}, "aside": {}}
     for name, label in labelled:
         row, kind = rows[name], "aside" if name in overridden else "tally"
         place = (row.round, row.group, row.bin, label)
         tallies[kind][place] = tallies[kind].get(place, 0) + 1
     listed = {kind: [[*place, count] for place, count in sorted(tally.items())] for kind, tally in tallies.items()}
-    return {**listed, "digest": label_digest(labelled)}
+    return {**listed, "digests": label_digests((rows[name].round, name, label) for name, label in labelled)}
 
 
 def write_labels(turn: Turn, event: Event, labelled: Sequence[tuple[str, int]]) -> None:
@@ -102,7 +105,7 @@ def counted_outcomes(turn: Turn, request: Outcomes) -> Recorded:
     np.add.at(tally, (groups, bins, np.array(labels, dtype=np.int64)), 1)
     if (told_labels(turn, number) + tally.sum(axis=2) > accepted_of(turn, number)).any():
         raise InputError(f"labels must be of people accepted in round {number}, got more than were accepted")
-    data = {"tally": [[number, *place] for place in sparse(tally)], "aside": [], "digest": ""}
+    data = {"tally": [[number, *place] for place in sparse(tally)], "aside": [], "digests": {}}
     event = turn.record("outcomes", data, request, main=True)
     return Recorded(seq=event.seq, new=len(labels))
 
@@ -135,7 +138,10 @@ def told_labels(turn: Turn, number: int) -> NDArray[np.int64]:
 
 
 def correct(turn: Turn, request: Correct) -> Recorded:
-    """Correct labels; those that the learner has been told stay as it learnt them."""
+    """Correct labels; those that the learner has been told stay as it learnt them.
+
+    It has been told of an application, with whatever label, if its first label came before the last close.
+    """
     labels = check_labels("labels", request.labels, len(request.ids))
     check_ids(request.ids)
     reason = check_reason(request.reason)
@@ -153,8 +159,13 @@ def correct(turn: Turn, request: Correct) -> Recorded:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
     untold = [each for each in changed if reported[each[0]][0] > turn.fold.closed_seq]
     told = [each for each in changed if reported[each[0]][0] <= turn.fold.closed_seq]
-    data = label_data(turn, untold, rows, overridden) | {"told": label_data(turn, told, rows, {})["tally"]}
-    event = turn.record("corrected", {**data, "digest": label_digest(changed), "reason": reason}, request, main=True)
+    data = {
+        **label_data(turn, untold, rows, overridden),
+        "told": label_data(turn, told, rows, {})["tally"],
+        "digests": label_data(turn, changed, rows, {})["digests"],
+        "reason": reason,
+    }
+    event = turn.record("corrected", data, request, main=True)
     write_labels(turn, event, changed)
     return Recorded(seq=event.seq, new=len(changed), repeated=len(request.ids) - len(changed))
 
@@ -190,6 +201,14 @@ def override(turn: Turn, request: Override) -> Decision:
     columns = {"gate": turn.number, "id": request.id, "seq": event.seq, "accepted": wanted, "reason": reason}
     insert(turn.connection, overrides, {name: [value] for name, value in columns.items()})
     return Decision(id=request.id, accepted=bool(wanted), round=row.round)
+
+
+def label_digests(labelled: Iterable[tuple[int, str, int]]) -> dict[str, str]:
+    """Return the hash of labels by application, of each round; they are given as round, application and label."""
+    found: dict[int, list[tuple[str, int]]] = {}
+    for number, name, label in labelled:
+        found.setdefault(number, []).append((name, label))
+    return {str(number): label_digest(found[number]) for number in sorted(found)}
 
 
 def label_digest(labelled: Sequence[tuple[str, int]]) -> str:

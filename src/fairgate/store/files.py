@@ -31,11 +31,17 @@ def prepare_folder(folder: Path, name: str = "--out") -> None:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Give a place beside `path` to write to, and move what is there to `path`: no interruption leaves half a file."""
+def whole(path: Path, *, private: bool = False) -> Iterator[Path]:
+    """Give a place beside `path` to write to, and move what is there to `path`: no interruption leaves half a file.
+
+    Only its owner can read a `private` file, also while it is written.
+    """
     unfinished = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if private:
+            unfinished.unlink(missing_ok=True)
+            unfinished.touch(mode=0o600, exist_ok=False)
         yield unfinished
         unfinished.replace(path)
     except OSError as error:

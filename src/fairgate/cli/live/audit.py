@@ -20,6 +20,10 @@ def audit(
     config: Config = Path("gate.toml"),
     head: Annotated[str | None, typer.Option(help="Hash of an event that was noted earlier: it must be there.")] = None,
     last: Annotated[int | None, typer.Option(help="Number of the event that was noted earlier.", min=1)] = None,
+    accept_versions: Annotated[
+        bool,
+        typer.Option("--accept-versions", help="Exit code 0 though proposals differ, if older versions made them."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute every hash, draw, decision, count and policy; exit code 1 if an event does not fit, which is named."""
@@ -38,5 +42,5 @@ def audit(
         typer.echo(json.dumps(report.document(), indent=1, ensure_ascii=False))
     else:
         show(report, Console())
-    if not report.clean:
+    if report.verdict == "findings" or (report.verdict == "versions" and not accept_versions):
         raise typer.Exit(1)

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from fairgate import __version__
+from fairgate.live.auditing.actors import Actors
 from fairgate.live.auditing.chain import Chain
 from fairgate.live.auditing.chunks import Chunk, Parsed, chunks
 from fairgate.live.auditing.labels import TALLIES, check_labels
 from fairgate.live.auditing.log import Log
 from fairgate.live.auditing.refold import Refold, fits
 from fairgate.live.auditing.removed import Removed
-from fairgate.live.auditing.report import MANY, AuditReport, Findings, Stretch, VersionChange
+from fairgate.live.auditing.report import MANY, AuditReport, Findings, Stretch, Verdict
 from fairgate.live.auditing.room import Room
 from fairgate.live.auditing.rows import Round, RowCheck
 from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
+from fairgate.live.auditing.versions import Versions
 from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
-from fairgate.live.making import VERSIONS
 from fairgate.live.spec import Spec
 from fairgate.live.words import policy_name
 from fairgate.policy import Policy
@@ -45,7 +45,8 @@ class Auditor:
         self.commitments: dict[int, Any] = {}  # of the open round
         self.revealed: dict[int, bytes] = {}
         self.closed_before: dict[int, int] = {}  # by event that brings labels, the last close before it
-        self.versions: dict[str, list[int]] = defaultdict(list)
+        self.versions = Versions()
+        self.actors = Actors()
         self.unrevealed: list[int] = []
         self.removed = Removed(log)
         self.pruned = self.removed.through
@@ -53,6 +54,7 @@ class Auditor:
         self.snapshots = set(log.snapshots())
         self.stale: list[int] = []  # snapshots of another version
         self.keys: dict[str, dict[str, Any]] = {}
+        self.unsound: set[Any] = set()  # numbers of events whose columns hold what they must not
         self.homeless: list[tuple[int, str]] = []  # what is said of rows of events that there are not
 
     def say(self, event: Event, text: str) -> None:
@@ -86,6 +88,7 @@ class Auditor:
         fits = self.chain.follow(event)
         self.events += 1
         if not parsed.sound:
+            self.unsound.add(event.seq)
             self.refold.stop(event)
             return
         if self.events == 1:
@@ -101,7 +104,7 @@ class Auditor:
         self.refold.step(parsed)
         try:
             self._note(parsed)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             if self.refold.stopped != event.seq:
                 self.say(event, f"its body cannot be read: {type(error).__name__} {error}")
         if event.seq in self.snapshots:
@@ -111,7 +114,11 @@ class Auditor:
         """Keep what rows are checked by, and count for the bounds."""
         event, data = parsed
         kind, number = event.kind, event.round
-        if kind == "opened":
+        if wrong := self.actors.follow(parsed):
+            self.say(event, wrong)
+        if kind in ("created", "version"):
+            self._made(parsed)
+        elif kind == "opened":
             self._opened(event, data)
         elif kind == "closed":
             self._closed(event, data)
@@ -132,7 +139,7 @@ class Auditor:
                     self._tally().label(origin, group, label, people)
         elif kind in ("key-added", "key-revoked"):
             self._key(event, data)
-        elif kind == "pruned" and (wrong := self.removed.check(parsed)):
+        elif kind == "pruned" and (wrong := self.removed.check(parsed, self.spec)):
             self.say(event, wrong)
         self.removed.note(parsed)
         if self.room is not None and (wrong := self.room.follow(parsed)):
@@ -142,6 +149,13 @@ class Auditor:
         if self.tallies is None:
             raise ValueError("no spec")
         return self.tallies
+
+    def _made(self, parsed: Parsed) -> None:
+        """Note the versions; check the gate's secret against what it was committed to, where both are known."""
+        commitment, own = parsed.data.get("commitment"), self.log.facts.secret
+        if parsed.event.kind == "created" and commitment is not None and own is not None and not fits(commitment, own):
+            self.say(parsed.event, "its commitment is not that of the gate's secret: another was put in its place")
+        self.versions.follow(parsed)
 
     def _opened(self, event: Event, data: dict[str, Any]) -> None:
         number, own = event.round, self.log.facts.secret
@@ -169,16 +183,16 @@ class Auditor:
 
     def differs(self, event: Event, fold: Fold) -> None:
         """Tell a proposal that another version makes differently from one that nothing explains."""
-        made = _versions(fold.library, fold.versions)
-        if made == _versions(__version__, VERSIONS):
-            self.say(event, "its proposal is not the one that the learner makes of the events before it")
-        else:
-            self.versions[made].append(event.round)
+        what = "its proposal is not the one that the learner makes of the events before it"
+        if event.kind == "failed":
+            what = "it says that the learner failed, and told of the events before it the learner does not"
+        if wrong := self.versions.differs(event.round, what):
+            self.say(event, wrong)
 
     def _snapshot(self, event: Event) -> None:
         library, state = self.log.snapshot(event.seq)
         fold = self.refold.fold
-        if fold is not None and _versions(fold.library, fold.versions) != _versions(__version__, VERSIONS):
+        if fold is not None and not self.versions.own:
             self.stale.append(event.seq)
         elif wrong := self.refold.snapshot(library, state):
             self.say(event, wrong)
@@ -194,7 +208,7 @@ class Auditor:
 
     def _rows(self, chunk: Chunk) -> None:
         """Check the rows of a chunk of events."""
-        sound = [each for each in chunk.events if each.sound]
+        sound = [each for each in chunk.events if each.event.seq not in self.unsound]
         by_seq = {each.event.seq: each for each in chunk.events}
         cases, labels = self.log.cases(chunk.first, chunk.last), self.log.labels(chunk.first, chunk.last)
         for fault in self.log.faults:
@@ -298,8 +312,11 @@ class Auditor:
         if self.spec is not None and self.tallies is not None:
             alpha = self.spec.guards.alpha
             bounds, hidden = stretches(self.tallies, self.spec, alpha)
+        changes = self.versions.changes
+        verdict: Verdict = "findings" if found else "versions" if changes else "clean"
         return AuditReport(
-            clean=not found,
+            clean=verdict == "clean",
+            verdict=verdict,
             gate=facts.gate,
             source=self.log.name,
             last=self.chain.last,
@@ -311,8 +328,9 @@ class Auditor:
             first=found[0] if found else None,
             findings=list(found),
             count=self.findings.count,
-            versions=[_change(made, rounds) for made, rounds in self.versions.items()],
+            versions=changes,
             unchecked=self._unchecked(),
+            remarks=self.actors.remarks,
             pruned=None if self.pruned < 0 else self.pruned,
             alpha=alpha,
             hidden=hidden,
@@ -335,6 +353,11 @@ class Auditor:
                 f"Draws of round {numbers} cannot be checked yet: its secret is revealed when it closes (an audit of "
                 "the database has it)."
             )
+        if self.log.facts.secret is None and (self.spec is None or self.spec.store == "cases"):
+            said.append(
+                "The gate's secret is not in the file: the secret of each round was checked against the commitment of "
+                "that round only (an audit of the database checks it against the gate's)."
+            )
         if self.tallies is not None and not self.tallies.sound:
             said.append("Bounds are not told, as the tallies do not fit each other.")
         if self.refold.stopped is not None:
@@ -342,21 +365,6 @@ class Auditor:
         if self.stale:
             said.append("The stored state is of another version of the library, and was not compared.")
         return said
-
-
-def _change(made: str, rounds: list[int]) -> VersionChange:
-    here = _versions(__version__, VERSIONS)
-    some = ", ".join(map(str, rounds[:8])) + (" …" if len(rounds) > 8 else "")
-    text = (
-        f"The proposals of {len(rounds)} rounds ({some}) were made by {made} and differ when {here} recomputes them: "
-        "that is a difference of versions, not of the log; all else in these rounds was checked."
-    )
-    return VersionChange(made_by=made, recomputed_by=here, rounds=rounds, text=text)
-
-
-def _versions(library: str, versions: dict[str, str]) -> str:
-    numbers = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()) if name != "python")
-    return f"fairgate {library} ({numbers})"
 
 
 def _firsts(seqs: Any, known: set[int]) -> list[int]:

@@ -16,7 +16,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fairgate.errors import InputError
-from fairgate.live.auditing.log import CaseRows, Facts, Fault, KeyRow, LabelRows, OverrideRow, Whole, columns
+from fairgate.live.auditing.log import (
+    CaseRows,
+    Facts,
+    Fault,
+    KeyRow,
+    LabelRows,
+    OverrideRow,
+    Whole,
+    columns,
+    earlier_labels,
+)
 from fairgate.live.events import Event
 
 FORMAT = 1
@@ -122,17 +132,15 @@ class ExportedLog:
         if len(rows[0]) < table.num_rows:
             table = table.filter(pc.invert(pc.or_(pc.is_null(table["id"]), pc.is_null(table["label"]))))
         whose = [table[name].to_numpy() for name in ("case", "round", "group", "bin", "accepted")]
-        before, since = (np.full(len(rows[0]), -1, dtype=np.int64) for _ in range(2))
+        before, since, oldest = earlier_labels(rows[0], rows[1], self._relabelled)
         accepted, aside = whose[-1].copy(), np.zeros(len(rows[0]), dtype=np.int64)
-        for place, (event, each) in enumerate(zip(rows[0].tolist(), rows[1], strict=True)):
-            for when, label in self._relabelled.get(each, ()):
-                if when < event:
-                    before[place], since[place] = label, when
+        for place, (event, each) in enumerate(zip(rows[0].tolist(), rows[1], strict=True) if self._overridden else ()):
             person = self._overridden.get(each)
             if person is not None and person[0] < event:
                 accepted[place], aside[place] = person[1], 1
         case, rounds, groups, bins = whose[:-1]
-        return LabelRows(rows[0], rows[1], rows[2], before, since, case, rounds, groups, bins, accepted, aside)
+        known = (case, rounds, groups, bins, accepted, aside)
+        return LabelRows(rows[0], rows[1], rows[2], before, since, oldest, *known)
 
     def overrides(self, first: int, last: int) -> list[OverrideRow]:
         """Return the decisions that these events overrode."""

@@ -52,6 +52,7 @@ class LabelRows(NamedTuple):
     labels: Whole
     before: Whole  # the label that the case had
     since: Whole  # and the event that had brought it
+    first: Whole  # the event that had brought its first label
     case: Whole  # the event of the case
     rounds: Whole
     groups: Whole
@@ -116,6 +117,26 @@ class Log(Protocol):
 
     def beyond(self) -> list[Fault]:
         """Return rows that belong to no event: those after the last one, and applications that are there twice."""
+
+
+def earlier_labels(
+    seqs: Whole, ids: Sequence[str], often: Mapping[str, Sequence[tuple[int, int]]]
+) -> tuple[Whole, Whole, Whole]:
+    """Return of each label the one before it, the event that brought that, and the event of the first; −1 for none.
+
+    `often` has all labels, as event and label in order, of the applications that have more than one: they are few.
+
+    >>> earlier_labels(np.array([4, 9]), ["a", "b"], {"b": [(5, 1), (7, 0), (9, 1)]})
+    (array([-1,  0]), array([-1,  7]), array([-1,  5]))
+    """
+    before, since, first = (np.full(len(ids), -1, dtype=np.int64) for _ in range(3))
+    if often:
+        for place, (event, each) in enumerate(zip(seqs.tolist(), ids, strict=True)):
+            past = [known for known in often.get(each, ()) if known[0] < event]
+            if past:
+                since[place], before[place] = past[-1]
+                first[place] = past[0][0]
+    return before, since, first
 
 
 def columns(rows: Sequence[Sequence[Any]], names: Mapping[str, type], faults: list[Fault]) -> list[Any]:

@@ -31,7 +31,7 @@ FIGURE = 2e-3
 """By how much a figure in a sentence may: it is printed with three digits."""
 
 Differs = Callable[[Event, Fold], None]
-"""Told of a round whose proposal differs from the recomputed one."""
+"""Told of a round whose proposal differs from the recomputed one, or in which the learner failed, and now does not."""
 
 
 class Refold:
@@ -115,6 +115,9 @@ class Refold:
         elif event.kind == "paused" and self._due is not None:
             if not _alike(data, self._due):
                 return f"it says {_brief(data)}, and the guards say {_brief(self._due)}"
+        elif event.kind == "failed":
+            if not fold.error and fold.propose() is not None:
+                self.differs(event, fold)
         elif event.kind == "mode":
             return _mode(fold, data)
         elif event.kind in ("outcomes", "corrected"):

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+from datetime import datetime, timedelta
 from typing import Any
 
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.log import Log
+from fairgate.live.spec import Spec
+
+SLACK = timedelta(minutes=1)
+"""By how much the time of an event may be before that at which it was prepared: clocks are set."""
 
 NAMES = ("cases", "outcomes", "overrides", "awaited")
 
@@ -20,6 +25,7 @@ class Part:
         self.through = through
         self.counts = dict.fromkeys(NAMES, 0)
         self.digests = hashlib.sha256()
+        self.closed: datetime | None = None  # the last of the rounds
 
 
 class Removed:
@@ -57,6 +63,11 @@ class Removed:
                 part.counts["cases"] += data["people"]
                 part.counts["awaited"] += sum(row[3] for row in data["tally"] if row[2] == 1)
                 part.digests.update(f"{data['digest']}\n".encode())
+        elif event.kind == "closed":
+            part = self._part(event.round, event.seq)
+            if part is not None:
+                at = datetime.fromisoformat(event.at)
+                part.closed = at if part.closed is None else max(part.closed, at)
         elif event.kind in ("outcomes", "corrected"):
             for name in ("tally", "aside", "told"):
                 for origin, _, _, _, number in data.get(name, ()):
@@ -65,7 +76,7 @@ class Removed:
                         part.counts["outcomes"] += number
                         part.counts["awaited"] -= number if event.kind == "outcomes" else 0
 
-    def check(self, parsed: Parsed) -> str:
+    def check(self, parsed: Parsed, spec: Spec | None) -> str:
         """Say what is wrong with an event that says rows were pruned."""
         event, data = parsed
         place = next((k for k, each in enumerate(self.parts) if each.seq == event.seq), None)
@@ -79,9 +90,20 @@ class Removed:
             return f"it says that rows of round {part.through} were pruned, which was not closed"
         if wrong is not None:
             return f"it says that {wrong} of the pruned rows is {data.get(wrong)}, and the log has {should[wrong]}"
-        return ""
+        return _early(parsed, part, spec)
 
     def _part(self, number: int, seq: int) -> Part | None:
         """Return the part that a round belongs to, if it was pruned after an event."""
         place = bisect.bisect_left(self._ends, number)
         return self.parts[place] if place < len(self.parts) and seq < self.parts[place].seq else None
+
+
+def _early(parsed: Parsed, part: Part, spec: Spec | None) -> str:
+    """Say whether rows went too early: of a round that closed too late, or while labels were due."""
+    before, at = (datetime.fromisoformat(each) for each in (str(parsed.data["before"]), parsed.event.at))
+    if part.closed is None or part.closed >= before:
+        return f"it prunes rounds that closed before {before.isoformat()}, and round {part.through} closed later"
+    days = (at - before + SLACK) / timedelta(days=1)
+    if spec is not None and days < spec.label_due_days:
+        return f"it prunes rounds closed {days:.3g} days before it, and labels are due in {spec.label_due_days:g} days"
+    return ""

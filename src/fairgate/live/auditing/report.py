@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 MANY = 50
 """Most findings that are kept; of the others only the number is."""
+
+
+Verdict = Literal["clean", "versions", "findings"]
+"""Nothing differs; only proposals do, and another version made them; something else does."""
 
 
 class Part(BaseModel):
@@ -91,16 +95,19 @@ class AuditReport(Part):
     findings, count
         What does not fit, in the order of events, the first 50 of it; and how much it is.
     versions
-        Policies that differ because another version of the library or of numpy recomputed them.
+        Proposals that differ where another version of the library or of numpy made them, which may explain it.
     unchecked
         What could not be checked, in sentences, such as draws of a round whose secret is not yet revealed.
+    remarks
+        What is no fault and worth to know, such as a clock that went back.
     pruned
         The last round whose rows were removed; None if none were.
     stretches
         Bounds of every constraint: of all decisions, then by policy segment.
     """
 
-    clean: bool  # whether everything fits
+    clean: bool  # whether everything fits, and was recomputed alike
+    verdict: Verdict
     gate: str
     source: str
     last: int
@@ -114,6 +121,7 @@ class AuditReport(Part):
     count: int
     versions: list[VersionChange]
     unchecked: list[str]
+    remarks: list[str]
     pruned: int | None
     alpha: float
     hidden: int  # segments that are not among the stretches

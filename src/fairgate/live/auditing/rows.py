@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.log import CaseRows, Whole
-from fairgate.live.events import Event, People, draws_of
+from fairgate.live.events import Event, People, draws_of, people_digest
 from fairgate.policy import Policy
 from fairgate.settings import Array
 
@@ -61,10 +61,11 @@ class RowCheck:
             if number in rounds:
                 _decisions(faults, rows, np.flatnonzero((own == number) & ~strange), rounds[number])
         _tallies(faults, rows, parsed)
-        for place, each in enumerate(parsed):
+        bits = _people(rows, slice(0, None)).bits
+        for place, (begin, size) in enumerate(zip(begins.tolist(), sizes.tolist(), strict=True)):
             if place not in faults.said:
-                part = slice(begins[place], begins[place] + sizes[place])
-                if _people(rows, part).digest != each.data.get("digest"):
+                part = [each[8 * begin : 8 * (begin + size)] for each in bits]
+                if people_digest(rows.ids[begin : begin + size], part) != parsed[place].data.get("digest"):
                     faults.said[place] = "the digest of its applications is not the one it holds: a row was changed"
         for place in sorted(faults.said):
             self.say(parsed[place].event, faults.said[place])

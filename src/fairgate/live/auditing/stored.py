@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, literal, or_, select
 
-from fairgate.live.auditing.log import CaseRows, Facts, Fault, KeyRow, LabelRows, OverrideRow, Whole, columns
+from fairgate.live.auditing.log import (
+    CaseRows,
+    Facts,
+    Fault,
+    KeyRow,
+    LabelRows,
+    OverrideRow,
+    Whole,
+    columns,
+    earlier_labels,
+)
 from fairgate.live.events import Event
 from fairgate.live.failures import MissingError
 from fairgate.live.schema import api_keys, cases, events, gates, outcomes, overrides, snapshots
@@ -56,25 +67,14 @@ class StoredLog:
         names = ", ".join(f'"{name}"' for name in kinds)
         mark = "?" if self.connection.dialect.name == "sqlite" else "%s"
         asked = f"SELECT {names} FROM cases WHERE gate = {mark} AND seq BETWEEN {mark} AND {mark} ORDER BY seq, place"
-        with closing(self.connection.connection.cursor()) as cursor:  # the driver's own rows, a third of the time
-            cursor.execute(asked, (self.number, first, last))
-            return CaseRows(*columns(cursor.fetchall(), kinds, self.faults))
+        return CaseRows(*columns(self._driver_rows(asked, (self.number, first, last)), kinds, self.faults))
 
     def labels(self, first: int, last: int) -> LabelRows:
         """Return the labels that these events brought."""
         own, whose, person = outcomes.c, cases.c, overrides.c
-        earlier = outcomes.alias()
-        before, since = (
-            select(earlier.c[name])
-            .where(earlier.c.gate == own.gate, earlier.c.id == own.id, earlier.c.seq < own.seq)
-            .order_by(earlier.c.seq.desc())
-            .limit(1)
-            .scalar_subquery()
-            for name in ("label", "seq")
-        )
         over = person.seq < own.seq
         accepted = case((over, person.accepted), else_=whose.accepted)
-        facts = (before, since, whose.seq, whose.round, whose.group, whose.bin, accepted)
+        facts = (whose.seq, whose.round, whose.group, whose.bin, accepted)
         known = [func.coalesce(each, literal(-1)) for each in facts]
         joined = outcomes.outerjoin(cases, and_(whose.gate == own.gate, whose.id == own.id)).outerjoin(
             overrides, and_(person.gate == own.gate, person.id == own.id)
@@ -85,10 +85,27 @@ class StoredLog:
             .where(own.gate == self.number, own.seq.between(first, last))
             .order_by(own.seq)
         )
-        names = ("label", "label before", "event before", "case", "round", "group", "bin", "accepted", "aside")
+        names = ("label", "case", "round", "group", "bin", "accepted", "aside")
         kinds = {"seq": int, "id": str, **dict.fromkeys(names, int)}
-        rows = sorted(self._rows(asked), key=lambda row: (row[0], str(row[1])))
-        return LabelRows(*columns(rows, kinds, self.faults))
+        plain = asked.compile(dialect=self.connection.dialect, compile_kwargs={"literal_binds": True})
+        rows = self._driver_rows(str(plain))
+        try:
+            rows.sort()
+        except TypeError:  # columns hold what they cannot
+            rows.sort(key=lambda row: (row[0], str(row[1])))
+        seqs, ids, labels, *whole = columns(rows, kinds, self.faults)
+        return LabelRows(seqs, ids, labels, *earlier_labels(seqs, ids, self._relabelled), *whole)
+
+    @functools.cached_property
+    def _relabelled(self) -> dict[str, list[tuple[int, int]]]:
+        """Labels of applications that have more than one, which are few."""
+        own, found = outcomes.c, dict[str, list[tuple[int, int]]]()
+        often = select(own.id).where(own.gate == self.number).group_by(own.id).having(func.count() > 1)
+        asked = select(own.id, own.seq, own.label).where(own.gate == self.number, own.id.in_(often)).order_by(own.seq)
+        for name, *known in self._rows(asked):
+            if all(type(each) is int for each in known):  # others are faults, found where they are read
+                found.setdefault(name, []).append((known[0], known[1]))
+        return found
 
     def ends(self, first: int, last: int) -> Ends:
         """Return what came of the applications of these events, in the order of :meth:`cases`."""
@@ -147,6 +164,15 @@ class StoredLog:
                 text = f"{number} rows of {table.name} belong to it, but the gate's last event is {self.facts.last}"
                 found.append(Fault(seq, text))
         return found
+
+    def _driver_rows(self, asked: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the driver's own rows, a third of the time; PostgreSQL sends numbers as they are, not as text."""
+        driver: Any = self.connection.connection.driver_connection
+        kind = {} if self.connection.dialect.name == "sqlite" else {"binary": True}
+        with closing(driver.cursor(**kind)) as cursor:
+            cursor.execute(asked, *([values] if values else []))
+            found: list[Any] = cursor.fetchall()
+            return found
 
     def _rows(self, asked: Select[*tuple[Any, ...]]) -> Any:
         return self.connection.execute(asked).fetchall()

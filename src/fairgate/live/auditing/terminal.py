@@ -36,14 +36,18 @@ def sentences(report: AuditReport) -> list[str]:
         f"{report.source}: {report.events} events, {report.rounds} rounds, {report.decisions} decisions, "
         f"{report.labels} labels, in {report.seconds:.1f} s."
     )
-    if report.first is None:
+    if report.verdict == "clean":
         lines = [went, f"Everything fits. The last event is {report.last}, its hash {report.head}."]
+    elif report.first is None:
+        number = sum(len(each.rounds) for each in report.versions)
+        text = f"Recomputed by another version: {number} policies differ, and all else fits."
+        lines = [went, f"{text} The last event is {report.last}, its hash {report.head}."]
     else:
         lines = [went, "The first event that does not fit:", str(report.first)]
         lines += ["Then:"] if report.count > 1 else []
         lines += [str(each) for each in report.findings[1:SHOWN]]
         lines += [f"And {report.count - SHOWN} more differences."] if report.count > SHOWN else []
-    return [*lines, *(each.text for each in report.versions), *report.unchecked]
+    return [*lines, *(each.text for each in report.versions), *report.unchecked, *report.remarks]
 
 
 def _rates(report: AuditReport) -> Table:
