@@ -204,7 +204,7 @@ def test_a_client_that_never_finishes_is_cut_off(served: Served) -> None:
 
 
 def test_a_client_that_sends_half_a_head_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairgate.live.service.server.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("fairgate.live.service.protocol.HEAD_SECONDS", 0.3)
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost")
         assert connection.recv(1) == b""
@@ -218,7 +218,7 @@ def test_a_client_that_sends_half_a_head_is_cut_off(served: Served, monkeypatch:
 
 @pytest.mark.slow
 def test_a_client_that_reads_nothing_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairgate.live.service.server.READ_SECONDS", 0.3)
+    monkeypatch.setattr("fairgate.live.service.protocol.READ_SECONDS", 0.3)
     size, asked = len(served.http.get(f"{served.url}/openapi.json").content), 300
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
         connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * asked)

@@ -98,6 +98,9 @@ class Gate:
     >>> gate.shut()
     """
 
+    trouble: str = ""
+    """Sentence of the last failed write; nothing after one that succeeded."""
+
     def __init__(
         self,
         url: str,

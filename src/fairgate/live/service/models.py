@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+import json
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError
 from starlette.exceptions import HTTPException
@@ -14,6 +15,9 @@ from fairgate.live.spec import Mode, first_fault
 
 LARGEST_BATCH = 10_000
 """Applications or labels in one request."""
+
+MOST_GROUPS = 1000
+"""Thresholds in one request."""
 
 LARGEST_ROUND = 2**31 - 1
 LARGEST_SEQ = 2**63 - 1
@@ -130,7 +134,7 @@ class ModeChange(Body):
 
     mode: Mode
     reason: Reason
-    threshold: float | list[float] | None = None
+    threshold: float | Annotated[list[float], Field(min_length=1, max_length=MOST_GROUPS)] | None = None
 
 
 class Approval(Body):
@@ -154,7 +158,29 @@ async def read(request: Request, model: type[B]) -> B:
         raise HTTPException(415, f"content-type must be application/json, got {media[:80]!r}")
     raw = await request.body()
     try:
-        return model.model_validate_json(raw)
+        found = model.model_validate_json(raw)
     except ValidationError as error:
         told = first_fault(error, "the body")
         raise InputError(told.replace(f"match pattern '{PRINTABLE}'", "have no control characters")) from None
+    refuse_repeated(raw, model)
+    return found
+
+
+def refuse_repeated(raw: bytes, model: type[Body]) -> None:
+    """Refuse a body that has a field twice, of which the parser keeps the last.
+
+    Names of fields are all that can be keys in a body that fits its model. If each stands there at most once, none is
+    repeated; if one stands there twice it may be a value, and what is written with a backslash may be anything, so
+    then the body is read again.
+    """
+    if b"\\" not in raw and all(raw.count(b'"%b"' % name.encode()) < 2 for name in model.model_fields):
+        return
+
+    def once(pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise InputError(f"{name}: field must be given once, got it twice")
+            seen.add(name)
+
+    json.loads(raw, object_pairs_hook=once)

@@ -34,10 +34,15 @@ HEADERS: Mapping[int, Mapping[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
     408: {"Connection": "close"},
     413: {"Connection": "close"},
+    431: {"Connection": "close"},
     500: {"Connection": "close"},  # the server cuts it after an error of its own
     503: {"Retry-After": "1"},
 }
 """Headers that go with a status."""
+
+
+LONGEST = 600
+"""Characters of a sentence."""
 
 
 class Problem(BaseModel):
@@ -50,8 +55,9 @@ class Problem(BaseModel):
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a refusal."""
-    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump_json()
+    """Return a refusal; a sentence that repeats too much of what was sent is cut."""
+    told = detail if len(detail) <= LONGEST else f"{detail[: LONGEST - 1]}…"
+    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=told).model_dump_json()
     return Response(content, status, {**HEADERS.get(status, {}), **(headers or {})}, PROBLEM)
 
 

@@ -1,0 +1,105 @@
+"""What comes around bodies: long heads, trailers and answers that nobody reads end the connection, and no other."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.live.serving import Served, service
+
+FIRST = b"GET /health HTTP/1.1\r\nHost: x\r\n"
+CHUNKED = b"POST /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with service(str(tmp_path_factory.mktemp("heads") / "gate.db")) as found:
+        yield found
+
+
+def sent(served: Served, content: bytes) -> tuple[bytes, int]:
+    """Send bytes until the server takes no more, and return what it says with how many it took."""
+    took, answer = 0, b""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=3) as connection:
+        with contextlib.suppress(OSError):
+            while took < len(content):
+                took += connection.send(content[took : took + 65_536])
+        with contextlib.suppress(OSError):
+            while more := connection.recv(65_536):
+                answer += more
+                if b"\r\n\r\n" in answer and b"connection: close" not in answer:
+                    break
+    return answer, took
+
+
+@pytest.mark.parametrize("lines", [b"X: " + b"x" * 70_000 + b"\r\n", b"a: b\r\n" * 12_000], ids=["one line", "many"])
+def test_a_head_that_is_too_long_is_refused(served: Served, lines: bytes) -> None:
+    head, _, body = sent(served, FIRST + lines + b"\r\n")[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+    assert b"content-type: application/problem+json" in head
+    assert json.loads(body)["detail"] == "the head of a request must have fewer than 65536 bytes, got more"
+
+
+def test_a_head_of_half_the_limit_is_read(served: Served) -> None:
+    assert sent(served, FIRST + b"X: " + b"x" * 32_000 + b"\r\n\r\n")[0].startswith(b"HTTP/1.1 200 ")
+    assert sent(served, FIRST + b"a: b\r\n" * 5000 + b"\r\n")[0].startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        FIRST + b"X: " + b"x" * 60_000_000,
+        FIRST + b"a: b\r\n" * 5_000_000,
+        b"GET /" + b"x" * 30_000_000,
+        FIRST + b"\r\n" + FIRST + b"X: " + b"x" * 30_000_000,
+        CHUNKED + b"1\r\nx\r\n0\r\n" + b"a: b\r\n" * 5_000_000,
+        CHUNKED + b"1;" + b"x" * 30_000_000,
+        FIRST + b"\r\n" + b"\r\n" * 15_000_000,
+    ],
+    ids=["line", "lines", "path", "second request", "trailers", "chunk extension", "empty lines"],
+)
+def test_what_has_no_end_is_cut_off_soon(served: Served, content: bytes) -> None:
+    start = time.monotonic()
+    _, took = sent(served, content)
+    assert took < len(content) / 2  # the buffers of both sides take some
+    assert time.monotonic() - start < 2
+    assert served.ask("GET", "").status_code == 200
+
+
+def test_a_body_of_many_small_chunks_is_read(served: Served) -> None:
+    body = json.dumps({"id": "chunks", "group": "a", "score": 0.9}).encode() + b" " * 20_000
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    head = f"POST /v1/gates/credit/decisions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.keys['credit', 'all']}"
+    head += "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert b'"accepted":true' in sent(served, head.encode() + chunks + b"0\r\n\r\n")[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [b"", b"Connection: close\r\n"], ids=["kept", "closing"])
+def test_an_answer_that_is_never_read_does_not_keep_its_connection(
+    served: Served, end: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that fits into the buffer of the server, so that writing goes on."""
+    monkeypatch.setattr("fairgate.live.service.protocol.READ_SECONDS", 0.3)
+    monkeypatch.setattr("fairgate.live.service.protocol.HEAD_SECONDS", 0.2)
+    key = served.keys["credit", "all"].encode()
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    connection.settimeout(3)
+    connection.connect(("127.0.0.1", served.port))
+    with connection:
+        connection.sendall((b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n" + end + b"\r\n") * (1 if end else 40))
+        time.sleep(1.5)
+        assert not any(
+            each.transport.get_extra_info("peername") == connection.getsockname() for each in connections(served)
+        )
+    assert key
+
+
+def connections(served: Served) -> list[object]:
+    raise NotImplementedError
