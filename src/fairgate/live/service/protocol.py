@@ -21,8 +21,8 @@ READ_SECONDS = 30.0
 class ImpatientProtocol(HttpToolsProtocol):
     """Cuts off a client whose head is too long or takes too long, or that does not read its answer.
 
-    The parser keeps a head until it is whole and has no limit of its own, so what it is fed is counted: from the
-    beginning of a message to the end of the head, and from then on between parts of the body.
+    The parser keeps a head until it is whole and has no limit of its own, so what it is fed is counted, up to the
+    end of the head and from then on between parts of the body.
     """
 
     _fed = 0  # bytes since the parser last got on
@@ -48,11 +48,6 @@ class ImpatientProtocol(HttpToolsProtocol):
                 self._refuse()
         self._watch()
 
-    def on_message_begin(self) -> None:
-        """Begin a head."""
-        super().on_message_begin()
-        self._fed = 0
-
     def on_headers_complete(self) -> None:
         """End a head."""
         super().on_headers_complete()
@@ -61,6 +56,11 @@ class ImpatientProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
         super().on_body(body)
+        self._fed = 0
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        super().on_message_complete()
         self._fed = 0
 
     def _refuse(self) -> None:
