@@ -103,7 +103,7 @@ def _context(figures: Figures, spec: Spec) -> dict[str, Any]:
         "thresholds": draw_thresholds(figures.history, groups, spec),
         "acceptance": draw_acceptance(figures.history, groups),
         "keys_of": legend(figures.history, groups),
-        "bars": [draw_share(each.awaited, each.accepted, each.about) for each in figures.labels.ages],
+        "bars": [draw_share(each.awaited, figures.labels.awaited, each.about) for each in figures.labels.ages],
         "last": list(enumerate(figures.history))[: -ROUNDS_TOLD - 1 : -1],
         "guarded": guarded(figures.history)[: -GUARDS_TOLD - 1 : -1],
         "certainty": write(1 - figures.alpha, "share").replace(".0%", "%"),
