@@ -102,9 +102,6 @@ class Gate:
     >>> gate.shut()
     """
 
-    trouble: str = ""
-    """Sentence of the last failed write; nothing after one that succeeded."""
-
     def __init__(
         self,
         url: str,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError, field_validator
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -135,6 +135,14 @@ class ModeChange(Body):
     mode: Mode
     reason: Reason
     threshold: float | Annotated[list[float], Field(min_length=1, max_length=MOST_GROUPS)] | None = None
+
+    @field_validator("threshold", mode="before")
+    @classmethod
+    def refuse_too_many(cls, given: Any) -> Any:
+        """Say so plainly; what takes one number or several would say that it is not one."""
+        if isinstance(given, list) and len(given) > MOST_GROUPS:
+            raise ValueError(f"must be at most {MOST_GROUPS} numbers, got {len(given)}")
+        return given
 
 
 class Approval(Body):
