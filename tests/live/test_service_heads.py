@@ -86,6 +86,23 @@ def test_a_body_of_many_small_chunks_is_read(served: Served) -> None:
     assert b'"accepted":true' in sent(served, head.encode() + chunks + b"0\r\n\r\n")[0]
 
 
+def test_more_clients_than_can_be_served_are_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairgate.live.service.protocol.CONNECTIONS", 20)
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(("127.0.0.1", served.port), 3)) for _ in range(25)]
+        answer = clients[-1].recv(65_536)
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after: 1\r\n" in answer.lower()
+        assert b"more than 20 clients are connected" in answer
+        clients[0].sendall(FIRST + b"\r\n")
+        assert clients[0].recv(65_536).startswith(b"HTTP/1.1 200 ")
+
+    def again() -> bool:
+        return sent(served, FIRST + b"\r\n")[0].startswith(b"HTTP/1.1 200 ")
+
+    wait_until(again, 2)
+
+
 async def answer_at_length(scope: Any, receive: Any, send: Any) -> None:
     """Answer with less than the server takes into its own memory at once, and more than small sockets take."""
     body = b"x" * 60_000

@@ -59,7 +59,8 @@ WORDS = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "Something in the request does not fit.",
-    503: "The database cannot be reached; nothing was recorded, and the request may be sent again.",
+    431: "The head is too long.",
+    503: "The database cannot be reached, or too many ask; nothing was recorded, and the request may be sent again.",
 }
 
 
@@ -72,7 +73,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def refusals_of(route: Route) -> dict[int | str, dict[str, Any]]:
     """Return the description of the refusals that a route has."""
     body = (408, 409, 413, 415) if route.takes else ()
-    return refusals(401, 403, 404, 422, 503, *body, *route.refusals)
+    return refusals(401, 403, 404, 422, 431, 503, *body, *route.refusals)
 
 
 def extras(route: Route) -> dict[str, Any]:

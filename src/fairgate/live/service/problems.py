@@ -34,7 +34,6 @@ HEADERS: Mapping[int, Mapping[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
     408: {"Connection": "close"},
     413: {"Connection": "close"},
-    431: {"Connection": "close"},
     500: {"Connection": "close"},  # the server cuts it after an error of its own
     503: {"Retry-After": "1"},
 }

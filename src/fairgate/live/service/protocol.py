@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from fairgate.live.service.problems import problem
 
@@ -18,8 +18,12 @@ READ_SECONDS = 30.0
 """How long a client may leave an answer unread once no more of it can be sent."""
 
 
+CONNECTIONS = 500
+"""Clients that may be connected at a time, fewer than the files that a process may have open."""
+
+
 class ImpatientProtocol(HttpToolsProtocol):
-    """Cuts off a client whose head is too long or takes too long, or that does not read its answer.
+    """Cuts off a client whose head is too long or takes too long, that does not read its answer, or is one too many.
 
     The parser keeps a head until it is whole and has no limit of its own, so what it is fed is counted, up to the
     end of the head and from then on between parts of the body.
@@ -36,6 +40,8 @@ class ImpatientProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._watch()
         self._looking = self.loop.call_later(READ_SECONDS, self._look)
+        if len(self.connections) > CONNECTIONS:
+            self._refuse(503, f"more than {CONNECTIONS} clients are connected: send the request again later")
 
     def data_received(self, data: bytes) -> None:
         """Go on, no further than a head may reach; wait no longer once the head is there."""
@@ -45,7 +51,7 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._fed += len(part)
             super().data_received(part)
             if self._fed >= HEAD_BYTES and not self.transport.is_closing():
-                self._refuse()
+                self._refuse(431, f"the head of a request must have fewer than {HEAD_BYTES} bytes, got more")
         self._watch()
 
     def on_headers_complete(self) -> None:
@@ -63,15 +69,12 @@ class ImpatientProtocol(HttpToolsProtocol):
         super().on_message_complete()
         self._fed = 0
 
-    def _refuse(self) -> None:
+    def _refuse(self, status: int, detail: str) -> None:
         """End the connection; say why, unless that would come in the middle of another answer."""
         if self.cycle is None or self.cycle.response_complete:
-            answer = problem(431, f"the head of a request must have fewer than {HEAD_BYTES} bytes, got more")
-            lines = [
-                b"HTTP/1.1 431 Request Header Fields Too Large",
-                *(b"%b: %b" % each for each in answer.raw_headers),
-            ]
-            self.transport.write(b"\r\n".join([*lines, b"", bytes(answer.body)]))
+            answer = problem(status, detail, {"Connection": "close"})
+            head = [STATUS_LINE[status], *(b"%b: %b\r\n" % header for header in answer.raw_headers), b"\r\n"]
+            self.transport.write(b"".join([*head, bytes(answer.body)]))
         self.transport.close()
 
     def _watch(self) -> None:
