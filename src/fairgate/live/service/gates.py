@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Iterator, Mapping
 
 from starlette.concurrency import run_in_threadpool
@@ -26,6 +27,8 @@ class Gates(Mapping[str, Gate]):
         self._settings = settings
         self._open: dict[str, Gate] = {}
         self._specs = {spec.name: spec for spec in settings.gates}
+        self._lock = threading.Lock()  # of opening and shutting
+        self._ended = False
         self._told: set[str] = set()  # gates whose trouble the log has
         self.troubles: dict[str, str] = {}
         """Gate → why it could not work at the last tick; those that could are not in it."""
@@ -54,20 +57,23 @@ class Gates(Mapping[str, Gate]):
 
     def try_to_open(self) -> None:
         """Open the gates; without a database, say so and leave it to the ticks."""
-        try:
-            self.open()
-        except UnavailableError as error:
-            LOG.warning("%s", error)
+        with self._lock:
+            self._ended = False
+            try:
+                self.open()
+            except UnavailableError as error:
+                LOG.warning("%s", error)
 
     def tick(self) -> None:
         """Open what is not open, close rounds whose time is over, and note which gates cannot work."""
-        for name in self._specs:
-            trouble = self._tick_one(name)
-            if trouble:
-                self.troubles[name] = trouble
-            else:
-                self.troubles.pop(name, None)
-            self._tell(name, trouble)
+        with self._lock:
+            for name in () if self._ended else self._specs:
+                trouble = self._tick_one(name)
+                if trouble:
+                    self.troubles[name] = trouble
+                else:
+                    self.troubles.pop(name, None)
+                self._tell(name, trouble)
 
     def _tick_one(self, name: str) -> str:
         """Tick a gate, and say what keeps it from working."""
@@ -100,5 +106,7 @@ class Gates(Mapping[str, Gate]):
 
     def shut(self) -> None:
         """Finish what was submitted, and close all gates."""
-        while self._open:
-            self._open.popitem()[1].shut()
+        with self._lock:
+            self._ended = True  # a tick that comes late opens nothing
+            while self._open:
+                self._open.popitem()[1].shut()
