@@ -22,6 +22,7 @@ from fairgate.live.service.limits import BodyLimit
 from fairgate.live.service.metrics import Metrics, Timed
 from fairgate.live.service.openapi import App, extras, make_description, refusals_of
 from fairgate.live.service.problems import answer_problems
+from fairgate.live.service.proxies import Forwarded
 from fairgate.live.service.routes import ROUTES, probes, reference
 from fairgate.live.service.routes.route import PREFIX, GateRoute
 
@@ -54,6 +55,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
+            *([Middleware(Forwarded)] if settings.behind_proxy else []),
             Middleware(Timed, metrics=metrics),
             Middleware(BodyLimit, most=settings.max_body, seconds=body_seconds),
         ],
