@@ -242,6 +242,10 @@ def test_a_change_of_mode_is_the_same_call_as_the_apis(visit: Visit) -> None:
     [
         ("mode", "panic", "mode must be one of learn, hold, shadow, approve, got &#39;panic&#39;"),
         ("reason", "  ", "reason must be given"),
+        ("reason", "red \x1b[31m", "reason must be one line without characters of control or direction"),
+        ("reason", "two\nlines", "reason must be one line"),
+        ("reason", "turned \u202e round", "reason must be one line"),
+        ("reason", "isolated \u2067 words", "reason must be one line"),
         ("threshold", "half", "threshold must be a number"),
         ("threshold", "nan", "threshold must be"),
         ("threshold", "0.55", "threshold must be one of the grid"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -31,6 +32,9 @@ EVENTS = 10
 EVENTS_PER_PAGE = 50
 CASES_PER_PAGE = 100
 LARGEST = 2**53
+
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters by which a reason looks like another: controls, ends of lines, changes of direction."""
 
 Text = Annotated[str, Form()]
 Seq = Annotated[int | None, Query(ge=1, le=LARGEST)]
@@ -281,9 +285,11 @@ def read_mode(text: str) -> Mode:
 
 
 def read_reason(text: str) -> str:
-    """Return the reason of a form, which may not be empty."""
+    """Return the reason of a form, which may not be empty, and reads as what it is."""
     if not text.strip():
         raise InputError("reason must be given: the log keeps it")
+    if UNSEEN.search(text):
+        raise InputError(f"reason must be one line without characters of control or direction, got {ascii(text)[:80]}")
     return text.strip()
 
 
