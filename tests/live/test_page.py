@@ -464,11 +464,66 @@ def test_names_and_reasons_stay_text(admin: bool, figures: Figures) -> None:
     assert ("Approve this proposal" in pages[0]) == (admin and bool(figures.status.waiting))
 
 
+def case_page(**changes: Any) -> str:
+    return views.case_page(Visitor("credit", "anna", False, "token"), page_figures.CASE.model_copy(update=changes))
+
+
 def test_a_rejection_by_lottery_says_that_counsel_must_accept_its_reason() -> None:
-    visitor = Visitor("credit", "anna", False, "token")
-    assert "needs a reason that counsel accepts" in views.case_page(visitor, page_figures.CASE)
-    accepted = page_figures.CASE.model_copy(update={"accepted": True})
-    assert "needs a reason that counsel accepts" not in views.case_page(visitor, accepted)
+    assert "needs a reason that counsel accepts" in case_page()
+    assert "needs a reason that counsel accepts" not in case_page(accepted=True)
+
+
+def test_a_score_that_every_rule_of_a_lottery_rejects_is_not_said_to_be_rejected_by_lottery() -> None:
+    page = case_page(by_lottery=False)
+    assert "A lottery decided this" not in page
+    assert "every rule of the lottery rejects this score" in page
+    overridden = case_page(by_lottery=False, override="an appeal", accepted=True)
+    assert "every rule of the lottery" not in overridden
+    assert "every rule of the lottery" not in case_page()
+
+
+def test_the_case_of_an_own_rule_has_no_policy_of_the_gate() -> None:
+    page = case_page(mode="shadow", policy=None, threshold=None, draw=None, by_lottery=False)
+    assert "<dt>Policy</dt><dd>the operator&#39;s own rule</dd>" in page.replace("'", "&#39;")
+    assert "<dt>In the mode learn</dt><dd>accept from 0.6</dd>" in page
+    assert "In the mode learn" not in case_page(mode="learn")
+
+
+def gate_page(figures: Figures) -> str:
+    """The page of a gate without its tags."""
+    visitor = Visitor("credit", "anna", True, "token")
+    page = views.gate_page(visitor, figures, page_figures.SPEC, page_figures.EVENTS, "key")
+    return " ".join(re.sub(r"<[^>]+>", "", page).split())
+
+
+def test_words_say_what_the_figures_are_of() -> None:
+    rich = page_figures.rich()
+    page = gate_page(rich)
+    assert "from 60 of 120 rounds: those whose labels have nearly all come" in page
+    assert "3 labels were corrected after being counted" in page
+    assert page.count("Since 2026-11-16 05:39:12 UTC") == 1, "the other alarm has no beginning"
+    assert "nobody has ever come" in page
+    assert "the starting threshold, 0.5." in page
+    assert "– to –" not in page
+    for word in ("Residual", "Bin of"):
+        assert word not in page
+    one = rich.model_copy(
+        update={
+            "scopes": [rich.scopes[0].model_copy(update={"rounds": 1, "people": 1})],
+            "labels": rich.labels.model_copy(update={"corrected": 1, "due_days": 1.0}),
+        }
+    )
+    page = gate_page(one)
+    assert "1 closed round, 1 person." in page
+    assert "1 label was corrected after being counted" in page
+    assert "for more than 1 day." in page
+    assert "corrected after being counted" not in gate_page(page_figures.empty())
+
+
+def test_bars_of_ages_are_shares_of_all_that_is_awaited() -> None:
+    page = views.fragment(Visitor("credit", "a", False, "t"), page_figures.rich(), page_figures.SPEC, [], "key")
+    widths = [float(each) for each in re.findall(r'class="part" x="0.000%" width="([\d.]+)%"', page)]
+    assert widths == pytest.approx([100 * each / 4567 for each in (1990, 2256, 321)], abs=1e-3)
 
 
 def test_a_chart_is_drawn_where_its_figures_are() -> None:
