@@ -26,7 +26,7 @@ def test_no_guard_changes_nothing() -> None:
         assert guarded.policy.to_json() == proposal.to_json()
 
 
-@given(st.sampled_from(GRID), st.sampled_from(GRID), st.sampled_from([0.1, 0.25, 0.6]))
+@given(st.sampled_from(GRID), st.sampled_from(GRID), st.sampled_from([0.25, 0.3, 0.6]))
 def test_a_step_is_as_large_as_allowed_and_no_larger(force: float, wanted: float, step: float) -> None:
     spec = make_spec(guards={"step": step})
     policy, notes = guard(spec, spec.fixed(wanted), spec.fixed(force), NOBODY)
@@ -61,7 +61,7 @@ def test_the_floor_lowers_a_shared_threshold_for_the_group_below_it() -> None:
     assert acceptance(policy, recent, np.array(GRID))[1] == pytest.approx(0.3)
     assert notes == [
         "floor: men would be accepted with 0.050, below the floor 0.2: "
-        "the threshold 0.25 is played in place of the threshold 0.75"
+        "the threshold 0.25 takes the place of the threshold 0.75"
     ]
     own = make_spec(guards={"floor": 0.2}, per_group="agreed with the regulator")
     policy, _ = guard(own, own.fixed([0.75, 0.75]), None, recent)

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from fairgate.errors import InputError
 from fairgate.live import ConflictError, Gate, MissingError
+from fairgate.live.database import writing
 from fairgate.live.events import draws_of
 from fairgate.live.played import empirical, same
+from fairgate.live.schema import gates
 from fairgate.policy import Policy
 from tests.live.databases import database_url, postgresql  # noqa: F401
 from tests.live.gates import GRID, Clock, make_spec, people
@@ -137,7 +140,9 @@ def test_a_gate_of_counts_keeps_no_application(database_url: str) -> None:  # no
     spec = make_spec(store="counts", learner="safe-forecast", rounds={"people": 40})
     gate = Gate(database_url, "credit", spec=spec)
     kept = Gate(database_url, "kept", spec=make_spec(name="kept", learner="safe-forecast", rounds={"people": 40}))
-    kept.secret = gate.secret  # the same draws in both
+    with writing(kept.engine) as connection:
+        connection.execute(update(gates).values(secret=gate.secret))  # the same draws in both
+    kept.secret = gate.secret
     rng = np.random.default_rng(5)
     for day in range(4):
         ids, groups, scores = people(rng, 40, 100 * day)

@@ -36,7 +36,10 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
             if request.key is not None and not turn.keeps:
                 replies[place] = recounted(turn, request, parsed[place])
             elif not turn.keeps:
-                raise InputError("key must be given: a gate that keeps counts only cannot tell a retry otherwise")
+                raise InputError(
+                    "key must be given (over HTTP the header Idempotency-Key): a gate that keeps counts only cannot "
+                    "tell a retry otherwise"
+                )
             elif request.key is not None and (event := turn.before(request)) is not None:
                 earlier[place] = event  # a repeat is answered by its ids, as below
         except InputError as error:
@@ -167,7 +170,7 @@ def report(turn: Turn, request: Report) -> Recorded:
     repeated(turn, request, parsed, known)
     for name, now in zip(request.ids, taken, strict=True):
         if name in known and known[name][3] != now:
-            raise ConflictError(f"id {name!r} was reported before with another decision: override it instead")
+            raise ConflictError(f"id {name!r} was reported before with another decision: a report is final")
     fresh = [place for place, name in enumerate(request.ids) if name not in known]
     if fresh and turn.fold.mode.mode != "shadow":
         raise ConflictError(

@@ -31,6 +31,7 @@ KINDS = (
     "mode",  # who decides from now on
     "approved",  # a proposal, by a person
     "paused",  # learning, by a guard
+    "failed",  # the learner, which is then not asked any more
     "version",  # another version of the library goes on
     "key-added",
     "key-revoked",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.constraints.bounds import BROKEN, residual_bounds, verdict
+from fairgate.constraints.bounds import BROKEN
 from fairgate.counts import Counts
-from fairgate.errors import InputError
+from fairgate.errors import InputError, told
 from fairgate.learners.epochs import LONGEST_DELAY
 from fairgate.live.events import START, Event, canonical
 from fairgate.live.guards import guard
@@ -21,8 +21,14 @@ from fairgate.live.played import empirical, same
 from fairgate.live.spec import Mode, Spec
 from fairgate.live.watch import Watch
 from fairgate.policy import Policy
-from fairgate.problem import Arrival
+from fairgate.problem import Arrival, Feedback
 from fairgate.settings import Array
+
+ALLOWED = ("policy", "allowed")
+"""Policies that the event which opens a round has, beside the proposal."""
+
+NEARLY = 0.9
+"""Share of a round's labels with which its worth is counted; those that are missing are bounded."""
 
 MEMORY = 0.95
 """How much of the people who came of late is kept from round to round, for the guard of the floor."""
@@ -45,7 +51,6 @@ class OpenRound:
 
     mode: Mode
     policy: Policy | None  # in shadow mode the operator's own as stated, if it is
-    proposal: Policy
     at: str
     guards: list[str]
     counts: NDArray[np.int64]  # (G, K + 1, 2), all of them
@@ -54,7 +59,7 @@ class OpenRound:
 
 @dataclass
 class Origin:
-    """A closed round whose labels have not all arrived."""
+    """A closed round whose labels have not all arrived, or whose worth has not been counted yet."""
 
     policy: Policy
     at: str
@@ -62,13 +67,23 @@ class Origin:
     accepted: list[int]
     told: int  # labels of these that are still to come
     awaited: int  # labels of all that are
+    everybody: int
+    taken: int  # accepted of everybody
+    labels: list[int]  # bad and good ones that came
+
+    def come(self, labels: NDArray[np.int64]) -> None:
+        """Count labels that came, (G, K + 1, 2)."""
+        bad, good = labels.sum(axis=(0, 1)).tolist()
+        self.labels = [self.labels[0] + bad, self.labels[1] + good]
+        self.awaited -= bad + good
 
 
 class Opening(NamedTuple):
     """What the event that opens a round says of its policy."""
 
     policy: Policy | None
-    proposal: Policy
+    proposal: Policy | None  # of the learner; none if it failed
+    allowed: Policy | None  # what the guards leave of it: what is played in the mode learn
     guards: list[str]
     waiting: str
 
@@ -88,9 +103,11 @@ class Fold:
     force: Policy | None = None  # the policy in force
     force_round: int = 0
     force_at: str = ""
-    proposal: Policy | None = None
-    waiting: str = ""  # the digest that approves the proposal
-    candidate: Policy | None = None  # which then takes effect
+    last: Policy | None = None  # what was played last, by whomever
+    allowed: Policy | None = None  # what would be played in the mode learn
+    waiting: str = ""  # the digest that approves it
+    failure: str = ""  # why the learner is not asked any more; as the log has it
+    error: str = ""  # the same, as it happened
     labels: dict[int, NDArray[np.int64]] = field(default_factory=dict)  # since the last close, by round: (G, K + 1, 2)
     aside: dict[int, NDArray[np.int64]] = field(default_factory=dict)  # the same of overridden decisions
     origins: dict[int, Origin] = field(default_factory=dict)
@@ -98,6 +115,9 @@ class Fold:
     seen: list[int | None] = field(init=False)  # round in which each group was last seen
     people: int = 0
     arrived: int = 0
+    counted: int = 0  # the next round whose worth is counted
+    corrected: int = 0  # labels corrected after that
+    alarmed: dict[str, str] = field(default_factory=dict)  # since when constraints are broken, by stretch and residual
     label_at: str | None = None
     paused: bool = False
     closed_at: str = ""
@@ -122,33 +142,47 @@ class Fold:
         """Ask the learner for a proposal, guard it, and return what the event that opens the next round says."""
         return self.opening(self.propose())
 
-    def propose(self) -> Policy:
+    def preview(self) -> Opening:
+        """Return the same without asking: what the next round would be opened with."""
+        return self.opening(self._proposed(copy.deepcopy(self.state)))
+
+    def propose(self) -> Policy | None:
         """Ask the learner for a proposal, which moves its random numbers; the event that opens a round must follow."""
         self.planned = True
-        return self.learner.propose(self.state)
+        return self._proposed(self.state)
 
-    def opening(self, proposal: Policy) -> Opening:
+    def _proposed(self, state: Any) -> Policy | None:
+        """Return a proposal; none if the learner fails, which is then no longer asked."""
+        if self.failure or self.error:
+            return None
+        try:
+            found: Policy = self.learner.propose(state)
+            return found.checked(self.learner, (1, len(self.spec.groups)))
+        except Exception as error:
+            self.error = told(error)
+            return None
+
+    def opening(self, proposal: Policy | None) -> Opening:
         """Return what the event that opens the next round says for a proposal."""
         mode = self.mode.mode
+        allowed, notes = None, list[str]()
+        if proposal is not None:
+            allowed, notes = guard(self.spec, proposal, self.force, self.recent, self.last)
         if mode in ("shadow", "hold"):
-            return Opening(self.mode.policy, proposal, [], "")
-        allowed, notes = guard(self.spec, proposal, self.force, self.recent)
-        if mode == "learn":
-            return Opening(allowed, proposal, notes, "")
-        if same(allowed, self.force):
-            return Opening(self.force, proposal, notes, "")
-        return Opening(self.force, proposal, notes, policy_digest(allowed))
-
-    def guarded(self, proposal: Policy) -> Policy:
-        """Return what would be played for a proposal."""
-        return guard(self.spec, proposal, self.force, self.recent).policy
+            return Opening(self.mode.policy, proposal, allowed, [], "")
+        if mode == "learn" or allowed is None or same(allowed, self.force):
+            policy = self.force if allowed is None or mode == "approve" else allowed
+            return Opening(policy, proposal, allowed, notes, "")
+        return Opening(self.force, proposal, allowed, notes, policy_digest(allowed))
 
     def closing(self) -> dict[str, Any]:
         """Return what the event that closes the open round says the learner is told."""
         now = self._open()
         told = [[origin, *place] for origin, tally in sorted(self.labels.items()) for place in sparse(tally)]
         played = self.played().to_json()
-        return {"people": int(now.counts.sum()), "counts": sparse(now.told), "labels": told, "played": played}
+        groups = [[int(each.sum()), int(each[1])] for each in now.counts.sum(axis=1)]
+        people = {"people": int(now.counts.sum()), "groups": groups, "counts": sparse(now.told)}
+        return {**people, "labels": told, "played": played}
 
     def played(self) -> Policy:
         """Return the policy that the open round was decided by."""
@@ -170,11 +204,17 @@ class Fold:
         if self.mode.mode not in ("learn", "approve"):
             return None
         limits = self.spec.guards
-        plain = plain_policy(self.spec.first)
+        middle = self.setting.thresholds[len(self.setting.thresholds) // 2]
+        plain = plain_policy(self.spec.first or self.force or Policy.shared([middle], len(self.spec.groups)))
+        if self.failure:
+            text = f"the learner failed ({self.failure}) and is not asked any more: the mode learn begins it afresh"
+            return {"why": "learner", "text": text, "policy": plain}
         if limits.pause_if_broken:
-            for constraint, name, status, low in self.judged(self.watches[1]):
-                if status == BROKEN:
-                    text = f"{constraint} ({name}) is broken by {low:.3g} or more since the mode was set"
+            for found in self.watches[1].judge(self.setting.problem.constraints, limits.alpha):
+                if found is not None and found.status == BROKEN:
+                    text = (
+                        f"{found.constraint} ({found.name}) is broken by {found.low:.3g} or more since the mode was set"
+                    )
                     sure = f"a false alarm has a probability of at most {limits.alpha:g}"
                     return {"why": "broken", "text": f"{text}; {sure}", "policy": plain}
         quiet, awaited = limits.pause_if_quiet_days, self.awaited
@@ -185,17 +225,6 @@ class Fold:
                 text = f"no label has arrived for more than {quiet:g} days, and {awaited} are awaited"
                 return {"why": "quiet", "text": text, "policy": plain}
         return None
-
-    def judged(self, watch: Watch) -> Iterable[tuple[str, str, str, float]]:
-        """Judge each residual on decisions over a stretch: constraint, residual, status, and its lower bound."""
-        if not np.any(watch.rates.people):
-            return
-        known = watch.bounds(self.spec.guards.alpha)
-        for constraint in self.setting.problem.constraints:
-            bounds = residual_bounds(constraint, known) if constraint.needs == "decisions" else None
-            if bounds is not None:
-                for name, low, high in zip(constraint.names, *bounds, strict=True):
-                    yield constraint.text, name, verdict(float(low), float(high)), float(low)
 
     @property
     def awaited(self) -> int:
@@ -228,16 +257,14 @@ class Fold:
 
     def _opened(self, event: Event, data: dict[str, Any]) -> None:
         if not self.planned:
-            self.learner.propose(self.state)  # which moves its random numbers
+            self.propose()  # which moves the learner's random numbers
         self.planned = False
-        self.proposal = Policy.from_json(data["proposal"])
-        policy = None if data["policy"] is None else Policy.from_json(data["policy"])
+        policy, self.allowed = (None if data[name] is None else Policy.from_json(data[name]) for name in ALLOWED)
         self.waiting = data["waiting"]
-        self.candidate = self.guarded(self.proposal) if self.waiting else None
         self._enforce(policy, event)
         empty = np.zeros(self.shape, dtype=np.int64)
         mode = self.mode.mode
-        self.open = OpenRound(mode, policy, self.proposal, event.at, data["guards"], empty, empty.copy())
+        self.open = OpenRound(mode, policy, event.at, data["guards"], empty, empty.copy())
 
     def _decided(self, event: Event, data: dict[str, Any]) -> None:
         now = self._open()
@@ -257,8 +284,8 @@ class Fold:
         now.counts[(*place, int(data["accepted"]))] += 1
 
     def _outcomes(self, event: Event, data: dict[str, Any]) -> None:
-        for told, where in ((data["tally"], self.labels), (data["aside"], self.aside)):
-            for origin, group, place, label, number in told:
+        for tally, where in ((data["tally"], self.labels), (data["aside"], self.aside)):
+            for origin, group, place, label, number in tally:
                 where.setdefault(origin, np.zeros(self.shape, dtype=np.int64))[group, place, label] += number
                 self.arrived += number
         if data["tally"] or data["aside"]:
@@ -266,17 +293,28 @@ class Fold:
 
     def _corrected(self, event: Event, data: dict[str, Any]) -> None:
         """Change labels that the learner has not been told yet; what it has learnt stays as it is."""
-        for told, where in ((data["tally"], self.labels), (data["aside"], self.aside)):
-            for origin, group, place, label, number in told:
+        for tally, where in ((data["tally"], self.labels), (data["aside"], self.aside)):
+            for origin, group, place, label, number in tally:
                 where[origin][group, place, 1 - label] -= number
                 where[origin][group, place, label] += number
+        for origin, _, _, label, number in data["told"]:
+            if origin in self.origins and origin >= self.counted:
+                self.origins[origin].labels[1 - label] -= number
+                self.origins[origin].labels[label] += number
+            else:
+                self.corrected += number
+
+    def _failed(self, event: Event, data: dict[str, Any]) -> None:
+        self.failure = self.error = data["text"]
 
     def _closed(self, event: Event, data: dict[str, Any]) -> None:
         now, number, played = self._open(), self.round, self.played()
         by_group = now.counts.sum(axis=1)
         told = now.told.sum(axis=1)
         taken, all_taken = int(told[:, 1].sum()), int(by_group[:, 1].sum())
-        mine = Origin(played, now.at, told.sum(axis=1).tolist(), told[:, 1].tolist(), taken, all_taken)
+        people, accepted = told.sum(axis=1).tolist(), told[:, 1].tolist()
+        everybody = int(by_group.sum())
+        mine = Origin(played, now.at, people, accepted, taken, all_taken, everybody, all_taken, [0, 0])
         self.origins[number] = mine
         feedback = self.setting.problem.reveal(
             Counts.of_bins(np.stack((now.told, np.zeros_like(now.told)), axis=2)[None]),
@@ -284,13 +322,19 @@ class Fold:
             self._arrivals(number, played),
             round_number=number,
         )
-        self.learner.observe(self.state, played, feedback)
-        self._look(by_group)
-        for origin in [*self.labels, *self.aside, number]:
-            if origin in self.origins and not self.origins[origin].awaited:
+        self._observe(played, feedback)
+        for watch in self.watches:
+            watch.look(by_group)
+        seen = {*self.labels, *self.aside, number, *self._count_worth(event.at)}
+        for origin in seen & self.origins.keys():
+            if not self.origins[origin].awaited and origin < self.counted:
                 del self.origins[origin]
         while len(self.origins) > LONGEST_DELAY:
-            del self.origins[next(iter(self.origins))]
+            oldest = next(iter(self.origins))
+            self.counted = max(self.counted, oldest + 1)
+            del self.origins[oldest]
+        self._note_alarms(event.at)
+        self.last = played
         self.recent = MEMORY * self.recent + now.counts.sum(axis=2)
         self.labels, self.aside, self.open = {}, {}, None
         self.round += 1
@@ -306,29 +350,57 @@ class Fold:
             labels = self.labels.get(origin, np.zeros(self.shape, dtype=np.int64))
             came = int(labels.sum())
             batch.told -= came
-            batch.awaited -= came
+            batch.come(labels)
             people, accepted = (np.array([each]) for each in (batch.people, batch.accepted))
             found.append(Arrival(origin, batch.policy, labels[None], people, accepted, last=batch.told == 0))
         for origin, labels in self.aside.items():
             if origin in self.origins:
-                self.origins[origin].awaited -= int(labels.sum())
+                self.origins[origin].come(labels)
         return found
 
-    def _look(self, by_group: NDArray[np.int64]) -> None:
-        cost = self.spec.false_positive_cost
-        for watch in self.watches:
-            tallies = [
-                tally.sum(axis=(0, 1))
-                for kind in (self.labels, self.aside)
-                for origin, tally in kind.items()
-                if origin >= watch.first
-            ]
-            watch.look(by_group, sum(tallies, np.zeros(2)), cost)
+    def _observe(self, played: Policy, feedback: Feedback) -> None:
+        """Tell the learner of a round; one that fails is not told of others."""
+        if self.failure or self.error:
+            return
+        try:
+            self.learner.observe(self.state, played, feedback)
+        except Exception as error:
+            self.error = told(error)
+
+    def _count_worth(self, at: str) -> list[int]:
+        """Count what rounds were worth, in their order, once nearly all of their labels have come or are overdue."""
+        cost, due, found = self.spec.false_positive_cost, self.spec.label_due_days, []
+        while self.counted <= self.round:
+            batch = self.origins.get(self.counted)
+            if batch is not None:
+                came = sum(batch.labels)
+                if came < NEARLY * batch.taken and days_between(batch.at, at) <= due:
+                    break
+                for watch in self.watches:
+                    if self.counted >= watch.first:
+                        watch.worth.add(batch.everybody, batch.taken, batch.labels[0], batch.labels[1], cost)
+            found.append(self.counted)
+            self.counted += 1
+        return found
+
+    def _note_alarms(self, at: str) -> None:
+        """Note since when constraints are broken."""
+        constraints, alpha = self.setting.problem.constraints, self.spec.guards.alpha
+        broken = [
+            f"{place} {found.name}"
+            for place, watch in enumerate(self.watches)
+            for found in watch.judge(constraints, alpha)
+            if found is not None and found.status == BROKEN
+        ]
+        self.alarmed = {each: self.alarmed.get(each, at) for each in broken}
 
     def _mode(self, event: Event, data: dict[str, Any]) -> None:
         policy = None if data["policy"] is None else Policy.from_json(data["policy"])
         self.mode = ModeSet(data["mode"], data["reason"], event.actor, event.at, policy)
-        self.waiting, self.candidate, self.paused = "", None, event.kind == "paused"
+        self.waiting, self.paused = "", event.kind == "paused"
+        if self.failure and data["mode"] in ("learn", "approve"):  # it begins afresh
+            self.state = self.learner.start(self.setting, 1, np.random.default_rng(self.spec.seed))
+            self.failure = self.error = ""
         number = self.watches[1].number + (1 if self.watches[1].rounds else 0)
         self.watches[1] = Watch.begin(number, self.round, len(self.spec.groups))
         if self.mode.mode in ("hold", "shadow"):
@@ -339,7 +411,7 @@ class Fold:
 
     def _approved(self, event: Event, data: dict[str, Any]) -> None:
         self._enforce(Policy.from_json(data["policy"]), event)
-        self.waiting, self.candidate = "", None
+        self.waiting = ""
 
     def _enforce(self, policy: Policy | None, event: Event) -> None:
         """Let a policy take force, if it is another one: a stretch of its own begins."""
@@ -358,6 +430,11 @@ def sparse(tally: NDArray[Any]) -> list[list[int]]:
 def policy_digest(policy: Policy) -> str:
     """Return a short text by which a person names the policy that is approved."""
     return hashlib.sha256(canonical(policy.to_json()).encode()).hexdigest()[:16]
+
+
+def is_over(since: str, until: str, seconds: float) -> bool:
+    """Whether so many seconds have passed; also if a clock that was so far ahead has been put right."""
+    return abs(days_between(since, until)) * 86400.0 >= seconds
 
 
 def days_between(since: str, until: str) -> float:

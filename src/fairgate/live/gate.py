@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
@@ -11,10 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, overload
 
 from sqlalchemy import Connection, select, update
+from sqlalchemy.exc import DBAPIError
 
 from fairgate import __version__
 from fairgate.errors import InputError
-from fairgate.live import saving, views
+from fairgate.live import cases, figures, saving, views
 from fairgate.live.auditing.report import AuditReport
 from fairgate.live.database import connect, insert, reading, writing
 from fairgate.live.failures import MissingError, UnavailableError
@@ -48,6 +50,8 @@ from fairgate.live.requests import (
 from fairgate.live.schema import gates, snapshots
 from fairgate.live.spec import Mode, Spec
 from fairgate.live.turn import Turn
+
+LOG = logging.getLogger("fairgate.live")
 
 GROUP = 1000
 """Most requests that one commit answers."""
@@ -117,6 +121,7 @@ class Gate:
         self._fold: Fold | None = None
         self._rounds: dict[int, RoundFigures] = {}  # the last closed ones, as the page shows them
         self._kept = 0, 0  # event and round of the last snapshot
+        self.trouble = ""  # why the last request could not be written; nothing if it was
         prepare(self.engine)
         if spec is not None:
             self._make(spec)
@@ -242,10 +247,10 @@ class Gate:
         return self.status()
 
     def tick(self) -> None:
-        """Close the round if its time is over."""
+        """Close the round if its time is over; if the last request could not be written, try whether one can be."""
         with self._lock, reading(self.engine) as connection:
             now, seconds = self._caught_up(connection).open, self.spec.rounds.seconds
-        if now is not None and seconds is not None:
+        if self.trouble or (now is not None and seconds is not None):
             self._ask(Tick(actor="clock"))
 
     def _ask(self, request: Request) -> Any:
@@ -261,22 +266,22 @@ class Gate:
     def figures(self, rounds: int = 200) -> Figures:
         """Return everything the page shows, with the last `rounds` rounds."""
         with self._lock, reading(self.engine) as connection:
-            found = views.figures(self._caught_up(connection), self._now())
+            found = figures.figures(self._caught_up(connection), self._now())
         end = found.status.round  # closed rounds do not change: nobody has to wait while they are read
         with reading(self.engine) as connection:
-            history = views.history(self.spec, connection, self.number, end, rounds, self._rounds)
+            history = figures.history(self.spec, connection, self.number, end, rounds, self._rounds)
         self._rounds = {each.round: each for each in history[-ROUNDS:]}
         return found.model_copy(update={"history": history})
 
     def case(self, name: str) -> CaseFacts:
         """Return why an application was accepted or rejected, by its id."""
         with reading(self.engine) as connection:
-            return views.case(self.spec, connection, self.number, name)
+            return cases.find_case(self.spec, connection, self.number, name)
 
     def cases(self, after: tuple[int, int] = (0, 0), limit: int = 100) -> list[CaseFacts]:
         """Return applications in the order they were decided, those after an event and a place in it."""
         with reading(self.engine) as connection:
-            return views.case_list(self.spec, connection, self.number, after, limit)
+            return cases.list_cases(self.spec, connection, self.number, after, limit)
 
     def log(self, after: int = 0, limit: int = 100, *, newest: bool = False, kind: str | None = None) -> list[LogEvent]:
         """Return events after a number; the `newest` before it (or of all, if 0) first, if that is asked for."""
@@ -334,8 +339,9 @@ class Gate:
         asked = [(request, future) for request, future in asked if future.set_running_or_notify_cancel()]
         try:
             replies = self._turn([request for request, _ in asked])
+            self.trouble = ""
         except UnavailableError as error:
-            replies = [error] * len(asked)
+            replies, self.trouble = [error] * len(asked), str(error)
         except Exception as error:
             if len(asked) > 1:
                 for each in asked:
@@ -370,7 +376,7 @@ class Gate:
                         turn.record("version", {"library": __version__, "versions": VERSIONS}, Request(actor="library"))
                     replies = handle_all(turn, requests)
                     turn.flush()
-                    if fold.seq != last:
+                    if fold.seq != last or self.trouble:
                         moved = {"last": fold.seq, "head": fold.head}
                         connection.execute(update(gates).where(gates.c.number == self.number).values(**moved))
                         self._keep(connection, fold)
@@ -396,27 +402,42 @@ class Gate:
 
     def _caught_up(self, connection: Connection, *, lock: bool = False) -> Fold:
         """Return the fold of all events; those that others wrote are read. The gate's row can be locked first."""
-        asked = select(gates.c.last, gates.c.head).where(gates.c.number == self.number)
+        asked = select(gates.c.last, gates.c.head, gates.c.secret).where(gates.c.number == self.number)
         row = connection.execute(asked.with_for_update() if lock else asked).first()
-        if row is None:
-            raise MissingError(
+        if row is None or row.secret != self.secret:
+            raise UnavailableError(
                 f"the gate {self.name!r} was made again, or another database is in its place: open it again"
             )
-        try:
-            if self._fold is None:
-                self._fold = self._from_snapshot(connection)
-            if self._fold.seq < row.last:
-                for event in views.events_after(connection, self.number, self._fold.seq):
-                    self._fold.apply(event)
-            if (self._fold.seq, self._fold.head) != (row.last, row.head):  # an older copy was put in its place
-                raise UnavailableError(f"the log of the gate {self.name!r} ends at another event than the gate says")
-        except BaseException:
-            self._fold = None
-            raise
+        end, now = (row.last, row.head), self._fold
+        self._fold = None
+        if now is not None:
+            self._fold = self._followed(connection, now, end)
+        if self._fold is None and (kept := self._from_snapshot(connection)) is not None:
+            self._fold = self._followed(connection, kept, end)
+        if self._fold is None:
+            self._kept = 0, 0
+            self._fold = self._followed(connection, Fold(self.spec), end)
+        if self._fold is None:
+            raise UnavailableError(f"the log of the gate {self.name!r} does not fit together: audit it")
         return self._fold
 
-    def _from_snapshot(self, connection: Connection) -> Fold:
-        """Return the newest fold that was kept by this version of the library, or that of nothing."""
+    def _followed(self, connection: Connection, fold: Fold, end: tuple[int, str]) -> Fold | None:
+        """Take in the events after a fold; None if they do not follow it, as when an older copy was put in place."""
+        try:
+            if fold.seq < end[0]:
+                for event in views.events_after(connection, self.number, fold.seq):
+                    if not event.fits(fold.head):
+                        return None
+                    fold.apply(event)
+        except DBAPIError:
+            raise
+        except Exception:
+            LOG.exception("the events of the gate %s after %s cannot be followed", self.name, fold.seq)
+            return None
+        return fold if (fold.seq, fold.head) == end else None
+
+    def _from_snapshot(self, connection: Connection) -> Fold | None:
+        """Return the newest fold that was kept by this version of the library, if there is one that can be read."""
         kept = connection.execute(
             select(snapshots)
             .where(snapshots.c.gate == self.number, snapshots.c.library == __version__)
@@ -424,9 +445,12 @@ class Gate:
             .limit(1)
         ).first()
         if kept is None:
-            self._kept = 0, 0
-            return Fold(self.spec)
-        fold = saving.load(self.spec, json.loads(kept.state))
+            return None
+        try:
+            fold = saving.load(self.spec, json.loads(kept.state))
+        except Exception:
+            LOG.exception("the snapshot of the gate %s cannot be read, and is not needed", self.name)
+            return None
         self._kept = fold.seq, fold.round
         return fold
 

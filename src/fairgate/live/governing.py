@@ -12,6 +12,11 @@ from fairgate.live.turn import Turn, check_reason
 
 MODES = ("learn", "hold", "shadow", "approve")
 
+PAUSED = ConflictError(
+    "a guard paused the learner as the round closed, so nothing was changed: look at the page, then ask again"
+)
+"""Answered by a request that had a round closed whose figures made a guard step in."""
+
 
 def close(turn: Turn, request: Close) -> Closed:
     """Close a round; one that is closed already stays as it is."""
@@ -33,7 +38,7 @@ def tick(turn: Turn, request: Tick) -> None:
     turn.close_if_over(request)
 
 
-def set_mode(turn: Turn, request: SetMode) -> None:
+def set_mode(turn: Turn, request: SetMode) -> ConflictError | None:
     """Change who decides; the open round is closed first."""
     reason, fold, policy = check_reason(request.reason), turn.fold, None
     if request.mode not in MODES:
@@ -43,15 +48,19 @@ def set_mode(turn: Turn, request: SetMode) -> None:
             raise InputError(f"threshold is for the modes hold and shadow, not for {request.mode!r}")
         policy = fold.spec.fixed(request.threshold)
     if turn.before(request) is not None:
-        return
+        return None
     if request.mode == "hold" and policy is None:
-        policy = fold.force or fold.spec.first
+        lottery = fold.force is not None and bool(fold.force.is_lottery[0])
+        policy = (fold.spec.first or fold.force) if lottery else (fold.force or fold.spec.first)
         if policy is None:
             raise InputError("threshold must be given to hold, as no policy is in force yet")
     if request.mode == "approve" and fold.force is None:
         raise InputError("the mode approve needs a policy in force to begin with: hold one first")
+    paused = fold.paused
     if fold.open is not None:
         turn.close_round("mode", request)
+    if fold.paused and not paused and request.mode in ("learn", "approve"):
+        return PAUSED
     plain = None if policy is None else policy.to_json()
     turn.record(
         "mode",
@@ -59,27 +68,29 @@ def set_mode(turn: Turn, request: SetMode) -> None:
         request,
         main=True,
     )
+    return None
 
 
-def approve(turn: Turn, request: Approve) -> None:
+def approve(turn: Turn, request: Approve) -> ConflictError | None:
     """Let the proposal that waits take effect, from the next round on."""
     reason = check_reason(request.reason)
     if turn.before(request) is not None:
-        return
-    candidate = turn.fold.candidate
+        return None
+    candidate = turn.fold.allowed if turn.fold.waiting else None
     if candidate is None or not hmac.compare_digest(request.waiting.encode(), turn.fold.waiting.encode()):
         waits = f"{turn.fold.waiting!r} does" if turn.fold.waiting else "nothing does"
         raise ConflictError(f"waiting {request.waiting!r} is not the proposal that waits: {waits}")
     if turn.fold.open is not None:
         turn.close_round("mode", request)
-    if turn.fold.paused:  # a guard stepped in as the round closed
-        return
+    if turn.fold.paused:
+        return PAUSED
     turn.record(
         "approved",
         {"policy": candidate.to_json(), "waiting": request.waiting, "reason": reason},
         request,
         main=True,
     )
+    return None
 
 
 def note(turn: Turn, request: Note) -> int:

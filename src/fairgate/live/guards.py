@@ -23,8 +23,13 @@ class Guarded(NamedTuple):
     notes: list[str]
 
 
-def guard(spec: Spec, proposal: Policy, force: Policy | None, recent: NDArray[Any]) -> Guarded:
+def guard(
+    spec: Spec, proposal: Policy, force: Policy | None, recent: NDArray[Any], last: Policy | None = None
+) -> Guarded:
     """Return the policy to play for what the learner proposes.
+
+    Guards act in this order: lotteries and thresholds per group, bounds, floor, step. So a step always holds, even if
+    the floor is then reached only after several.
 
     Parameters
     ----------
@@ -33,9 +38,11 @@ def guard(spec: Spec, proposal: Policy, force: Policy | None, recent: NDArray[An
     proposal
         What the learner proposes.
     force
-        The policy in force until now, if there is one.
+        The policy in force until now, if there is one: what is kept if the proposal may not be played.
     recent
         People who came of late by group and score bin, (G, K + 1), by which acceptance is predicted.
+    last
+        What was played last, by whomever, from which a step is counted; the policy in force if not given.
 
     Examples
     --------
@@ -43,7 +50,7 @@ def guard(spec: Spec, proposal: Policy, force: Policy | None, recent: NDArray[An
     ...             start={"threshold": 0.25}, guards={"step": 0.25})
     >>> guarded = guard(spec, spec.fixed(0.75), force=spec.fixed(0.25), recent=np.zeros((2, 5)))
     >>> guarded.policy.single[0].tolist(), guarded.notes
-    ([0.5, 0.5], ['step: the threshold 0.75 was proposed, 0.5 is as far as a step of 0.25 goes from 0.25'])
+    ([0.5, 0.5], ['step: the threshold 0.75 was proposed, the threshold 0.5 is within a step of 0.25 of ...'])
     """
     policy, notes, limits = rounded(proposal, DIGITS), [], spec.guards
     fallback = force or spec.first or Policy.shared([_middle(spec.setting.thresholds)], len(spec.groups))
@@ -53,46 +60,48 @@ def guard(spec: Spec, proposal: Policy, force: Policy | None, recent: NDArray[An
     if not spec.per_group and bool((policy.thresholds != policy.thresholds[..., :1]).any()):
         notes.append("per_group: thresholds that differ between groups were proposed: the policy in force is kept")
         policy = fallback
-    for check in (_bounds, _step, _floor):
-        policy, note = check(spec, policy, force, recent)
+    for check in (_bounds, _floor, _step):
+        policy, note = check(spec, policy, recent, last or force)
         notes += [note] if note else []
     return Guarded(policy, notes)
 
 
-def _bounds(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[Any]) -> tuple[Policy, str]:
-    allowed = spec.allowed
+def _bounds(spec: Spec, policy: Policy, recent: NDArray[Any], last: Policy | None) -> tuple[Policy, str]:
+    """Move thresholds that lie beyond the bounds to the nearest that does not."""
     if spec.guards.lowest is None and spec.guards.highest is None:
         return policy, ""
-    bounded = policy._replace(thresholds=_snapped(policy.thresholds, allowed))
-    if (bounded.thresholds == policy.thresholds).all():
+    low, high = spec.allowed[0], spec.allowed[-1]
+    return _moved("bounds", policy, np.clip(policy.thresholds, low, high), f"within the bounds {low:g} to {high:g}")
+
+
+def _step(spec: Spec, policy: Policy, recent: NDArray[Any], last: Policy | None) -> tuple[Policy, str]:
+    """Move thresholds to within a step of those that were played last, group by group."""
+    step, grid = spec.guards.step, spec.allowed
+    if step is None or last is None:
         return policy, ""
-    given = f"{allowed[0]:g} to {allowed[-1]:g}"
+    thresholds = policy.thresholds.copy()
+    for group in range(thresholds.shape[2]):
+        played = last.thresholds[:, 0, group]
+        reach = played.min() - step - 10.0**-DIGITS, played.max() + step + 10.0**-DIGITS
+        near = grid[(grid >= reach[0]) & (grid <= reach[1])]
+        if near.size:
+            low = -np.inf if np.isneginf(reach[0]) else near[0]
+            high = np.inf if np.isposinf(reach[1]) else near[-1]
+            thresholds[..., group] = np.clip(thresholds[..., group], low, high)
+    return _moved("step", policy, thresholds, f"within a step of {step:g} of what was played")
+
+
+def _moved(name: str, policy: Policy, thresholds: Array, where: str) -> tuple[Policy, str]:
+    """Return a policy with other thresholds, and what is said of it; nothing if they are the same."""
+    if (thresholds == policy.thresholds).all():
+        return policy, ""
+    found = policy._replace(thresholds=thresholds)
     if bool(policy.is_lottery[0]):
-        return bounded, f"bounds: a lottery beyond the bounds {given} was proposed, its thresholds were moved to them"
-    return bounded, f"bounds: {_said(policy)} was proposed, {_said(bounded)} is within the bounds {given}"
+        return found, f"{name}: a lottery was proposed, its thresholds were moved to lie {where}"
+    return found, f"{name}: {_said(policy)} was proposed, {_said(found)} is {where}"
 
 
-def _step(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[Any]) -> tuple[Policy, str]:
-    """Keep a threshold near the one in force; a lottery has no threshold to compare."""
-    step = spec.guards.step
-    if step is None or force is None or bool(policy.is_lottery[0]) or bool(force.is_lottery[0]):
-        return policy, ""
-    now, wanted = force.single[0], policy.single[0]
-    if not np.isfinite(now).all():
-        return policy, ""
-    grid, moved = spec.allowed, wanted.copy()
-    for group, (here, there) in enumerate(zip(now, wanted, strict=True)):
-        near = grid[abs(grid - here) <= step + 10.0**-DIGITS]
-        if near.size and not abs(there - here) <= step + 10.0**-DIGITS:
-            moved[group] = near[-1] if there > here else near[0]
-    if (moved == wanted).all():
-        return policy, ""
-    group = int((moved != wanted).argmax())
-    numbers = f"the threshold {wanted[group]:g} was proposed, {moved[group]:g} is as far as"
-    return Policy.of(moved[None]), f"step: {numbers} a step of {step:g} goes from {now[group]:g}"
-
-
-def _floor(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[Any]) -> tuple[Policy, str]:
+def _floor(spec: Spec, policy: Policy, recent: NDArray[Any], last: Policy | None) -> tuple[Policy, str]:
     """Lower thresholds until every group is expected to be accepted as often as the floor says."""
     floor, grid = spec.guards.floor, spec.setting.thresholds
     people = recent.sum(axis=1)
@@ -104,19 +113,20 @@ def _floor(spec: Spec, policy: Policy, force: Policy | None, recent: NDArray[Any
     if not low.any():
         return policy, ""
     above = np.cumsum(recent[:, ::-1], axis=1)[:, ::-1] / np.maximum(people, 1.0)[:, None]  # share in bin k or higher
-    allowed = spec.allowed
     met = above[:, 1:] >= floor  # of threshold k: those in bin k + 1 or higher
     highest = np.array([grid[np.flatnonzero(each)[-1]] if each.any() else grid[0] for each in met])
     if not spec.per_group:
         highest = np.full(len(highest), highest[judged].min())
-    highest = _snapped(highest, allowed)
-    lowered = np.minimum(np.where(np.isnan(policy.single[0]), np.inf, policy.single[0]), highest)
-    lowered = lowered if not spec.per_group else np.where(low, lowered, _or(policy.single[0], lowered))
+    highest = np.clip(highest, spec.allowed[0], spec.allowed[-1])
+    now = policy.single[0]
+    lowered = np.minimum(np.where(np.isnan(now), np.inf, now), highest)
+    if spec.per_group:
+        lowered = np.where(low | np.isnan(now), lowered, now)
     group = int(low.argmax())
     found = Policy.of(lowered[None])
     return found, (
         f"floor: {spec.groups[group]} would be accepted with {rates[group]:.3f}, below the floor {floor:g}: "
-        f"{_said(found)} is played in place of {_said(policy)}"
+        f"{_said(found)} takes the place of {_said(policy)}"
     )
 
 
@@ -125,15 +135,6 @@ def acceptance(policy: Policy, people: NDArray[Any], grid: Array) -> Array:
     total = people.sum(axis=1)
     taken = (people * policy.accepted_share(grid)[0]).sum(axis=1)
     return np.asarray(np.divide(taken, total, out=np.full(len(total), np.nan), where=total > 0))
-
-
-def _or(values: Array, others: Array) -> Array:
-    return np.where(np.isnan(values), others, values)
-
-
-def _snapped(thresholds: Array, allowed: Array) -> Array:
-    """Return thresholds that lie beyond the allowed ones as the nearest of these."""
-    return np.clip(thresholds, allowed[0], allowed[-1])
 
 
 def _middle(grid: Array) -> float:

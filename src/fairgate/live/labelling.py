@@ -84,9 +84,12 @@ def write_labels(turn: Turn, event: Event, labelled: Sequence[tuple[str, int]]) 
 
 def counted_outcomes(turn: Turn, request: Outcomes) -> Recorded:
     """Record labels at a gate that keeps counts only: by round, group and score of accepted people."""
-    labels = check_labels("labels", request.labels, len(request.scores))
     if request.key is None or request.round is None or request.ids:
-        raise InputError("a gate that keeps counts only takes outcomes by key, round, groups and scores, not by ids")
+        raise InputError(
+            "a gate that keeps counts only takes outcomes by round, groups and scores, not by ids, and needs a key "
+            "(over HTTP the header Idempotency-Key)"
+        )
+    labels = check_labels("labels", request.labels, len(request.scores))
     ids = [str(place) for place in range(len(request.scores))]
     groups, _, bins = turn.people_of(Decide(ids, request.groups, request.scores))
     earlier = turn.before(request)

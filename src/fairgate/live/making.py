@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import secrets
 from importlib import metadata
@@ -62,9 +63,11 @@ def gate_row(connection: Connection, name: str) -> Row[Any] | None:
 
 def add_gate(connection: Connection, spec: Spec, at: str, actor: str, number: int | None = None) -> Event:
     """Insert a gate's row and its first event."""
-    data = {"spec": spec.model_dump(mode="json"), "library": __version__, "versions": VERSIONS}
+    secret = secrets.token_bytes(32)
+    data: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "library": __version__, "versions": VERSIONS}
+    data["commitment"] = hashlib.sha256(secret).hexdigest()  # nobody can choose another one later
     event = make_event(START, 1, "created", 0, data, at, actor)
-    made = {"name": spec.name, "secret": secrets.token_bytes(32), "last": 1, "head": event.hash}
+    made = {"name": spec.name, "secret": secret, "last": 1, "head": event.hash}
     chosen = {} if number is None else {"number": number}
     number = connection.execute(gates.insert().values(**made, **chosen).returning(gates.c.number)).scalar_one()
     insert_events(connection, number, [event])

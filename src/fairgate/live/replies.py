@@ -87,8 +87,8 @@ class Status(Reply):
     open: bool
     people: int  # in the open round so far
     mode: ModeNow
-    policy: PolicyNow | None  # in force; none in shadow mode, where the operator's own rule decides
-    proposal: PolicyNow | None  # what the learner would play; in the mode approve it waits for a person
+    policy: PolicyNow | None  # what the next applicant gets; none in shadow mode, where the operator's rule decides
+    proposal: PolicyNow | None  # what would be played in the mode learn; in the mode approve it waits for a person
     waiting: str  # the digest that approves the proposal, in the mode approve; empty if nothing waits
 
 
@@ -130,12 +130,13 @@ class Scope(Reply):
     acceptance: Figure
     groups: list[GroupFigures]
     gap: Figure
-    reward: Figure  # per applicant, from labels that arrived
+    reward: Figure  # per applicant
+    reward_rounds: int  # rounds that it is from: the first ones, of which nearly all labels have come
     constraints: list[ConstraintFigures]
 
 
 class Labels(Reply):
-    """Labels of accepted people: arrived, awaited, late (older than due), by age in rounds."""
+    """Labels of accepted people: arrived, awaited, late (awaited for longer than they are due), by age."""
 
     arrived: int
     awaited: int
@@ -143,13 +144,13 @@ class Labels(Reply):
     due_days: float
     ages: list[AgeBand]
     last: str | None  # when the last label came
+    corrected: int  # labels that were corrected after they had been counted in the reward
 
 
 class AgeBand(Reply):
     """Labels awaited of people accepted so many days ago."""
 
     about: str
-    accepted: int
     awaited: int
 
 
@@ -162,18 +163,18 @@ class RoundFigures(Reply):
     people: int
     thresholds: list[float | None]  # by group; the mean of a lottery's finite ones, None if there is none
     lottery: bool
-    proposed: list[float | None]
+    proposed: list[float | None]  # what would have been played in the mode learn
     acceptance: list[float | None]  # by group
-    would: list[float | None]  # what the proposal would have accepted
+    would: list[float | None]  # what that would have accepted
     guards: list[str]
 
 
 class Alarm(Reply):
-    """Something an operator should know: since when, and what to do."""
+    """Something an operator should know, and since when, if that is known."""
 
     kind: str
     text: str
-    since: str
+    since: str | None
 
 
 class Figures(Reply):
@@ -200,7 +201,9 @@ class CaseFacts(Reply):
     group: str
     score: float
     bin: str  # the range of scores of its bin
-    policy: PolicyNow
+    policy: PolicyNow | None  # none in shadow mode
+    proposal: PolicyNow | None  # what would have been played in the mode learn
+    by_lottery: bool  # whether another lottery number would have led to another decision
     draw: float | None  # the lottery number, if the policy was a lottery
     threshold: Threshold | None  # the threshold that applied
     accepted: bool

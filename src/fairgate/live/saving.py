@@ -16,9 +16,13 @@ from fairgate.policy import Policy
 
 PLAIN = (
     *("seq", "head", "library", "versions", "round", "force_round", "force_at", "waiting"),
-    *("seen", "people", "arrived", "label_at", "paused", "closed_at", "closed_seq"),
+    *("seen", "people", "arrived", "counted", "corrected", "alarmed", "label_at"),
+    *("paused", "failure", "error", "closed_at", "closed_seq"),
 )
 """Fields of a fold that JSON holds as they are."""
+
+POLICIES = ("force", "last", "allowed")
+"""Fields that are policies."""
 
 
 def save(fold: Fold) -> dict[str, Any]:
@@ -31,7 +35,7 @@ def save(fold: Fold) -> dict[str, Any]:
     return {name: getattr(fold, name) for name in PLAIN} | {
         "mode": _plain(fold.mode),
         "open": None if fold.open is None else _plain(fold.open),
-        **{name: plain_policy(getattr(fold, name)) for name in ("force", "proposal", "candidate")},
+        **{name: plain_policy(getattr(fold, name)) for name in POLICIES},
         "labels": _tallies(fold.labels),
         "aside": _tallies(fold.aside),
         "policies": list(places),
@@ -48,14 +52,13 @@ def load(spec: Spec, saved: dict[str, Any]) -> Fold:
     for name in PLAIN:
         setattr(fold, name, saved[name])
     fold.mode = ModeSet(**{**saved["mode"], "policy": _policy(saved["mode"]["policy"])})
-    for name in ("force", "proposal", "candidate"):
+    for name in POLICIES:
         setattr(fold, name, _policy(saved[name]))
     if saved["open"] is not None:
         kept = dict(saved["open"])
         for name in ("counts", "told"):
             kept[name] = dense(kept[name], fold.shape)
-        proposal = Policy.from_json(kept.pop("proposal"))
-        fold.open = OpenRound(**{**kept, "policy": _policy(kept["policy"])}, proposal=proposal)
+        fold.open = OpenRound(**{**kept, "policy": _policy(kept["policy"])})
     for name in ("labels", "aside"):
         setattr(fold, name, {int(origin): dense(tally, fold.shape) for origin, tally in saved[name].items()})
     policies = [Policy.from_json(json.loads(each)) for each in saved["policies"]]

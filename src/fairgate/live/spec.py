@@ -100,6 +100,14 @@ class Spec(Part):
                 f"guards: lowest and highest must have a threshold of the grid between them, got {self.guards.lowest} "
                 f"and {self.guards.highest}"
             )
+        if self.guards.step is not None and len(self.grid) > 1 and self.guards.step < np.diff(self.grid).min():
+            raise InputError(
+                f"guards: step must be at least the distance of two thresholds of the grid, "
+                f"{np.diff(self.grid).min():g}, or none could be reached, got {self.guards.step:g}"
+            )
+        lonely = next((each.text for each in self.setting.problem.constraints if each.compares_groups), "")
+        if lonely and len(self.groups) < 2:
+            raise InputError(f"groups must be at least 2, as {lonely} compares them, got {self.groups}")
         learner = self.make_learner()
         check_level(learner, self.setting.problem)
         if self.learner.partition(":")[0] == "per-group" and not self.per_group:

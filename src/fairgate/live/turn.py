@@ -15,17 +15,16 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.live.database import find, insert
 from fairgate.live.events import Event, People, make_event, round_secret
 from fairgate.live.failures import ConflictError, MissingError
-from fairgate.live.fold import Fold, days_between
+from fairgate.live.fold import Fold, is_over, plain_policy
+from fairgate.live.played import same
 from fairgate.live.requests import (
     LONGEST_ID,
     Decide,
     Report,
     Request,
 )
-from fairgate.live.schema import cases, events
+from fairgate.live.schema import cases, events, overrides
 from fairgate.settings import Array
-
-SECONDS = 86400.0
 
 
 class Turn:
@@ -83,10 +82,16 @@ class Turn:
         if self.fold.open is not None:
             return
         opening = self.fold.plan()
+        if self.fold.error and not self.fold.failure:
+            self.give_up_learner(request)
+            opening = self.fold.opening(None)
+        fold, policy = self.fold, opening.policy
         data = {
-            "mode": self.fold.mode.mode,
-            "policy": None if opening.policy is None else opening.policy.to_json(),
-            "proposal": opening.proposal.to_json(),
+            "mode": fold.mode.mode,
+            "policy": plain_policy(policy),
+            "since": fold.force_round if same(policy, fold.force) else fold.round,
+            "proposal": plain_policy(opening.proposal),
+            "allowed": plain_policy(opening.allowed),
             "commitment": hashlib.sha256(self.secret_of(self.fold.round)).hexdigest(),
             "guards": opening.guards,
             "waiting": opening.waiting,
@@ -96,7 +101,7 @@ class Turn:
     def close_if_over(self, request: Request) -> None:
         """Close the open round if its time is over."""
         now, seconds = self.fold.open, self.fold.spec.rounds.seconds
-        if now is not None and seconds is not None and days_between(now.at, self.at) * SECONDS >= seconds:
+        if now is not None and seconds is not None and is_over(now.at, self.at, seconds):
             self.close_round("time", request)
 
     def close_if_full(self, request: Request) -> None:
@@ -110,10 +115,22 @@ class Turn:
         secret = self.secret_of(self.fold.round).hex()
         data = {"why": why, "secret": secret, **self.fold.closing()}
         closed = self.record("closed", data, request, main=why == "call")
+        if self.fold.error and not self.fold.failure:
+            self.give_up_learner(request)
+        else:
+            self.pause_if_due(request)
+        return closed
+
+    def pause_if_due(self, request: Request) -> None:
+        """Pause the learner if a guard asks for it."""
         pause = self.fold.pause_due(self.at)
         if pause is not None:
             self.record("paused", pause, request)
-        return closed
+
+    def give_up_learner(self, request: Request) -> None:
+        """Record that the learner failed: it is not asked any more, and decisions go on without it."""
+        self.record("failed", {"text": self.fold.error}, request)
+        self.pause_if_due(request)
 
     # Requests.
 
@@ -179,7 +196,9 @@ class Turn:
         """Return round, group, score and decision of those applications that have been decided on."""
         self.flush()
         rows = find(self.connection, self.number, ids)
-        return {row.id: (row.round, row.group, row.score, row.accepted) for row in rows}
+        changed = find(self.connection, self.number, [row.id for row in rows], overrides) if rows else ()
+        stands = {row.id: row.accepted for row in changed}
+        return {row.id: (row.round, row.group, row.score, stands.get(row.id, row.accepted)) for row in rows}
 
     def one_event(self, kind: str, number: int) -> Event:
         """Return the event of a kind of a round."""

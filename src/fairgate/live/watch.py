@@ -2,18 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.confidence import Sums, add_batch, mean_bounds
-from fairgate.constraints.bounds import RateBounds
+from fairgate.constraints import Constraint
+from fairgate.constraints.bounds import BROKEN, UNDECIDED, RateBounds, residual_bounds, verdict
 from fairgate.settings import Array
 
 SCOPES = 3
 """Stretches that are watched at a time: all rounds, those since the mode was set, those of the policy in force."""
+
+NOTHING = Sums(0.0, 0.0, 0.0)
+
+
+@dataclass
+class Worth:
+    """What applicants of a row of rounds were worth: 1 for a good label, −cost for a bad one, 0 for the rejected.
+
+    Rounds are added in their order, each once its labels have nearly all come. Labels that are missing then count as
+    bad in one sum and as good in the other, so that bounds hold whatever they are; and since they hold after any number
+    of rounds, it does not matter which round was the last whose labels came.
+    """
+
+    rounds: int = 0
+    estimate: float = 0.0  # sum of worth, labels that are missing taken to be as those of the same round
+    lowest: Sums = NOTHING
+    highest: Sums = NOTHING
+
+    def add(self, people: float, accepted: float, bad: float, good: float, cost: float) -> None:
+        """Add a round: people, how many of them were accepted, and their labels."""
+        if people:
+            missing, mean = accepted - bad - good, (good - cost * bad) / max(good + bad, 1.0)
+            self.estimate += accepted * (mean if good + bad else (1.0 - cost) / 2.0)
+            for name, low, high in (("lowest", bad + missing, good), ("highest", bad, good + missing)):
+                total, squares = high - cost * low, high + cost**2 * low
+                setattr(self, name, add_batch(getattr(self, name), total=total, squares=squares, people=people))
+        self.rounds += 1
+
+    def bounds(self, alpha: float, cost: float) -> tuple[float, float, float] | None:
+        """Return the mean worth per applicant and its bounds; None if nothing is known."""
+        people = float(np.asarray(self.lowest.people))
+        if not people:
+            return None
+        low, _ = mean_bounds(self.lowest, low=-cost, high=1.0, alpha=alpha)
+        _, high = mean_bounds(self.highest, low=-cost, high=1.0, alpha=alpha)
+        return self.estimate / people, float(low), float(high)
+
+
+class Verdict(NamedTuple):
+    """What is known of a residual over a stretch: bounds, and whether only a changing mix of groups breaks it."""
+
+    constraint: str
+    name: str
+    status: str
+    low: float
+    high: float
+    mixed: bool
 
 
 @dataclass
@@ -27,64 +76,118 @@ class Watch:
         which add up to 1 however many come.
     first
         Number of the first round.
+    rates
+        Sums of acceptance: of everybody and of each group, (1 + G,).
+    alike, sizes
+        Sums of acceptance of each group with the same weights of rounds in all groups, (G,), and the people by group
+        of the first round, by which rounds are weighted: see :func:`~fairgate.constraints.bounds.common_bounds`.
+    worth
+        What applicants were worth.
     """
 
     number: int
     first: int
     rounds: int
-    rates: Sums  # of acceptance: of everybody and of each group, (1 + G,)
-    worth: Sums  # of labels that arrived: 1 for a good one, −cost for a bad one
+    rates: Sums
+    alike: Sums
+    sizes: Array
+    worth: Worth
 
     @classmethod
     def begin(cls, number: int, first: int, groups: int) -> Self:
         """Return the watch of nothing yet."""
         nothing = np.zeros(1 + groups)
-        return cls(number, first, 0, Sums(nothing, nothing, nothing), Sums(0.0, 0.0, 0.0))
+        rates, alike = Sums(nothing, nothing, nothing), Sums(nothing[1:], nothing[1:], nothing[1:])
+        return cls(number, first, 0, rates, alike, nothing[1:], Worth())
 
-    def look(self, people: NDArray[Any], labels: NDArray[Any], cost: float) -> None:
-        """Add a round: people rejected and accepted by group (G, 2), and labels 0 and 1 of rounds of this stretch."""
+    def look(self, people: NDArray[Any]) -> None:
+        """Add a round: people rejected and accepted by group, (G, 2)."""
+        self.rounds += 1
+        if not people.any():
+            return
         both = np.concatenate((people.sum(axis=0, keepdims=True), people)).astype(np.float64)
         hits = both[:, 1]
-        if both.any():
-            self.rates = add_batch(self.rates, total=hits, squares=hits, people=both.sum(axis=1), guess=0.5)
-        bad, good = (float(each) for each in labels)
-        if bad + good:
-            self.worth = add_batch(self.worth, total=good - cost * bad, squares=good + cost**2 * bad, people=bad + good)
-        self.rounds += 1
+        self.rates = add_batch(self.rates, total=hits, squares=hits, people=both.sum(axis=1), guess=0.5)
+        came, taken = both[1:].sum(axis=1), both[1:, 1]
+        if not self.sizes.any():
+            self.sizes = came
+        core = self.sizes > 0
+        shares = came[core] / self.sizes[core]
+        weight = float(shares.min())
+        value = np.zeros(len(came))
+        value[core] = np.divide(weight, shares, out=np.zeros(len(shares)), where=shares > 0)
+        total, spread, weighed = (np.asarray(each) for each in self.alike)
+        predicted = (total + 0.5) / (weighed + 1.0)  # before this round
+        deviation = value**2 * (taken * (1.0 - 2.0 * predicted) + came * predicted**2)
+        self.alike = Sums(total + value * taken, spread + deviation, weighed + value * came)
 
     def level(self, alpha: float) -> float:
         """Return the part of alpha for this stretch."""
         return alpha / SCOPES / (self.number * (self.number + 1) if self.number else 1)
 
+    def _part(self, alpha: float) -> float:
+        """Return the level of one figure: acceptance of everybody, that of groups twice, and the reward."""
+        return self.level(alpha) / (2 * len(self.sizes) + 2)
+
     def bounds(self, alpha: float) -> RateBounds:
         """Bound the average acceptance of everybody and of each group; acceptance by label is not known."""
-        groups = np.size(self.rates.people) - 1
-        level = self.level(alpha) / (2 + groups)  # one part is the reward's
-        low, high = mean_bounds(self.rates, low=0.0, high=1.0, alpha=level)
+        low, high = mean_bounds(self.rates, low=0.0, high=1.0, alpha=self._part(alpha))
         came = np.asarray(self.rates.people) > 0
-        low, high = np.where(came, low, 0.0), np.where(came, high, 1.0)
-        return RateBounds(np.pad(low, (0, 2 * groups)), np.pad(high, (0, 2 * groups), constant_values=1.0))
+        return _padded(np.where(came, low, 0.0), np.where(came, high, 1.0))
 
-    def reward(self, alpha: float, cost: float) -> tuple[float | None, float | None, float | None]:
-        """Return the reward per applicant and its bounds: the mean worth of arrived labels times the acceptance."""
-        known = self.bounds(alpha)
-        count, came = float(np.asarray(self.worth.people)), float(np.asarray(self.rates.people)[0])
-        if not count or not came:
-            return None, None, None
-        worth = float(np.asarray(self.worth.total)) / count
-        level = self.level(alpha) / (1 + np.size(self.rates.people))
-        low, high = (float(each) for each in mean_bounds(self.worth, low=-cost, high=1.0, alpha=level))
-        rates = float(known.low[0]), float(known.high[0])
-        ends = [worth_end * rate for worth_end in (low, high) for rate in rates]
-        return worth * float(np.asarray(self.rates.total)[0]) / came, min(ends), max(ends)
+    def same_weights(self, alpha: float) -> RateBounds:
+        """Bound the same with equal weights of rounds in all groups; groups of later rounds keep their own."""
+        own = self.bounds(alpha)
+        low, high = mean_bounds(self.alike, low=0.0, high=1.0, alpha=self._part(alpha))
+        core = np.asarray(self.alike.people) > 0
+        each = slice(1, 1 + len(self.sizes))
+        low, high = np.where(core, low, own.low[each]), np.where(core, high, own.high[each])
+        return _padded(np.append(own.low[0], low), np.append(own.high[0], high))
+
+    def judge(self, constraints: Sequence[Constraint], alpha: float) -> Iterator[Verdict | None]:
+        """Judge each residual of constraints on decisions; None for one that cannot be judged.
+
+        One that compares groups is broken only if it is so with the same weights of rounds in all groups as well:
+        averages can differ although every round treated groups alike, if the mix of groups changed (Simpson's paradox).
+        """
+        known, alike = self.bounds(alpha), self.same_weights(alpha)
+        came = bool(np.any(self.rates.people))
+        for constraint in constraints:
+            bounds = residual_bounds(constraint, known) if constraint.needs == "decisions" else None
+            others = residual_bounds(constraint, alike) if bounds is not None and constraint.compares_groups else None
+            for place, name in enumerate(constraint.names):
+                if bounds is None:
+                    yield None
+                    continue
+                low, high = float(bounds[0][place]), float(bounds[1][place])
+                status = verdict(low, high) if came else UNDECIDED
+                mixed = status == BROKEN and others is not None and float(others[0][place]) <= 0.0
+                yield Verdict(constraint.text, name, UNDECIDED if mixed else status, low, high, mixed)
+
+    def reward(self, alpha: float, cost: float) -> tuple[float, float, float] | None:
+        """Return the reward per applicant and its bounds."""
+        return self.worth.bounds(self._part(alpha), cost)
 
     def save(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        sums = {name: [np.asarray(each).tolist() for each in getattr(self, name)] for name in ("rates", "worth")}
+        worth = [self.worth.rounds, self.worth.estimate, *map(_plain, (self.worth.lowest, self.worth.highest))]
+        sums = {"rates": _plain(self.rates), "alike": _plain(self.alike), "sizes": self.sizes.tolist(), "worth": worth}
         return {"number": self.number, "first": self.first, "rounds": self.rounds, **sums}
 
     @classmethod
     def load(cls, saved: dict[str, Any]) -> Self:
         """Return the watch that :meth:`save` gave."""
-        rates: list[Array] = [np.array(each) for each in saved["rates"]]
-        return cls(saved["number"], saved["first"], saved["rounds"], Sums(*rates), Sums(*saved["worth"]))
+        rates, alike = (Sums(*(np.array(each) for each in saved[name])) for name in ("rates", "alike"))
+        rounds, estimate, lowest, highest = saved["worth"]
+        worth = Worth(rounds, estimate, Sums(*lowest), Sums(*highest))
+        return cls(saved["number"], saved["first"], saved["rounds"], rates, alike, np.array(saved["sizes"]), worth)
+
+
+def _plain(sums: Sums) -> list[Any]:
+    return [np.asarray(each).tolist() for each in sums]
+
+
+def _padded(low: Array, high: Array) -> RateBounds:
+    """Return bounds of rates of which those by label are not known."""
+    unknown = 2 * (len(low) - 1)
+    return RateBounds(np.pad(low, (0, unknown)), np.pad(high, (0, unknown), constant_values=1.0))

@@ -35,7 +35,7 @@ def policy_text(spec: Spec, policy: Policy) -> str:
     if len(rows) == 1:
         return f"accept {rows[0]}"
     weights = policy.weights[:, 0].tolist()
-    parts = [f"{row} with probability {weight:g}" for row, weight in zip(rows, weights, strict=True)]
+    parts = [f"{row} with probability {weight:.3g}" for row, weight in zip(rows, weights, strict=True)]
     return f"lottery: accept {', '.join(parts)}"
 
 

@@ -18,7 +18,7 @@ from fairgate.learners import load_learner
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.rows import Say
 from fairgate.live.events import Event
-from fairgate.live.fold import Fold, days_between
+from fairgate.live.fold import Fold, is_over
 from fairgate.live.played import rounded, same
 from fairgate.live.saving import save
 from fairgate.live.spec import DIGITS, Spec
@@ -29,8 +29,6 @@ NEAR = 1e-6
 
 FIGURE = 2e-3
 """By how much a figure in a sentence may: it is printed with three digits."""
-
-SECONDS = 86400.0
 
 Differs = Callable[[Event, Fold], None]
 """Told of a round whose proposal differs from the recomputed one."""
@@ -77,7 +75,7 @@ class Refold:
             if wrong:
                 self.say(event, wrong)
             fold.apply(event, data)
-            self._due = fold.pause_due(event.at) if event.kind == "closed" else None
+            self._due = fold.pause_due(event.at) if event.kind in ("closed", "failed") else None
         except Exception as error:  # whatever a changed body brings about
             self.say(event, f"it cannot follow the events before it: {_first_line(error)}")
             self.stop(event)
@@ -92,7 +90,7 @@ class Refold:
         kind, now = event.kind, fold.open
         if event.round != fold.round:
             return f"it has the round {event.round}, and the round is {fold.round}"
-        if (self._due is not None) != (kind == "paused"):
+        if kind != "failed" and (self._due is not None) != (kind == "paused"):
             return "a guard had to pause the learner before it" if kind != "paused" else "no guard asked for a pause"
         if kind in ("decided", "reported", "overridden", "closed") and now is None:
             return "no round is open"
@@ -112,7 +110,7 @@ class Refold:
         if event.kind == "closed":
             return _closed(fold, event, data)
         if event.kind == "approved":
-            if data["waiting"] != fold.waiting or not same(Policy.from_json(data["policy"]), fold.candidate):
+            if data["waiting"] != fold.waiting or not same(Policy.from_json(data["policy"]), fold.allowed):
                 return "it approves another policy than the one that waited"
         elif event.kind == "paused" and self._due is not None:
             if not _alike(data, self._due):
@@ -124,13 +122,21 @@ class Refold:
         return ""
 
     def _opened(self, fold: Fold, event: Event, data: dict[str, Any]) -> str:
-        proposal = Policy.from_json(data["proposal"])
-        if not near(rounded(proposal, DIGITS), rounded(fold.propose(), DIGITS)):
+        proposal = None if data["proposal"] is None else Policy.from_json(data["proposal"])
+        made = fold.propose()
+        if not near(*(None if each is None else rounded(each, DIGITS) for each in (proposal, made))):
             self.differs(event, fold)
         should = fold.opening(proposal)
         if data["mode"] != fold.mode.mode:
             return f"it says the mode is {data['mode']!r}, and it is {fold.mode.mode!r}"
         policy = None if data["policy"] is None else Policy.from_json(data["policy"])
+        since = fold.force_round if same(should.policy, fold.force) else fold.round
+        if data["since"] != since:
+            return f"it says that its policy is in force since round {data['since']}, and recomputed it is {since}"
+        if not near(None if data["allowed"] is None else Policy.from_json(data["allowed"]), should.allowed):
+            return (
+                f"it allows {_brief(data['allowed'])}, and recomputed the guards allow {_brief(_plain(should.allowed))}"
+            )
         if not near(policy, should.policy):
             return f"its policy is {_brief(data['policy'])}, and recomputed it is {_brief(_plain(should.policy))}"
         if data["waiting"] != should.waiting:
@@ -161,9 +167,13 @@ def _loads(learner: str) -> bool:
     return True
 
 
+PARTS = (("people", "people"), ("groups", "people by group"), ("counts", "people told"), ("labels", "labels told"))
+"""What the event that closes a round counts, and how it is called."""
+
+
 def _closed(fold: Fold, event: Event, data: dict[str, Any]) -> str:
     should = fold.closing()
-    for name, about in (("people", "people"), ("counts", "people told"), ("labels", "labels told")):
+    for name, about in PARTS:
         if data[name] != should[name]:
             return f"its {about} are {_brief(data[name])}, and recomputed {_brief(should[name])}"
     if not near(Policy.from_json(data["played"]), Policy.from_json(should["played"])):
@@ -172,7 +182,7 @@ def _closed(fold: Fold, event: Event, data: dict[str, Any]) -> str:
     if now is None:
         return ""
     full = rounds.people is not None and now.counts.sum() >= rounds.people
-    over = rounds.seconds is not None and days_between(now.at, event.at) * SECONDS >= rounds.seconds
+    over = rounds.seconds is not None and is_over(now.at, event.at, rounds.seconds)
     if data["why"] not in ("people", "time", "call", "mode") or (data["why"], False) in (
         ("people", full),
         ("time", over),

@@ -18,9 +18,10 @@ from fairgate.audit.audit import OVERALL, levels
 from fairgate.audit.reading import SEGMENTS
 from fairgate.audit.report import alarm_sentence
 from fairgate.audit.sequences import Sequences, Track, follow
-from fairgate.confidence import Sums, mean_bounds, running_bounds
 from fairgate.live.auditing.report import Bound, GroupBound, Judged, Stretch
+from fairgate.live.fold import NEARLY
 from fairgate.live.spec import Spec
+from fairgate.live.watch import Worth
 
 OWN_RULE = "own rule"
 """What the policy of the mode shadow is called."""
@@ -125,24 +126,18 @@ def _stretch(segment: Segment, cells: NDArray[np.int64], spec: Spec, level: floa
 
 
 def _reward(cells: NDArray[np.int64], spec: Spec, level: float) -> Bound | None:
-    """Bound the reward per applicant: the mean worth of the labels that arrived, times the acceptance rate.
+    """Bound the reward per applicant over the first rounds, up to the last whose labels have nearly all come.
 
-    Labels that have not arrived are taken to be like those that have. Either factor has half of the level, so the
-    product holds on its own, beside the bounds of the constraints.
+    Labels that are missing count as bad in the lower and as good in the upper bound, and as those of the same round in
+    the value.
     """
-    cost = spec.false_positive_cost
-    bad, good = cells[..., :2, 1].sum(axis=1).T.astype(np.float64)
-    taken, came = cells[..., 1].sum(axis=(1, 2)), cells.sum(axis=(1, 2, 3))
-    if not (bad + good).any():
-        return None
-    gained, number = good - cost * bad, good + bad
-    total, people = gained.cumsum(), number.cumsum()
-    predicted = (total - gained) / (people - number + 1.0)  # before each round
-    spread = (good + cost**2 * bad - 2.0 * predicted * gained + number * predicted**2).sum()
-    worth = mean_bounds(Sums(total[-1], max(spread, 0.0), people[-1]), low=-cost, high=1.0, alpha=level / 2.0)
-    rate = [float(each[-1]) for each in running_bounds(taken[came > 0], came[came > 0], level / 2.0)]
-    ends = [float(end) * share for end in worth for share in rate]
-    return Bound(value=float(total[-1] / people[-1] * taken.sum() / came.sum()), low=min(ends), high=max(ends))
+    worth, cost = Worth(), spec.false_positive_cost
+    labels = cells[..., 1].sum(axis=1)  # bad, good and missing ones by round
+    known = np.flatnonzero(labels[:, :2].sum(axis=1) >= NEARLY * labels.sum(axis=1))
+    for row, (bad, good, missing) in zip(cells[: known[-1] + 1] if known.size else (), labels.tolist(), strict=False):
+        worth.add(int(row.sum()), bad + good + missing, bad, good, cost)
+    found = worth.bounds(level, cost)
+    return None if found is None else Bound(value=found[0], low=found[1], high=found[2])
 
 
 def _judged(alarm: Alarm, segment: Segment) -> Judged:
