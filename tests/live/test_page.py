@@ -291,10 +291,10 @@ def test_in_shadow_the_operators_own_rule_decides(visit: Visit) -> None:
     gate.report(["s-1"], ["a"], [0.7], [False])
     page = visit.get("/gates/other").text
     assert "The gate itself decides nothing" in page
-    assert "what the learner would play now" in page
+    assert "What the mode learn would play" in page
     case = visit.get("/gates/other/case?id=s-1").text
     assert "rejected, by the operator&#39;s own rule" in case
-    assert "The learner&#39;s proposal" in case
+    assert "<dt>In the mode learn</dt>" in case
     assert "needs a reason that counsel accepts" not in case
     gate.hold("as before", 0.5)
 

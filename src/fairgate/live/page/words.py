@@ -130,7 +130,7 @@ def empty_text(spec: Spec) -> str:
     >>> plain = {"name": "credit", "groups": ["a", "b"], "grid": [0.25, 0.5]}
     >>> empty_text(Spec(**plain, start={"threshold": 0.5}))
     'Empty: hold the policy in force; if that is a lottery, or there is none, the starting threshold, 0.5.'
-    >>> empty_text(Spec(**plain, start={"mode": "shadow"}))
+    >>> empty_text(Spec(**plain, start={"mode": "shadow"}, guards={"pause_if_broken": False}))
     'Empty: hold the policy in force, a lottery too.'
     """
     if spec.first is None:
