@@ -468,9 +468,9 @@ def case_page(**changes: Any) -> str:
     return views.case_page(Visitor("credit", "anna", False, "token"), page_figures.CASE.model_copy(update=changes))
 
 
-def test_a_rejection_by_lottery_says_that_counsel_must_accept_its_reason() -> None:
-    assert "needs a reason that counsel accepts" in case_page()
-    assert "needs a reason that counsel accepts" not in case_page(accepted=True)
+def test_a_rejection_by_lottery_is_said_to_be_one() -> None:
+    assert "another application with the same score could have been accepted" in case_page()
+    assert "A lottery decided this" not in case_page(accepted=True)
 
 
 def test_a_score_that_every_rule_of_a_lottery_rejects_is_not_said_to_be_rejected_by_lottery() -> None:

@@ -35,11 +35,8 @@ ADVICE = {
 }
 """What to do about each kind of alarm."""
 
-LOTTERY = (
-    "A lottery decided this: another application with the same score could have been accepted. A rejection by lottery "
-    "needs a reason that counsel accepts before a notice is sent."
-)
-"""What is said of a rejection by lottery."""
+LOTTERY = "A lottery decided this: another application with the same score could have been accepted."
+"""What is said of a rejection by lottery; the sentences of the case say what a notice needs."""
 
 KINDS = {
     "created": "gate made",
