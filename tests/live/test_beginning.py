@@ -15,13 +15,14 @@ from fairgate.live import Gate
 from fairgate.live.backup import check_copy
 from fairgate.live.beginning import opened
 from fairgate.live.config import read_config
-from fairgate.live.failures import MissingError
+from fairgate.live.failures import UnavailableError
 from fairgate.live.keys import check_key, find_key, list_keys
+from fairgate.live.template import gate_toml
 from tests.command import fairgate_here
 
 
 def tokens(text: str) -> dict[str, str]:
-    return dict(re.findall(r"^(?:Key )?(\w+) .*?(fg_\w{12}_[\w-]+)", text, flags=re.MULTILINE))
+    return dict(re.findall(r"^(\w+) .*?(fg_\w{12}_[\w-]+)", text, flags=re.MULTILINE))
 
 
 @pytest.fixture
@@ -30,15 +31,19 @@ def made(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_init_writes_a_file_makes_the_gate_and_shows_the_keys_once(database_url: str, tmp_path: Path) -> None:
+def test_init_writes_a_file_makes_the_gate_and_its_keys_which_only_their_file_has(
+    database_url: str, tmp_path: Path
+) -> None:
     done = fairgate_here(
         "live", "init", "credit", "--groups", "women,men", "--database", database_url, "--folder", "new/c", cwd=tmp_path
     )
     assert (done.returncode, done.stderr) == (0, "")
     folder = tmp_path / "new" / "c"
-    keys = tokens(done.stdout)
+    keys = tokens((folder / "keys.txt").read_text())
     assert list(keys) == ["application", "outcomes", "admin"]
-    assert tokens((folder / "keys.txt").read_text()) == keys
+    assert "fg_" not in done.stdout
+    told = "The keys application, outcomes, admin are in new/c/keys.txt, which only you can read; to see one: "
+    assert told + "grep admin new/c/keys.txt\n" in done.stdout
     assert (folder / "keys.txt").stat().st_mode & 0o777 == 0o600
     with opened(folder / "gate.toml") as gate:
         assert gate.spec.groups == ["women", "men"]
@@ -76,7 +81,7 @@ def test_before_the_first_decision_the_gate_is_made_again_as_the_file_says(made:
     done = fairgate_here("live", "init", "credit", cwd=made)
     assert (done.returncode, done.stderr) == (0, "")
     assert "made again, as gate.toml says now; its keys are the same" in done.stdout
-    with pytest.raises(MissingError, match="the gate 'credit' was made again"):
+    with pytest.raises(UnavailableError, match="the gate 'credit' was made again"):
         running.decide("a-1", "men", 0.7)
     running.shut()
     with opened(config) as gate:
@@ -103,6 +108,7 @@ def test_after_the_first_decision_the_spec_stays_and_what_differs_is_said(made: 
     [
         (["my credit"], "[gate] name"),
         (["credit", "--groups", ""], "groups"),
+        (["credit", "--groups", "women"], "gate.toml: groups must be at least 2, as parity=0.1 compares them"),
         (["credit", "--database", "mysql://h/x"], "database must be a file such as gate.db or postgresql://"),
         (["credit", "--database", "none/x.db"], "x.db cannot be made: no such file or directory"),
     ],
@@ -113,6 +119,38 @@ def test_what_no_gate_can_have_is_one_sentence_and_leaves_nothing(given: list[st
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_after_a_gate_that_cannot_work_was_refused_a_corrected_call_makes_it(tmp_path: Path) -> None:
+    (tmp_path / "own_quota.py").write_text(
+        "from fairgate.errors import InputError\n"
+        "class Quota:\n"
+        "    names = ('quota',)\n"
+        "    def __init__(self, most): self.most = most\n"
+        "    def residuals(self, counts):\n"
+        "        if counts.group_count != 3: raise InputError(f'a quota is for 3 groups, got {counts.group_count}')\n"
+        "        return (counts.overall - self.most,)\n"
+    )
+    text = gate_toml("credit", ["women", "men"], "credit.db").replace("parity = 0.10", '"own_quota:Quota" = 0.9')
+    (tmp_path / "gate.toml").write_text(text)
+    for _ in range(2):
+        refused = fairgate_here("live", "init", "credit", cwd=tmp_path)
+        assert (refused.returncode, refused.stderr) == (
+            2,
+            "fairgate: gate.toml: [constraints] a quota is for 3 groups, got 2\n",
+        )
+        assert not (tmp_path / "credit.db").exists()
+        assert not (tmp_path / "keys.txt").exists()
+    (tmp_path / "gate.toml").write_text(text.replace('"men"]', '"men", "others"]'))
+    assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 0
+    with opened(tmp_path / "gate.toml") as gate:
+        assert gate.spec.groups == ["women", "men", "others"]
+
+
+def test_a_file_of_keys_that_is_there_is_found_before_a_database_is_made(tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text("mine")
+    assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["keys.txt"]
 
 
 def test_a_database_that_cannot_be_reached_is_one_sentence_and_exit_code_1(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_every_entry_that_is_commented_out_can_be_used() -> None:
 
 
 def test_rounds_close_by_people_by_time_or_when_told() -> None:
-    line = "people = 200                  # after so many people,\n"
+    line = next(line for line in TEXT.splitlines(keepends=True) if line.startswith("people = 200 "))
     assert settings(replaced(line, "")).gates[0].rounds.people is None
     timed = settings(replaced(line, "seconds = 60\n")).gates[0].rounds
     assert (timed.people, timed.seconds) == (None, 60.0)

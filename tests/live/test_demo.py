@@ -21,7 +21,6 @@ from fairgate.live.played import same
 from fairgate.live.prediction import predict
 from fairgate.live.replies import Closed, Decisions, Recorded, Status
 from fairgate.live.spec import DIGITS
-from fairgate.live.views import status
 from tests.live.plain_loop import Batch, PlainLoop
 
 LEARNERS = ("ofs", "smooth-optimist", "safe-forecast", "mixture", "doubly-optimistic", "primal-dual")
@@ -181,8 +180,6 @@ def test_a_label_that_came_since_the_last_close_is_no_longer_awaited(file: str) 
 
 def test_a_proposal_is_told_without_what_has_no_weight() -> None:
     fold = Fold(spec_of(rounded(fg.load_task("interior")), "safe-forecast"))
-    fold.proposal = fg.Policy(np.array([[[0.5, 0.5]], [[np.inf, np.inf]]]), np.array([[1.0], [0.0]]))
-    proposal = status(fold).proposal
-    assert proposal is not None
-    assert proposal.text == "accept scores of 0.5 or more"
-    assert len(proposal.components) == 1
+    allowed = fold.opening(fg.Policy(np.array([[[0.5, 0.5]], [[np.inf, np.inf]]]), np.array([[1.0], [0.0]]))).allowed
+    assert allowed is not None
+    assert allowed.to_json() == fg.Policy.of([[0.5, 0.5]]).to_json()

@@ -135,6 +135,10 @@ def test_the_command_writes_both(exported: Path) -> None:
     assert fairgate_here("live", "audit", "two.zip", cwd=exported).returncode == 0
     nothing = fairgate_here("live", "export", cwd=exported)
     assert (nothing.returncode, "say what to write" in nothing.stderr) == (2, True)
+    for option, ending, name in (("--table", ".parquet", "d.csv"), ("--out", ".zip", "log")):
+        other = fairgate_here("live", "export", option, name, cwd=exported)
+        said = f"fairgate: {option} must be a file that ends in {ending}, got {name}\n"
+        assert (other.returncode, other.stderr, (exported / name).exists()) == (2, said, False)
     nowhere = fairgate_here("live", "export", "--out", "gate.db/x.zip", cwd=exported)
     assert (nowhere.returncode, "cannot write" in nowhere.stderr) == (2, True)
 

@@ -30,7 +30,7 @@ def elsewhere(snippet: Snippet, port: int) -> str:
 
 
 def test_every_command_works(shell: Shell) -> None:
-    port = free_port()
+    port, serve = free_port(), ""
     for snippet in snippets(GUIDE):
         if snippet.title == "with Docker":
             continue  # tests/live/test_deployment.py
@@ -39,8 +39,15 @@ def test_every_command_works(shell: Shell) -> None:
         if snippet.title == "in a second terminal":
             config = shell.folder / "gate.toml"
             config.write_text(config.read_text().replace("port = 8000", f"port = {port}"))
-            shell.start(body)
-            shell.wait_for(f"http://127.0.0.1:{port}/health")
+            serve = body
+            shell.start(serve)
+            shell.wait_for(f"http://127.0.0.1:{port}/ready")
+        elif snippet.title == "once the service is stopped":
+            shell.stop()
+            assert "Everything fits" in shell.run(body)
+            shell.started.clear()
+            shell.start(serve)
+            shell.wait_for(f"http://127.0.0.1:{port}/ready")
         else:
             said = shell.run(body)
             promised = re.findall(r"# (\{.*\})$", body, flags=re.MULTILINE)

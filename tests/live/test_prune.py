@@ -149,6 +149,9 @@ def test_the_command_asks_before_it_removes_what_a_rule_asks_to_keep(tmp_path: P
     assert (refused.returncode, "25 months" in refused.stderr) == (2, True)
     wrong = fairgate_here("live", "prune", "--older-than", "soon", cwd=tmp_path)
     assert (wrong.returncode, "must be a number of days such as 760d" in wrong.stderr) == (2, True)
+    early = fairgate_here("live", "prune", "--older-than", "0d", "--yes", cwd=tmp_path)
+    said = "fairgate: --older-than must be at least 30d, as outcomes are due for 30 days, got 0d\n"
+    assert (early.returncode, early.stderr) == (2, said)
     nothing = fairgate_here("live", "prune", cwd=tmp_path)
     assert nothing.returncode == 0, nothing.stderr
     assert "nothing was removed" in nothing.stdout

@@ -56,13 +56,14 @@ def begin(folder: Path, name: str, groups: Sequence[str], database: str | None =
         return begin_again(path, name)
     text = gate_toml(name, groups, database or f"{name}.db")
     settings = parse_config(text, path)
+    keys_file = unused(folder / "keys.txt")
     prepare_folder(folder, "--folder")
     if stored_spec(settings) is not None:
         raise ConflictError(
             f"the database {place_of(connect(settings.database))} has a gate {name!r} already: choose another name, or "
             "another --database"
         )
-    begun = make(settings, folder / "keys.txt")
+    begun = make(settings, keys_file)
     write_text(path, text)
     return begun._replace(written=[path, *begun.written])
 
@@ -75,7 +76,7 @@ def begin_again(path: Path, name: str) -> Begun:
         raise InputError(f"{path} is there already, of the gate {spec.name!r}, not {name!r}: choose another --folder")
     stored = stored_spec(settings)
     if stored is None:
-        return make(settings, path.parent / "keys.txt")
+        return make(settings, unused(path.parent / "keys.txt"))
     try:
         refuse_other(spec, stored)
     except ConflictError:
@@ -97,12 +98,17 @@ def stored_spec(settings: ServiceSettings) -> dict[str, object] | None:
     return found
 
 
-def make(settings: ServiceSettings, keys_file: Path) -> Begun:
-    """Make a gate and its first keys, which are written to a file that only its owner can read."""
+def unused(keys_file: Path) -> Path:
+    """Refuse a file of keys that is there already, before anything is made."""
     if keys_file.exists():
         raise InputError(
             f"{keys_file} is there already, with keys of another gate: move it, or choose another --folder"
         )
+    return keys_file
+
+
+def make(settings: ServiceSettings, keys_file: Path) -> Begun:
+    """Make a gate and its first keys, which are written to a file that only its owner can read."""
     spec = settings.gates[0]
     gate = Gate(settings.database, spec.name, spec=spec, actor="init")
     try:

@@ -169,7 +169,7 @@ def spec_of(tables: dict[str, Part], plain: dict[str, Any]) -> Spec:
     scores = tables["scores"]
     about = tables["gate"].model_dump()
     rounds = {"people": None, **plain["rounds"]} if "rounds" in plain else {}
-    return Spec.read(
+    spec = Spec.read(
         {
             **{name: about[name] for name in ("name", "groups", "learner", "store", "seed", "per_group")},
             "grid": scores.thresholds if isinstance(scores, ScoresTable) else [],
@@ -181,6 +181,21 @@ def spec_of(tables: dict[str, Part], plain: dict[str, Any]) -> Spec:
             "label_due_days": tables["labels"].model_dump()["due_days"],
         }
     )
+    rehearse(spec)
+    return spec
+
+
+def rehearse(spec: Spec) -> None:
+    """Refuse a spec whose constraints cannot be computed for its groups, or whose learner cannot begin with them.
+
+    Both would show only at a gate that is made already.
+    """
+    some = np.ones((1, len(spec.groups), 2, 2))  # people of each group, decision and label
+    try:
+        spec.setting.problem.assess(some)
+        spec.make_learner().start(spec.setting, 1, np.random.default_rng(spec.seed))
+    except InputError as error:
+        raise InputError(f"[constraints] {error}") from None
 
 
 def place_in(folder: Path, url: str) -> str:

@@ -18,6 +18,12 @@ from fairgate.live.turn import Turn, check_labels
 from fairgate.policy import Policy
 from fairgate.settings import Array
 
+UNTOLD = (
+    "key must be given (over HTTP the header Idempotency-Key): a gate that keeps counts only cannot tell a retry "
+    "otherwise"
+)
+"""Said of a request without a key."""
+
 
 def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
     """Decide on the applications of requests that arrived together; a bad one gets its error as its reply.
@@ -36,10 +42,7 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
             if request.key is not None and not turn.keeps:
                 replies[place] = recounted(turn, request, parsed[place])
             elif not turn.keeps:
-                raise InputError(
-                    "key must be given (over HTTP the header Idempotency-Key): a gate that keeps counts only cannot "
-                    "tell a retry otherwise"
-                )
+                raise InputError(UNTOLD)
             elif request.key is not None and (event := turn.before(request)) is not None:
                 earlier[place] = event  # a repeat is answered by its ids, as below
         except InputError as error:
@@ -163,6 +166,8 @@ def report(turn: Turn, request: Report) -> Recorded:
     """Record what the operator's own rule decided; the same decisions again change nothing."""
     parsed = turn.people_of(request)
     taken = check_labels("accepted", request.accepted, len(request.ids))
+    if not turn.keeps and request.key is None:
+        raise InputError(UNTOLD)
     earlier = turn.before(request)
     known = turn.found(request.ids) if turn.keeps else {}
     if earlier is not None:

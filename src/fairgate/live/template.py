@@ -13,13 +13,15 @@ TEMPLATE = """\
 [gate]
 name = {quoted}
 groups = {groups}
-learner = "safe-forecast"     # see `fairgate list`; settings after a colon, "ofs:c=0.1"
+learner = "safe-forecast"     # see `fairgate list`; settings after a colon, "ofs:c=0.1"; it begins with a lottery
 cost = 1.0                    # of accepting somebody with a bad outcome; a good acceptance is worth 1
-store = "cases"               # every application, or "counts": only how many, no application can be looked up
+store = "cases"               # every application, or "counts": only how many, no application can be looked up,
+                              # and every request needs an Idempotency-Key
 seed = 0                      # of random choices of the learner
 # per_group = "why"           # the reason why groups may have thresholds of their own; without one they may not
 
-[scores]                      # the thresholds to choose from; who scores at least the threshold is accepted
+[scores]                      # the thresholds to choose from; who scores at least the threshold is accepted, and no
+                              # score is refused for lying far outside: check that before you ask
 low = 0.0
 high = 1.0
 steps = 21                    # so many, equally far apart
@@ -31,20 +33,22 @@ parity = 0.10                 # largest gap between the groups' acceptance rates
 service = [0.2, 0.9]          # lowest and highest share of everybody that may be accepted
 
 [rounds]                      # a round has one policy; the learner chooses the next when it closes:
-people = 200                  # after so many people,
+people = 200                  # after so many people (a batch is never cut, so it can make a round larger),
 # seconds = 86400.0           # after so long, whichever comes first, or, with neither, when it is told to
 
 [start]
 mode = "hold"                 # begin with today's threshold; "shadow": your own rule decides and reports;
                               # "learn": the learner decides at once; "approve": a person approves each change
-threshold = 0.5               # today's, one of the grid; [0.5, 0.6] per group needs per_group
+threshold = 0.5               # today's, one of the grid, which a pause also goes back to; [0.5, 0.6] per group
+                              # needs per_group
 
 [guards]                      # what no proposal of the learner goes beyond; each use is in the log
 # lowest = 0.3                # lowest threshold
 # highest = 0.8               # highest threshold
-# step = 0.1                  # largest change from one policy to the next
+# step = 0.1                  # largest change from what was last played, even if floor asks for more
 # floor = 0.1                 # lowest expected acceptance of each group
-lotteries = true              # whether a policy may be a lottery between thresholds
+lotteries = true              # whether a policy may be a lottery; if not, choose the learner smooth-optimist,
+                              # as safe-forecast explores by lotteries alone
 pause_if_broken = true        # hold once data show that a constraint is broken, with error probability alpha
 # pause_if_quiet_days = 45.0  # hold once outcomes are awaited and none came for so long
 alpha = 0.05

@@ -22,5 +22,6 @@ def backup(
     from fairgate.live.config import read_config
 
     for gate in back_up(read_config(config).database, to):
-        say(f"{gate.name}: {gate.events} events, {gate.cases} applications, up to {gate.head[:12]}")
+        say(f"{gate.name}: {gate.events} events, {gate.cases} applications")
+        say(f"Note, for the audit of a restored copy: --head {gate.head} --last {gate.events}")
     say(f"Written {to}")

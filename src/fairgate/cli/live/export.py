@@ -29,6 +29,9 @@ def export(
 
     if out is None and table is None:
         raise InputError("say what to write: --out credit.zip for the whole log, --table decisions.parquet")
+    for option, path, ending in (("--out", out, ".zip"), ("--table", table, ".parquet")):
+        if path is not None and path.suffix != ending:
+            raise InputError(f"{option} must be a file that ends in {ending}, got {path}")
     settings = read_config(config)
     with stored_log(connect(settings.database), gate or settings.gates[0].name) as log:
         if out is not None:

@@ -19,14 +19,15 @@ def init(
     folder: Annotated[Path, typer.Option(help="Folder to write to.")] = Path(),
 ) -> None:
     """Write a commented gate.toml, make its gate and the first keys. After changing gate.toml, run it again."""
-    from fairgate.live.beginning import FIRST_KEYS, begin
+    from fairgate.live.beginning import begin
 
     begun = begin(folder, name, [each.strip() for each in groups.split(",")], database)
     config = folder / "gate.toml"
     for path in begun.written:
         say(f"Written {path}")
-    if not begun.keys:
+    if begun.keys:
+        keys = begun.written[-1]
+        say(f"The keys {', '.join(begun.keys)} are in {keys}, which only you can read; to see one: grep admin {keys}")
+    else:
         say(f"The gate {name} is made again, as {config} says now; its keys are the same")
-    for role, token in begun.keys.items():
-        say(f"Key {role} (scopes {', '.join(FIRST_KEYS[role])}): {token}")
     say(f"Next: read {config}, then: fairgate live serve{'' if folder == Path() else f' --config {config}'}")

@@ -35,6 +35,11 @@ def prune(
     settings = read_config(config)
     opened = Gate(settings.database, gate or settings.gates[0].name)
     try:
+        due = opened.spec.label_due_days
+        if age < timedelta(days=due):
+            raise InputError(
+                f"--older-than must be at least {due:g}d, as outcomes are due for {due:g} days, got {older_than}"
+            )
         gone = remove(opened, age, actor="command line")
     finally:
         opened.shut()
