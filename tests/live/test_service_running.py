@@ -151,8 +151,6 @@ def test_a_program_that_is_stopped_has_all_that_it_acknowledged(tmp_path: Path) 
 @pytest.mark.slow
 def test_several_workers_are_one_gate(tmp_path: Path) -> None:
     assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 0
-    config = tmp_path / "gate.toml"
-    config.write_text(config.read_text().replace("# session_secret", "session_secret"))
     with live_service(tmp_path, "--workers", "2") as program:
         clients = [Client(program.url, "credit", program.keys["application"], retries=12) for _ in range(8)]
         decided = [client.decide(f"a-{number}", "a", 0.7) for number, client in enumerate(clients)]
