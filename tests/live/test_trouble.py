@@ -202,7 +202,7 @@ def test_steps_hold_for_lotteries_and_after_shadow(tmp_path: Path) -> None:
     played = [each for component in status.policy.components for each in component.thresholds.values()]
     assert min(float(each) for each in played) >= 0.75  # a step from what the own rule did, not from the start
     play(gate, rng, 2000)
-    now = gate.status().policy
-    assert now is not None
-    assert now.components == status.policy.components  # what the status said before the next applicant came
+    after = gate.status().policy
+    assert after is not None
+    assert after.components == status.policy.components  # what the status said before the next applicant came
     gate.shut()
