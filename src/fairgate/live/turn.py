@@ -238,8 +238,8 @@ def check_text(name: str, text: object) -> None:
 
 def check_reason(reason: str) -> str:
     """Return a reason without blanks around it, or refuse it."""
-    if not isinstance(reason, str) or not reason.strip() or len(reason) > 2000 or "\0" in reason:
-        raise InputError(f"reason must be a text of 1 to 2000 characters, got {reason!r:.80}")
+    if not isinstance(reason, str) or not 0 < len(reason.strip()) <= 2000 or not reason.strip().isprintable():
+        raise InputError(f"reason must be a line of 1 to 2000 printable characters, got {reason!r:.80}")
     return reason.strip()
 
 

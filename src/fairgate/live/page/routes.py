@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from fairgate.live.page.session import HOURS, NOTE_SECONDS, Session, Sessions
 from fairgate.live.page.views import Told, Visitor
 from fairgate.live.page.words import KINDS, MODES
 from fairgate.live.spec import Mode
+from fairgate.live.turn import check_reason
 
 EVENTS = 10
 """Events on the page of a gate."""
@@ -32,9 +32,6 @@ EVENTS = 10
 EVENTS_PER_PAGE = 50
 CASES_PER_PAGE = 100
 LARGEST = 2**53
-
-UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters by which a reason looks like another: controls, ends of lines, changes of direction."""
 
 Text = Annotated[str, Form()]
 Seq = Annotated[int | None, Query(ge=1, le=LARGEST)]
@@ -288,9 +285,7 @@ def read_reason(text: str) -> str:
     """Return the reason of a form, which may not be empty, and reads as what it is."""
     if not text.strip():
         raise InputError("reason must be given: the log keeps it")
-    if UNSEEN.search(text):
-        raise InputError(f"reason must be one line without characters of control or direction, got {ascii(text)[:80]}")
-    return text.strip()
+    return check_reason(text)
 
 
 def read_threshold(text: str) -> float | list[float] | None:
