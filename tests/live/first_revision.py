@@ -18,6 +18,10 @@ from fairgate.live.keys import create_key
 DUMP = Path(__file__).with_name("first_revision.sql")
 
 
+BACK = "DROP TABLE ended_sessions; UPDATE fairgate_revision SET version_num = '0001';"
+"""What takes the tables of later revisions away again."""
+
+
 class Clock:
     """A minute later each time it is looked at."""
 
@@ -66,6 +70,7 @@ def write(path: Path) -> None:
         use(gate)
         gate.shut()
         connection = sqlite3.connect(place)
+        connection.executescript(BACK)
         path.write_text("\n".join(connection.iterdump()) + "\n", encoding="utf-8")
         connection.close()
 

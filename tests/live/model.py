@@ -114,7 +114,7 @@ class Model:
                     self.cases[name] = self._case(code, score, self._drawn(policy, name, code, score))
             self._remember(key, ("decide", ids, groups, scores), {})
         rows = [self.cases[name] for name in ids]
-        reply = {"accepted": [row.accepted for row in rows], "rounds": [row.round for row in rows]}
+        reply = {"accepted": [row.final for row in rows], "rounds": [row.round for row in rows]}
         self._close_if_full()
         return {**reply, "repeated": sum(known)}
 
@@ -128,7 +128,7 @@ class Model:
             return {"new": 0, "repeated": len(ids)}
         self._check_same(ids, groups, scores)
         for name, yes in zip(ids, accepted, strict=True):
-            if name in self.cases and self.cases[name].accepted != yes:
+            if name in self.cases and self.cases[name].final != yes:
                 raise ConflictError
         fresh = [place for place, name in enumerate(ids) if name not in self.cases]
         if fresh and self.mode != "shadow":
@@ -222,7 +222,8 @@ class Model:
             return
         policy = None if threshold is None else self.spec.fixed(threshold)
         if mode == "hold" and policy is None:
-            policy = self.force or self.spec.first
+            lottery = self.force is not None and len(self.force.weights) > 1
+            policy = (self.spec.first or self.force) if lottery else (self.force or self.spec.first)
             if policy is None:
                 raise InputError
         if mode == "approve" and self.force is None:

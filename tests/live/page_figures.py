@@ -83,7 +83,7 @@ def scope(name: str, rounds: int, people: int, gap: Figure) -> Scope:
     ]  # fmt: skip
     return Scope(
         name=name, rounds=rounds, people=people + people // 3, acceptance=known(0.4678, 0.02), groups=groups, gap=gap,
-        reward=Figure(value=-0.0123, low=-0.0804, high=0.0551), constraints=constraints,
+        reward=Figure(value=-0.0123, low=-0.0804, high=0.0551), reward_rounds=rounds // 2, constraints=constraints,
     )  # fmt: skip
 
 
@@ -113,17 +113,17 @@ def rich(mode: str = "hold", waiting: str = "") -> Figures:
         alpha=0.05,
         scopes=[scope("all rounds", 120, 36_000, known(0.179)), scope("in force", 79, 900, known(0.179, 0.13))],
         labels=Labels(
-            arrived=8_123, awaited=4_567, late=321, due_days=30.0, last=AT,
+            arrived=8_123, awaited=4_567, late=321, due_days=30.0, last=AT, corrected=3,
             ages=[
-                AgeBand(about="up to 7 days ago", accepted=2_000, awaited=1_990),
-                AgeBand(about="8 to 30 days ago", accepted=5_000, awaited=2_256),
-                AgeBand(about="more than 30 days ago", accepted=5_690, awaited=321),
+                AgeBand(about="up to 7 days ago", awaited=1_990),
+                AgeBand(about="8 to 30 days ago", awaited=2_256),
+                AgeBand(about="more than 30 days ago", awaited=321),
             ],
         ),
         missing=[LONG],
         alarms=[
             Alarm(kind="constraint", text=f"parity=0.05 is broken: the gap is 0.049 too large {NASTY}", since=AT),
-            Alarm(kind="missing", text=f"nobody of {LONG} came in the last 20 rounds", since=AT),
+            Alarm(kind="missing", text=f"nobody of {LONG} came in the last 20 rounds", since=None),
         ],
         history=[round_figures(number) for number in range(120)],
     )  # fmt: skip
@@ -132,7 +132,15 @@ def rich(mode: str = "hold", waiting: str = "") -> Figures:
 def empty() -> Figures:
     """A gate that nobody has asked anything yet."""
     groups = [GroupFigures(name=name, people=0, accepted=0, acceptance=NOTHING, last_round=None) for name in GROUPS]
-    nothing = {"rounds": 0, "people": 0, "acceptance": NOTHING, "gap": NOTHING, "reward": NOTHING, "constraints": []}
+    nothing = {
+        "rounds": 0,
+        "people": 0,
+        "acceptance": NOTHING,
+        "gap": NOTHING,
+        "reward": NOTHING,
+        "reward_rounds": 0,
+        "constraints": [],
+    }
     return Figures(
         status=Status(
             gate="credit", library="0.1.0", seq=1, head="ab" * 32, round=0, open=False, people=0,
@@ -141,7 +149,7 @@ def empty() -> Figures:
         ),
         alpha=0.05,
         scopes=[Scope.model_validate({"name": name, "groups": groups, **nothing}) for name in ("all", "in force")],
-        labels=Labels(arrived=0, awaited=0, late=0, due_days=30.0, ages=[], last=None),
+        labels=Labels(arrived=0, awaited=0, late=0, due_days=30.0, ages=[], last=None, corrected=0),
         missing=[], alarms=[], history=[],
     )  # fmt: skip
 
@@ -165,7 +173,7 @@ EVENTS = [
 
 CASE = CaseFacts(
     id=f"a/1?{QUOTED}", seq=54_316, place=3, round=118, at=AT, mode="learn", group=NASTY, score=0.4321,
-    bin="0.4 to 0.5",    policy=LOTTERY,
+    bin="0.4 to 0.5", policy=LOTTERY, proposal=policy((1.0, 0.6), text="accept from 0.6"), by_lottery=True,
     draw=0.7312345, threshold=0.5, accepted=False, decided_by=f"a person {NASTY}", override=None, label=None,
     label_at=None, text=f"The score 0.4321 is below the threshold 0.5 that was drawn. {NASTY}",
 )  # fmt: skip

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +105,27 @@ def test_nothing_is_overwritten(gate: Gate, database_url: str, tmp_path: Path) -
     with pytest.raises(InputError, match=r"copy.db cannot be (written|made): "):
         back_up(database_url, str(tmp_path / "none" / "copy.db"))
     assert (tmp_path / "copy.db").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_a_copy_that_is_killed_leaves_nothing_that_looks_like_one(
+    gate: Gate, database_url: str, tmp_path: Path
+) -> None:
+    """A real process that kills itself while it copies, or before it checks the copy."""
+    program = (
+        "import os, signal, sys\n"
+        "from fairgate.live import backup\n"
+        "def die(*given): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "setattr(backup, sys.argv[3], die)\n"
+        "backup.back_up(*sys.argv[1:3])\n"
+    )
+    copying = "insert_rows" if gate.engine.dialect.name == "postgresql" else "copy_pages"
+    for step in (copying, "check_copy"):
+        ended = subprocess.run([sys.executable, "-c", program, database_url, str(tmp_path / "copy.db"), step])
+        assert ended.returncode == -signal.SIGKILL
+        assert not (tmp_path / "copy.db").exists()
+    assert back_up(database_url, str(tmp_path / "copy.db"))[0].cases == 3
+    assert sorted(path.name for path in tmp_path.iterdir() if "copy" in path.name) == ["copy.db"]
 
 
 def test_the_command_says_what_was_copied(tmp_path: Path) -> None:

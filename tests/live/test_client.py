@@ -86,6 +86,26 @@ def test_errors_are_those_of_the_gate(served: Served) -> None:
         client.status()
     with pytest.raises(InputError, match="base_url must begin with http"):
         Client("localhost:8000", "credit", "fg_x")
+    for gate in ("..", "a/b", "", "x?y"):
+        with pytest.raises(InputError, match="gate must be the name of a gate"):
+            Client(served.url, gate, "fg_x")
+
+
+def test_an_open_round_is_closed_once_however_often_that_is_asked(served: Served) -> None:
+    with served.client() as client:
+        client.decide("a-1", "a", 0.7)
+        first = client.close(key="Monday")
+        client.decide("a-2", "a", 0.7)
+        assert client.close(key="Monday") == first
+        assert client.status().round == 1
+        assert (first.round, client.close(key="Tuesday").round) == (0, 1)
+        with pytest.raises(ConflictError):
+            client.close(1, key="Monday")
+    found = served.ask("POST", "/rounds/close")
+    assert (found.status_code, found.json()["detail"]) == (
+        422,
+        "Idempotency-Key must be given to close a round without its number, got none",
+    )
 
 
 class Unreliable(httpx.BaseTransport):

@@ -132,7 +132,11 @@ def test_from_the_wheel_to_a_decision_in_postgresql(image: Image, postgresql_url
         assert first == {"id": "a-1", "accepted": True, "round": 0, "repeated": False}
         service.send_signal(getattr(signal, only(FINAL, "STOPSIGNAL").rest))
         assert service.wait(timeout=30) in (0, -signal.SIGTERM)
+    secret = image.place / "session.key"  # in the volume: log-ins outlive the container
+    assert secret.stat().st_mode & 0o777 == 0o600
+    signed_with = secret.read_bytes()
     with running(image, port, variables):
         assert decide(port, key, application) == {**first, "repeated": True}
         with pytest.raises(urllib.error.HTTPError, match="401"):
             decide(port, key + "x", application)
+        assert secret.read_bytes() == signed_with

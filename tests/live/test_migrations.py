@@ -30,12 +30,15 @@ from tests.live import first_revision
 SHIPPED = Path(preparing.__file__).parent / "migrations"
 SPEC = {"name": "credit", "groups": ["a", "b"], "grid": [0.25, 0.5, 0.75], "start": {"threshold": 0.5}}
 
-SECOND = """
+OPTIONS = {"version_table": preparing.VERSIONS, "compare_type": True, "compare_server_default": True}
+"""How alembic compares tables with the schema."""
+
+LATER = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "9999"
+down_revision = "{REVISION}"
 
 
 def upgrade():
@@ -52,20 +55,40 @@ def engine(database_url: str) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later version of the library, with one more revision."""
     folder = tmp_path / "migrations"
     shutil.copytree(SHIPPED, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "r0002_second.py").write_text(SECOND)
+    (folder / "versions" / "r9999_later.py").write_text(LATER)
     monkeypatch.setattr(preparing, "MIGRATIONS", str(folder))
-    monkeypatch.setattr(preparing, "REVISION", "0002")
+    monkeypatch.setattr(preparing, "REVISION", "9999")
 
 
 def test_migrations_make_the_tables_of_the_schema(engine: Engine) -> None:
     prepare(engine)
     with reading(engine) as connection:
-        options = {"version_table": preparing.VERSIONS, "compare_type": True, "compare_server_default": True}
-        assert compare_metadata(MigrationContext.configure(connection, opts=options), METADATA) == []
+        assert compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), METADATA) == []
+
+
+def test_each_revision_leads_to_the_next_and_the_last_has_the_tables_of_the_schema(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = sorted((SHIPPED / "versions").glob("r*.py"))
+    engine = connect(database_url)
+    for known in range(1, len(scripts) + 1):
+        folder = tmp_path / f"{known}"
+        unknown = [script.name for script in scripts[known:]]
+        shutil.copytree(SHIPPED, folder, ignore=shutil.ignore_patterns("__pycache__", *unknown))
+        monkeypatch.setattr(preparing, "MIGRATIONS", str(folder))
+        monkeypatch.setattr(preparing, "REVISION", scripts[known - 1].name[1:5])
+        prepare(engine)
+        with reading(engine) as connection:
+            assert revision_of(connection) == preparing.REVISION
+            assert inspect(connection).has_table("ended_sessions") == (known > 1)
+    assert preparing.REVISION == REVISION
+    with reading(engine) as connection:
+        assert compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), METADATA) == []
+    engine.dispose()
 
 
 def test_sqlite_has_the_very_same_tables(tmp_path: Path) -> None:
@@ -92,7 +115,7 @@ def test_the_newest_revision_is_the_one_that_the_program_looks_for() -> None:
     assert ScriptDirectory.from_config(config).get_current_head() == REVISION
 
 
-@pytest.mark.usefixtures("second")
+@pytest.mark.usefixtures("later")
 def test_a_later_version_keeps_what_the_first_one_stored(
     database_url: str, monkeypatch: pytest.MonkeyPatch, engine: Engine
 ) -> None:
@@ -107,7 +130,7 @@ def test_a_later_version_keeps_what_the_first_one_stored(
         gate.shut()
     gate = Gate(database_url, "credit")
     with reading(engine) as connection:
-        assert revision_of(connection) == "0002"
+        assert revision_of(connection) == "9999"
         assert connection.scalar(text("SELECT count(*) FROM cases WHERE branch = 'none'")) == 3
     assert (gate.snapshot(), gate.log(), check_copy(gate.engine)) == before
     gate.shut()
@@ -116,10 +139,16 @@ def test_a_later_version_keeps_what_the_first_one_stored(
 def test_a_database_of_the_first_revision_is_gone_on_with(tmp_path: Path, postgresql_url: str) -> None:
     """The stored text is never made again: it is what the first release wrote."""
     first_revision.load(tmp_path / "gate.db")
+    stored = connect(str(tmp_path / "gate.db"))
+    with reading(stored) as connection:
+        assert revision_of(connection) == "0001"
+    stored.dispose()
     for url in (str(tmp_path / "gate.db"), postgresql_url):
         if url == postgresql_url:
             back_up(str(tmp_path / "gate.db"), url)
         gate = Gate(url, "credit")
+        with reading(gate.engine) as connection:
+            assert revision_of(connection) == REVISION
         report = gate.audit()
         assert (report.clean, report.first) == (True, None)
         assert gate.case("b-1").override == "a person knows better"
@@ -134,18 +163,17 @@ def test_a_database_of_the_first_revision_is_gone_on_with(tmp_path: Path, postgr
 def test_an_older_version_refuses_a_newer_database_in_one_sentence(engine: Engine) -> None:
     prepare(engine)
     with writing(engine) as connection:
-        connection.exec_driver_sql(f"UPDATE {preparing.VERSIONS} SET version_num = '0009'")
+        connection.exec_driver_sql(f"UPDATE {preparing.VERSIONS} SET version_num = '9999'")
     with pytest.raises(InputError) as told:
         prepare(engine)
-    assert f"revision 0009, made by a newer fairgate, and fairgate {__version__} knows them up to 0001" in str(
-        told.value
-    )
+    newer = f"revision 9999, made by a newer fairgate, and fairgate {__version__} knows them up to {REVISION}"
+    assert newer in str(told.value)
     assert "install the newer version, or restore a backup" in str(told.value)
     with reading(engine) as connection:
-        assert revision_of(connection) == "0009"
+        assert revision_of(connection) == "9999"
 
 
-@pytest.mark.usefixtures("second")
+@pytest.mark.usefixtures("later")
 def test_a_migration_that_fails_changes_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,8 +181,8 @@ def test_a_migration_that_fails_changes_nothing(
         first.setattr(preparing, "REVISION", REVISION)
         first.setattr(preparing, "MIGRATIONS", str(SHIPPED))
         prepare(engine)
-    broken = SECOND + "    raise RuntimeError('half way')\n"
-    (tmp_path / "migrations" / "versions" / "r0002_second.py").write_text(broken)
+    broken = LATER + "    raise RuntimeError('half way')\n"
+    (tmp_path / "migrations" / "versions" / "r9999_later.py").write_text(broken)
     with pytest.raises(RuntimeError, match="half way"):
         prepare(engine)
     with reading(engine) as connection:

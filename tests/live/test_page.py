@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,17 +13,23 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 
 from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
+from fairgate.live.database import connect, reading
 from fairgate.live.failures import UnavailableError
 from fairgate.live.gate import Gate
 from fairgate.live.keys import create_key, list_keys, revoke_key
 from fairgate.live.page import views
 from fairgate.live.page.charts import Axis, draw_interval
-from fairgate.live.page.session import HOURS, Sessions, read_secret
+from fairgate.live.page.ended import end, has_ended
+from fairgate.live.page.secret import read_secret
+from fairgate.live.page.session import HOURS, Session, Sessions
 from fairgate.live.page.views import Visitor
+from fairgate.live.preparing import prepare
 from fairgate.live.replies import Figure, Figures
+from fairgate.live.schema import ended_sessions
 from tests.live import page_figures
 from tests.live.serving import make_spec, serving
 
@@ -66,7 +74,7 @@ def key(visit: Visit, name: str, *scopes: str, gate: str = "credit") -> str:
 
 
 def signed(secret: str, **more: Any) -> Sessions:
-    return Sessions(lambda gate: secret.encode(), **more)
+    return Sessions(secret.encode(), **more)
 
 
 def log_in(visit: Visit, token: str) -> httpx.Response:
@@ -220,7 +228,7 @@ def test_a_key_that_only_reads_has_no_buttons_and_cannot_make_its_own(visit: Vis
 def test_a_change_of_mode_is_the_same_call_as_the_apis(visit: Visit) -> None:
     log_in(visit, key(visit, "anna", "read", "admin"))
     answer = hold(visit, key="once-1")
-    assert (answer.status_code, answer.headers["location"]) == (303, "/gates/credit?done=mode")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/gates/credit")
     status = visit.gates["credit"].status()
     assert (status.mode.mode, status.mode.reason, status.mode.actor) == ("hold", "a rehearsal", "key:anna")
     assert status.policy is not None
@@ -234,6 +242,10 @@ def test_a_change_of_mode_is_the_same_call_as_the_apis(visit: Visit) -> None:
     [
         ("mode", "panic", "mode must be one of learn, hold, shadow, approve, got &#39;panic&#39;"),
         ("reason", "  ", "reason must be given"),
+        ("reason", "red \x1b[31m", "reason must be one line without characters of control or direction"),
+        ("reason", "two\nlines", "reason must be one line"),
+        ("reason", "turned \u202e round", "reason must be one line"),
+        ("reason", "isolated \u2067 words", "reason must be one line"),
         ("threshold", "half", "threshold must be a number"),
         ("threshold", "nan", "threshold must be"),
         ("threshold", "0.55", "threshold must be one of the grid"),
@@ -279,10 +291,10 @@ def test_in_shadow_the_operators_own_rule_decides(visit: Visit) -> None:
     gate.report(["s-1"], ["a"], [0.7], [False])
     page = visit.get("/gates/other").text
     assert "The gate itself decides nothing" in page
-    assert "what the learner would play now" in page
+    assert "What the mode learn would play" in page
     case = visit.get("/gates/other/case?id=s-1").text
     assert "rejected, by the operator&#39;s own rule" in case
-    assert "The learner&#39;s proposal" in case
+    assert "<dt>In the mode learn</dt>" in case
     assert "needs a reason that counsel accepts" not in case
     gate.hold("as before", 0.5)
 
@@ -322,29 +334,116 @@ def test_the_log_is_paged_newest_first_and_by_kind(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_processes_that_serve_the_same_gates_agree_on_who_is_logged_in(tmp_path: Path) -> None:
-    with visiting(tmp_path, session_secret=None) as one, visiting(tmp_path, session_secret=None) as other:
+def test_all_processes_agree_on_who_is_logged_in_and_who_has_left(tmp_path: Path) -> None:
+    with visiting(tmp_path) as one, visiting(tmp_path) as other:
         log_in(one, key(one, "wanders", "read"))
-        assert one.get("/gates/credit").status_code == 200
         other.cookies.update(one.cookies)
-        assert other.get("/gates/credit").status_code == 200
+        for visit in (one, other):
+            assert visit.get("/gates/credit").status_code == 200
         other.cookies.set("fairgate-other", one.cookies["fairgate-credit"])
         assert other.get("/gates/other").status_code == 303
+        assert one.post("/gates/credit/logout", data={"token": form_token(one)}).status_code == 303
+        assert other.get("/gates/credit").status_code == 303
+    with visiting(tmp_path) as again:  # after a restart
+        again.cookies.update(other.cookies)
+        assert again.get("/gates/credit").status_code == 303
+        log_in(again, key(again, "wanders on", "read"))
+        assert again.get("/gates/credit").status_code == 200
 
 
-def test_too_many_log_ins_that_fail_are_stopped(tmp_path: Path) -> None:
-    with visiting(tmp_path) as visit:
-        assert [log_in(visit, "no").status_code for _ in range(11)] == [401] * 10 + [429]
-        assert log_in(visit, key(visit, "late", "read")).status_code == 429
+def test_a_session_is_ended_once_and_forgotten_when_its_time_is_over(database_url: str) -> None:
+    engine = connect(database_url)
+    prepare(engine)
+    now = datetime.now(UTC).timestamp()
+    old, new, other = (Session("credit", "k", name, now + left) for name, left in (("o", -1), ("n", 99), ("x", 99)))
+    for each in (old, new, new):
+        end(engine, each)
+    assert [has_ended(engine, each) for each in (old, new, other)] == [False, True, False]
+    with reading(engine) as connection:
+        assert connection.execute(select(ended_sessions)).all() == [("n", new.until)]
+    engine.dispose()
+
+
+def test_what_the_database_holds_does_not_log_anybody_in(visit: Visit) -> None:
+    token = key(visit, "owner of a backup", "read", "admin")
+    gate = visit.gates["credit"]
+    (facts,) = [each for each in list_keys(gate.engine, "credit") if each.name == "owner of a backup"]
+    for secret in (gate.secret, hmac.digest(gate.secret, b"sessions of the page", "sha256")):
+        cookie = Sessions(secret).begin("credit", facts.id)[1]
+        visit.cookies.set("fairgate-credit", cookie)
+        assert visit.get("/gates/credit").status_code == 303
+    visit.cookies.clear()
+    assert log_in(visit, token).status_code == 303
+
+
+def test_what_was_done_is_told_once_and_by_no_link(visit: Visit) -> None:
+    log_in(visit, key(visit, "tells", "read", "admin"))
+    assert "The mode was changed" not in visit.get("/gates/credit?done=mode").text
+    answer = hold(visit)
+    assert {"HttpOnly", "SameSite=strict", "Path=/gates/credit"} <= set(answer.headers["set-cookie"].split("; "))
+    note = visit.cookies["fairgate.credit"]
+    assert "The mode was changed" in visit.get("/gates/credit").text
+    assert "The mode was changed" not in visit.get("/gates/credit").text
+    for forged in ("mode", "mode.99999999999", "mode.99999999999.", note.replace("mode", "approve"), "ü", ""):
+        answer = visit.get("/gates/credit", headers={b"Cookie": cookies(visit, forged)})
+        assert answer.status_code == 200
+        assert 'class="told "' not in answer.text
+    log_in(visit, key(visit, "another", "read", "admin"))
+    assert "The mode was changed" not in visit.get("/gates/credit", headers={b"Cookie": cookies(visit, note)}).text
+
+
+def cookies(visit: Visit, note: str) -> bytes:
+    """The cookies of the session and of what it is told."""
+    return f"fairgate-credit={visit.cookies['fairgate-credit']}; fairgate.credit={note}".encode()
+
+
+def test_a_note_is_told_within_a_minute_or_not_at_all() -> None:
+    moments = iter((0.0, 0.0, 59.0, 61.0))
+    sessions = signed(SECRET, clock=lambda: next(moments))
+    session, _ = sessions.begin("credit", "k")
+    note = sessions.note(session, "mode")
+    assert [sessions.read_note(session, note) for _ in range(2)] == ["mode", ""]
+
+
+def test_log_ins_that_fail_too_often_are_told_so_and_a_good_key_is_let_in(tmp_path: Path) -> None:
+    with visiting(tmp_path, behind_proxy=True) as visit:
+        found = [
+            visit.post("/login", data={"key": "no"}, headers={"X-Forwarded-For": f"203.0.113.{number}"})
+            for number in range(22)
+        ]
+        assert [each.status_code for each in found] == [401] * 20 + [429] * 2
+        assert "20 log-ins failed within 5 minutes" in found[-1].text
+        assert log_in(visit, key(visit, "late", "read")).status_code == 303
+        assert log_in(visit, "no").status_code == 429
 
 
 def test_the_secret_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     assert read_secret(path) == read_secret(path)
     assert path.stat().st_mode & 0o077 == 0
+    assert read_secret(tmp_path / "another") != read_secret(path)
+    assert read_secret(None) != read_secret(None)
     path.write_text("short")
     with pytest.raises(InputError, match=r"session_secret: .* at least 32 characters, got 5"):
         read_secret(path)
+    with pytest.raises(InputError, match=r"session_secret: .* cannot be made or read \(no such file or directory\)"):
+        read_secret(tmp_path / "nowhere" / "secret")
+
+
+def test_processes_that_start_at_once_make_one_secret(tmp_path: Path) -> None:
+    ready, found = threading.Barrier(8), []
+
+    def start() -> None:
+        ready.wait()
+        found.append(read_secret(tmp_path / "secret"))
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize("admin", [True, False])
@@ -365,11 +464,66 @@ def test_names_and_reasons_stay_text(admin: bool, figures: Figures) -> None:
     assert ("Approve this proposal" in pages[0]) == (admin and bool(figures.status.waiting))
 
 
-def test_a_rejection_by_lottery_says_that_counsel_must_accept_its_reason() -> None:
-    visitor = Visitor("credit", "anna", False, "token")
-    assert "needs a reason that counsel accepts" in views.case_page(visitor, page_figures.CASE)
-    accepted = page_figures.CASE.model_copy(update={"accepted": True})
-    assert "needs a reason that counsel accepts" not in views.case_page(visitor, accepted)
+def case_page(**changes: Any) -> str:
+    return views.case_page(Visitor("credit", "anna", False, "token"), page_figures.CASE.model_copy(update=changes))
+
+
+def test_a_rejection_by_lottery_is_said_to_be_one() -> None:
+    assert "another application with the same score could have been accepted" in case_page()
+    assert "A lottery decided this" not in case_page(accepted=True)
+
+
+def test_a_score_that_every_rule_of_a_lottery_rejects_is_not_said_to_be_rejected_by_lottery() -> None:
+    page = case_page(by_lottery=False)
+    assert "A lottery decided this" not in page
+    assert "every rule of the lottery rejects this score" in page
+    overridden = case_page(by_lottery=False, override="an appeal", accepted=True)
+    assert "every rule of the lottery" not in overridden
+    assert "every rule of the lottery" not in case_page()
+
+
+def test_the_case_of_an_own_rule_has_no_policy_of_the_gate() -> None:
+    page = case_page(mode="shadow", policy=None, threshold=None, draw=None, by_lottery=False)
+    assert "<dt>Policy</dt><dd>the operator&#39;s own rule</dd>" in page.replace("'", "&#39;")
+    assert "<dt>In the mode learn</dt><dd>accept from 0.6</dd>" in page
+    assert "In the mode learn" not in case_page(mode="learn")
+
+
+def gate_page(figures: Figures) -> str:
+    """The page of a gate without its tags."""
+    visitor = Visitor("credit", "anna", True, "token")
+    page = views.gate_page(visitor, figures, page_figures.SPEC, page_figures.EVENTS, "key")
+    return " ".join(re.sub(r"<[^>]+>", "", page).split())
+
+
+def test_words_say_what_the_figures_are_of() -> None:
+    rich = page_figures.rich()
+    page = gate_page(rich)
+    assert "from 60 of 120 rounds: those whose labels have nearly all come" in page
+    assert "3 labels were corrected after being counted" in page
+    assert page.count("Since 2026-11-16 05:39:12 UTC") == 1, "the other alarm has no beginning"
+    assert "nobody has ever come" in page
+    assert "the starting threshold, 0.5." in page
+    assert "– to –" not in page
+    for word in ("Residual", "Bin of"):
+        assert word not in page
+    one = rich.model_copy(
+        update={
+            "scopes": [rich.scopes[0].model_copy(update={"rounds": 1, "people": 1})],
+            "labels": rich.labels.model_copy(update={"corrected": 1, "due_days": 1.0}),
+        }
+    )
+    page = gate_page(one)
+    assert "1 closed round, 1 person." in page
+    assert "1 label was corrected after being counted" in page
+    assert "for more than 1 day." in page
+    assert "corrected after being counted" not in gate_page(page_figures.empty())
+
+
+def test_bars_of_ages_are_shares_of_all_that_is_awaited() -> None:
+    page = views.fragment(Visitor("credit", "a", False, "t"), page_figures.rich(), page_figures.SPEC, [], "key")
+    widths = [float(each) for each in re.findall(r'class="part" x="0.000%" width="([\d.]+)%"', page)]
+    assert widths == pytest.approx([100 * each / 4567 for each in (1990, 2256, 321)], abs=1e-3)
 
 
 def test_a_chart_is_drawn_where_its_figures_are() -> None:

@@ -15,6 +15,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("serve")
     assert fairgate_here("live", "init", "credit", cwd=found).returncode == 0
     (found / "key.pem").touch()
+    text = (found / "gate.toml").read_text()
+    (found / "unsigned.toml").write_text(text.replace('"session.key"', '"nowhere/session.key"'))
     return found
 
 
@@ -24,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["--config", "none.toml"], "there is no file none.toml"),
         (["--port", "70000"], "--port must be 0 to 65535, got 70000"),
         (["--workers", "0"], "--workers must be 1 to 64, got 0"),
-        (["--workers", "2"], "several workers must sign log-ins of the page with one secret"),
+        (["--config", "unsigned.toml"], "session_secret: the file nowhere/session.key cannot be made or read"),
         (["--tls-key", "key.pem"], "--tls-certificate and --tls-key must be given together, got only --tls-key"),
         (["--tls-key", "key.pem", "--tls-certificate", "no.pem"], "--tls-certificate must be a file, got no.pem"),
         (["--host", "192.0.2.1"], "192.0.2.1:8000 cannot be listened on: cannot assign requested address"),

@@ -103,10 +103,46 @@ def test_a_bad_decision_is_refused_in_one_sentence(served: Served, body: Any, to
             {"name": "x", "scopes": ["read"], "expires": "2020-01-01T00:00:00Z"},
             "expires must be a time to come",
         ),
+        (
+            "/keys",
+            {"name": "x", "scopes": ["read"], "expires": "9999-12-31T23:59:59-12:00"},
+            "expires must be in the year 9999 or before in UTC, got 9999-12-31T23:59:59-12:00",
+        ),
+        (
+            "/mode",
+            {"mode": "hold", "reason": "x", "threshold": [0.1] * 500_000},
+            "threshold: must be at most 1000 numbers, got",
+        ),
+        (
+            "/mode",
+            {"mode": "hold", "reason": "x", "threshold": [0.123456] * 1000},
+            "threshold must be a number, or 2 of them, got [0.123456, 0.123456, ",
+        ),
     ],
 )
 def test_other_bad_bodies(served: Served, path: str, body: Any, told: str) -> None:
     assert refused(served, path, body).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("/decisions", b'{"id": "twice", "group": "a", "score": 0.1, "score": 0.9}', "score"),
+        ("/decisions", b'{"id": "twice", "group": "a", "score": 0.1, "sc\\u006fre": 0.9}', "score"),
+        ("/decisions/batch", b'{"ids": ["t"], "ids": ["t"], "groups": ["a"], "scores": [0.1]}', "ids"),
+        ("/outcomes", b'{"ids": ["known"], "labels": [1], "labels" : [0]}', "labels"),
+        ("/mode", b'{"mode": "hold", "reason": "x", "mode": "learn"}', "mode"),
+        ("/keys", b'{"name": "x", "scopes": ["read"], "scopes": ["admin"]}', "scopes"),
+    ],
+)
+def test_a_field_that_is_given_twice_is_refused(served: Served, path: str, body: bytes, told: str) -> None:
+    assert refused(served, path, body) == f"{told}: field must be given once, got it twice"
+
+
+def test_a_value_may_be_the_name_of_a_field(served: Served) -> None:
+    for name in ("id", "score", 'sc"ore\\', "group\u00fc"):
+        found = served.ask("POST", "/decisions", json={"id": name, "group": "a", "score": 0.9})
+        assert (found.status_code, found.json()["id"]) == (200, name)
 
 
 def test_a_body_must_say_that_it_is_json(served: Served) -> None:
@@ -117,7 +153,10 @@ def test_a_body_must_say_that_it_is_json(served: Served) -> None:
     assert served.ask("POST", "/decisions", content=json.dumps(DECISION), headers=spelt).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["Ünïcode ☂ 名前", "a/b?c=d&e#f", "%2F..", "🦄" * 200, "'; DROP TABLE cases"])
+@pytest.mark.parametrize(
+    "name",
+    ["Ünïcode ☂ 名前", "..", ".", "../../other", "%2e%2e", "a/b?c=d&e#f", "%2F..", "🦄" * 200, "'; DROP TABLE cases"],
+)
 def test_an_id_may_be_any_text(served: Served, name: str) -> None:
     with served.client() as client:
         first = client.decide(name, "a", 0.7)
@@ -204,7 +243,7 @@ def test_a_client_that_never_finishes_is_cut_off(served: Served) -> None:
 
 
 def test_a_client_that_sends_half_a_head_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairgate.live.service.server.HEAD_SECONDS", 0.3)
+    monkeypatch.setattr("fairgate.live.service.protocol.HEAD_SECONDS", 0.3)
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nHost")
         assert connection.recv(1) == b""
@@ -218,7 +257,7 @@ def test_a_client_that_sends_half_a_head_is_cut_off(served: Served, monkeypatch:
 
 @pytest.mark.slow
 def test_a_client_that_reads_nothing_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairgate.live.service.server.READ_SECONDS", 0.3)
+    monkeypatch.setattr("fairgate.live.service.protocol.READ_SECONDS", 0.3)
     size, asked = len(served.http.get(f"{served.url}/openapi.json").content), 300
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
         connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * asked)

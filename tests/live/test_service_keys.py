@@ -135,10 +135,27 @@ def test_keys_are_made_listed_and_revoked(served: Served) -> None:
     assert gate.log(newest=True, limit=1)[0].actor == "key:all"
 
 
-def test_an_unknown_gate_is_not_found(served: Served) -> None:
-    headers = {"Authorization": f"Bearer {served.keys['credit', 'all']}"}
-    found = served.http.get(f"{served.url}/v1/gates/nothing", headers=headers)
-    assert (found.status_code, found.json()["detail"]) == (404, "there is no gate 'nothing' here")
+@pytest.mark.parametrize("token", ["all", "bogus", "none"])
+def test_whoever_has_no_key_of_a_gate_does_not_learn_whether_there_is_one(served: Served, token: str) -> None:
+    tokens = {"all": served.keys["credit", "all"], "bogus": f"fg_{'0' * 12}_{'x' * 43}", "none": ""}
+    found = []
+    for gate in ("other", "nothing", "x" * 500):
+        answer = served.http.get(
+            f"{served.url}/v1/gates/{gate}", headers={"Authorization": f"Bearer {tokens[token]}".strip()}
+        )
+        found.append((answer.status_code, answer.content, sorted(answer.headers)))
+    assert found[0][0] == 401
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_gate_that_is_served_elsewhere_is_not_found_here(served: Served) -> None:
+    """By those who have a key of it: several services may share a database."""
+    database = str(served.app.state.engine.url.database)
+    elsewhere = Gate(database, "elsewhere", spec=make_spec("elsewhere"))
+    headers = {"Authorization": f"Bearer {create_key(elsewhere, 'reader', ['read'])}"}
+    elsewhere.shut()
+    found = served.http.get(f"{served.url}/v1/gates/elsewhere", headers=headers)
+    assert (found.status_code, found.json()["detail"]) == (404, "there is no gate 'elsewhere' here")
 
 
 def test_metrics_need_a_key_unless_they_are_asked_for_from_nearby(served: Served) -> None:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import resource
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import OperationalError
 
 from fairgate.live.client import Client
+from fairgate.live.database import WRITES
 from fairgate.live.failures import UnavailableError
+from fairgate.live.gate import Gate
+from fairgate.live.making import remake_gate
 from tests.live.programs import live_service
-from tests.live.serving import Served, service
+from tests.live.serving import Served, make_spec, service
 
 ASKED = {"id": "during", "group": "a", "score": 0.9}
 
@@ -78,6 +85,75 @@ def test_a_file_that_somebody_else_writes_to_for_long(tmp_path: Path, monkeypatc
         other.execute("ROLLBACK")
         other.close()
         recovers(served)
+
+
+def log_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log of the server says of the gate, and whether it goes on for longer than a line."""
+    return [each.getMessage() for each in caplog.records if each.name == "fairgate.live" or each.exc_info]
+
+
+def test_a_gate_that_was_made_again_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairgate.live.service.gates.TICK_SECONDS", 0.05)
+    with service(str(tmp_path / "gate.db")) as served:
+        remake_gate(served.app.state.engine, make_spec(seed=1), "2026-11-16T07:00:00+00:00", "init")
+        wait_until(lambda: served.http.get(f"{served.url}/ready").status_code == 503, 2)
+        told = "the gate 'credit' was made again"
+        for path in ("", "/figures"):
+            found = served.ask("GET", path)
+            assert (found.status_code, found.json()["detail"][: len(told)]) == (503, told)
+        assert served.http.get(f"{served.url}/ready").json()["detail"].startswith(told)
+        far = served.http.get(f"{served.url}/ready", headers={"Host": "gate.example.org"}).json()["detail"]
+        assert far == "the gate 'credit' cannot work at the moment: the log of the server says more"
+        assert 'fairgate_database_up{gate="credit"} 0.0' in served.http.get(f"{served.url}/metrics").text
+        time.sleep(0.2)
+    (line,) = log_of(caplog)
+    assert line.startswith(f"the gate 'credit' cannot work at the moment: {told}")
+
+
+def test_a_disk_that_takes_nothing_is_not_ready_until_it_does(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairgate.live.service.gates.TICK_SECONDS", 0.05)
+    with service(str(tmp_path / "gate.db")) as served:
+        served.ask("POST", "/decisions", json={**ASKED, "id": "before"})
+        full = threading.Event()
+
+        def commit(connection: Connection) -> None:
+            if full.is_set() and connection.get_execution_options().get(WRITES):
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorcode = sqlite3.SQLITE_FULL
+                raise OperationalError("COMMIT", None, error)
+
+        gate: Gate = served.app.state.gates["credit"]
+        event.listen(gate.engine, "commit", commit)
+        full.set()
+        found = served.ask("POST", "/decisions", json=ASKED)
+        assert (found.status_code, "full" in found.json()["detail"]) == (503, True)
+        ready = served.http.get(f"{served.url}/ready")
+        assert (ready.status_code, ready.json()["detail"]) == (503, found.json()["detail"])
+        far = served.http.get(f"{served.url}/ready", headers={"Host": "gate.example.org"}).text
+        assert str(tmp_path) not in far
+        wait_until(lambda: bool(log_of(caplog)), 2)
+        time.sleep(0.2)
+        assert len(log_of(caplog)) == 1
+        full.clear()
+        recovers(served)
+    began, ended = log_of(caplog)
+    assert began.startswith("the gate 'credit' cannot work at the moment: ")
+    assert ended == "the gate 'credit' works again"
+
+
+@pytest.mark.parametrize("path", ["/v1/gates/credit", "/metrics"])
+def test_who_is_not_known_is_not_told_where_the_database_is(tmp_path: Path, path: str) -> None:
+    with service(str(tmp_path / "gate.db")) as served:
+        move(tmp_path / "gate.db", tmp_path / "elsewhere.db")
+        key = {"Authorization": f"Bearer fg_{'0' * 12}_{'x' * 43}"}
+        found = served.http.get(served.url + path, headers=key)
+        assert found.status_code == 503
+        assert found.json()["detail"] == "the database does not answer: send the request again later"
+        move(tmp_path / "elsewhere.db", tmp_path / "gate.db")
 
 
 def shut_out(server: str, name: str, out: bool) -> None:
@@ -146,6 +222,8 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path) -> None:
             with pytest.raises(UnavailableError, match=r"the database .*credit\.db cannot be used now"):
                 decide(200)
         resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        with httpx.Client(base_url=program.url) as http:
+            wait_until(lambda: http.get("/ready").status_code == 200, 3)  # before anybody asks for a decision
         decide(1)
         again = client.decide(list(kept), ["a"] * len(kept), [0.7] * len(kept))
         assert again.accepted == list(kept.values())

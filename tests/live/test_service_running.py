@@ -77,6 +77,21 @@ def test_behind_a_proxy_metrics_need_a_key(tmp_path: Path) -> None:
         assert served.http.get(f"{served.url}/metrics", headers=key).status_code == 200
 
 
+def test_behind_a_proxy_only_what_the_proxy_says_counts(tmp_path: Path) -> None:
+    """Who sends addresses of their own does not get more log-ins than others, and not at the expense of others."""
+    settings = ServiceSettings(database=str(tmp_path / "gate.db"), gates=[make_spec()], behind_proxy=True)
+
+    with serving(settings) as found:
+
+        def log_in(*addresses: str) -> int:
+            headers = [("X-Forwarded-For", each) for each in addresses] + [("Sec-Fetch-Site", "same-origin")]
+            return found.http.post(f"{found.url}/login", data={"key": "wrong"}, headers=headers).status_code
+
+        tries = [log_in(f"10.0.0.{n}, 192.0.2.7") if n % 2 else log_in(f"10.0.0.{n}", "192.0.2.7") for n in range(12)]
+        assert tries == [401] * 10 + [429] * 2
+        assert log_in("192.0.2.7, 192.0.2.8:4711") == 401
+
+
 def test_a_database_with_other_tables_is_not_ready(served: Served) -> None:
     assert served.http.get(f"{served.url}/ready").json() == {"status": "ok"}
     with writing(served.app.state.engine) as connection:
@@ -136,8 +151,6 @@ def test_a_program_that_is_stopped_has_all_that_it_acknowledged(tmp_path: Path) 
 @pytest.mark.slow
 def test_several_workers_are_one_gate(tmp_path: Path) -> None:
     assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 0
-    config = tmp_path / "gate.toml"
-    config.write_text(config.read_text().replace("# session_secret", "session_secret"))
     with live_service(tmp_path, "--workers", "2") as program:
         clients = [Client(program.url, "credit", program.keys["application"], retries=12) for _ in range(8)]
         decided = [client.decide(f"a-{number}", "a", 0.7) for number, client in enumerate(clients)]

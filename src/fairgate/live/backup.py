@@ -40,36 +40,53 @@ def back_up(url: str, to: str) -> list[Copied]:
     try:
         if source.url == target.url:
             raise InputError(f"the copy must be elsewhere than the database, got {place_of(target)} for both")
-        if source.dialect.name == target.dialect.name == "sqlite":
-            copy_file(source, Path(place_of(target)))
-        else:
-            copy_rows(source, target)
+        if target.dialect.name == "sqlite":
+            return copy_to_file(source, Path(place_of(target)))
+        copy_rows(source, target)
         return check_copy(target)
     finally:
         source.dispose()
         target.dispose()
 
 
-def copy_file(source: Engine, path: Path) -> None:
-    """Copy a file of SQLite to another, which is there once it is whole."""
+def copy_to_file(source: Engine, path: Path) -> list[Copied]:
+    """Copy a database to a file of SQLite, which is there once it is whole and checked."""
     refuse_if_there(path)
     part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
+    remove(part)
+    copy = connect(str(part))
     try:
         part.touch(mode=0o600)
-        with refused_clearly(source), source.connect() as connection:
-            copy = sqlite3.connect(part)
-            try:
-                driver: Any = connection.connection.driver_connection
-                driver.backup(copy)
-                copy.execute("PRAGMA journal_mode=DELETE")  # one file, until a gate uses it
-            finally:
-                copy.close()
+        if source.dialect.name == "sqlite":
+            copy_pages(source, part)
+        else:
+            copy_rows(source, copy)
+        found = check_copy(copy)
+        copy.dispose()  # which leaves one file
         part.rename(path)
+        return found
     except (OSError, sqlite3.Error) as error:
         raise InputError(f"{path} cannot be written: {error}") from None
     finally:
-        part.unlink(missing_ok=True)
+        copy.dispose()
+        remove(part)
+
+
+def copy_pages(source: Engine, path: Path) -> None:
+    """Copy a file of SQLite to another."""
+    with refused_clearly(source), source.connect() as connection:
+        copy = sqlite3.connect(path)
+        try:
+            driver: Any = connection.connection.driver_connection
+            driver.backup(copy)
+        finally:
+            copy.close()
+
+
+def remove(path: Path) -> None:
+    """Remove a file of SQLite, and what a process that was killed left beside it."""
+    for end in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def refuse_if_there(path: Path) -> None:
@@ -80,8 +97,6 @@ def refuse_if_there(path: Path) -> None:
 
 def copy_rows(source: Engine, target: Engine) -> None:
     """Copy all rows from one kind of database to another, in one transaction of each."""
-    if target.dialect.name == "sqlite":
-        refuse_if_there(Path(place_of(target)))
     with reading(source) as old:
         found = revision_of(old)
         if found != REVISION:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
-from urllib.parse import quote
 
 import httpx
 from pydantic import TypeAdapter
@@ -18,7 +18,7 @@ from fairgate.errors import InputError
 from fairgate.live.auditing.report import AuditReport
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
 from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Status
-from fairgate.live.spec import Mode
+from fairgate.live.spec import NAME, Mode
 
 T = TypeVar("T")
 
@@ -69,7 +69,9 @@ class Client:
     ) -> None:
         if not base_url.startswith(("http://", "https://")):
             raise InputError(f"base_url must begin with http:// or https://, got {base_url!r}")
-        self._path = f"/v1/gates/{quote(gate, safe='')}"
+        if not re.fullmatch(NAME, gate):
+            raise InputError(f"gate must be the name of a gate: letters, digits, _ and -, got {gate[:80]!r}")
+        self._path = f"/v1/gates/{gate}"
         self._retries = retries
         self._http = httpx.Client(
             base_url=base_url,
@@ -148,8 +150,8 @@ class Client:
 
     def close(self, round_number: int | None = None, *, key: str | None = None) -> Closed:
         """Close a round; without a number, the one that is open."""
-        number = self.status().round if round_number is None else round_number
-        return self._post(f"/rounds/{number}/close", Closed, None, key)
+        path = "/rounds/close" if round_number is None else f"/rounds/{int(round_number)}/close"
+        return self._post(path, Closed, None, key)
 
     def set_mode(
         self, mode: Mode, reason: str, threshold: float | list[float] | None = None, *, key: str | None = None
@@ -179,7 +181,7 @@ class Client:
 
     def case(self, name: str) -> CaseFacts:
         """Return why an application was accepted or rejected."""
-        return self._get(f"/cases/{quote(name, safe='')}", CaseFacts)
+        return self._get("/case", CaseFacts, id=name)  # a path could not carry ".."
 
     def cases(self, after: tuple[int, int] = (0, -1), limit: int = 100) -> list[CaseFacts]:
         """Return applications in the order they were decided, those after an event and a place in it."""

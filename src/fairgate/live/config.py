@@ -28,7 +28,7 @@ class ServiceSettings(BaseModel):
     host: str = "127.0.0.1"
     port: Port = 8000
     max_body: MaxBody = 8_000_000  # bytes of a request
-    session_secret: Path | None = None  # file of the secret that sessions of the page are signed with
+    session_secret: Path | None = None  # file of what log-ins of the page are signed with; none: of the process alone
     behind_proxy: bool = False  # whether a proxy in front ends TLS and says who asks
 
 
@@ -84,7 +84,7 @@ class ServiceTable(Part):
     host: str = "127.0.0.1"
     port: Port = 8000
     max_body: MaxBody = 8_000_000
-    session_secret: str | None = None
+    session_secret: str = "session.key"
     behind_proxy: bool = False
 
 
@@ -140,11 +140,11 @@ def settings_of(plain: dict[str, Any], folder: Path) -> ServiceSettings:
         raise InputError(f"the table [{lacking[0]}] is missing")
     tables = {name: read_table(name, plain.get(name, {})) for name in TABLES}
     service = tables["service"].model_dump()
-    secret = service.pop("session_secret")
+    secret = folder / service.pop("session_secret")
     return ServiceSettings(
         database=place_in(folder, tables["database"].model_dump()["url"]),
         gates=[spec_of(tables, plain)],
-        session_secret=None if secret is None else folder / secret,
+        session_secret=secret,
         **service,
     )
 

@@ -82,7 +82,7 @@ def _step(spec: Spec, policy: Policy, recent: NDArray[Any], last: Policy | None)
     thresholds = policy.thresholds.copy()
     for group in range(thresholds.shape[2]):
         played = last.thresholds[:, 0, group]
-        reach = played.min() - step - 10.0**-DIGITS, played.max() + step + 10.0**-DIGITS
+        reach = min(played.min(), grid[-1]) - step - 10.0**-DIGITS, max(played.max(), grid[0]) + step + 10.0**-DIGITS
         near = grid[(grid >= reach[0]) & (grid <= reach[1])]
         if near.size:
             low = -np.inf if np.isneginf(reach[0]) else near[0]

@@ -171,7 +171,10 @@ def checked_end(expires: datetime, now: datetime) -> str:
     """Write when a key expires, a moment that is still to come."""
     if expires.tzinfo is None or expires <= now:
         raise InputError(f"expires must be a time to come, with its zone, got {expires.isoformat()}")
-    return written(expires.astimezone(UTC))
+    try:
+        return written(expires.astimezone(UTC))
+    except OverflowError:
+        raise InputError(f"expires must be in the year 9999 or before in UTC, got {expires.isoformat()}") from None
 
 
 def written(moment: datetime) -> str:

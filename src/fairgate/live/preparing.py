@@ -11,7 +11,7 @@ from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live.database import place_of, reading, writing
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest revision of the tables."""
 
 VERSIONS = "fairgate_revision"

@@ -109,3 +109,11 @@ api_keys = Table(
     Column("expires", String(32)),
     Column("revoked", String(32)),
 )
+
+ended_sessions = Table(
+    "ended_sessions",
+    METADATA,
+    Column("session", String(32), primary_key=True),  # of the page, logged out
+    Column("until", Double, nullable=False),  # when it would have ended by itself, in seconds since 1970
+    sqlite_with_rowid=False,
+)

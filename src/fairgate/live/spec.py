@@ -25,7 +25,8 @@ Mode = Literal["learn", "hold", "shadow", "approve"]
 DIGITS = 10
 """Decimals that thresholds are rounded to: half of a plain linspace would print as −1.2999999999999998."""
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+Name = Annotated[str, Field(pattern=NAME)]
 
 
 class Part(BaseModel):
@@ -154,14 +155,16 @@ class Spec(Part):
         with np.errstate(over="ignore"):  # what cannot be rounded is no threshold of the grid
             values = np.round(np.asarray(given, dtype=np.float64), DIGITS) + 0.0
         if len(values) != len(self.groups):
-            raise InputError(f"threshold must be a number, or {len(self.groups)} of them, got {threshold}")
+            told = reprlib.repr(threshold)
+            raise InputError(f"threshold must be a number, or {len(self.groups)} of them, got {told}")
         strange = values[~np.isin(values, self.setting.thresholds)]
         if strange.size:
             nearest = self.setting.thresholds[np.abs(self.setting.thresholds - strange[0]).argmin()]
             raise InputError(f"threshold must be one of the grid, such as {nearest:g}, got {strange[0]:g}")
         if len(set(values.tolist())) > 1 and not self.per_group:
+            told = reprlib.repr(threshold)
             raise InputError(
-                f"threshold {threshold} differs between groups: that is refused unless per_group gives a reason"
+                f"threshold {told} differs between groups: that is refused unless per_group gives a reason"
             )
         return Policy.of(values[None])
 

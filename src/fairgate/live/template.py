@@ -65,7 +65,7 @@ host = "127.0.0.1"            # this machine only; put a proxy with TLS in front
 port = 8000
 max_body = 8000000            # largest request in bytes
 behind_proxy = false          # whether a proxy in front ends TLS and says who asks
-# session_secret = "session.key"    # file of a secret, made if there is none, that log-ins are signed with
+session_secret = "session.key"    # file of what log-ins are signed with, made at the first start; keep it to yourself
 """
 
 

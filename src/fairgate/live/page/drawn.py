@@ -100,7 +100,7 @@ def draw_residuals(scope: Scope) -> list[Markup]:
 
 
 def draw_thresholds(history: Sequence[RoundFigures], groups: Sequence[str], spec: Spec) -> Markup | None:
-    """Draw played and proposed thresholds over rounds; strips mark modes, lotteries and where a guard stepped in."""
+    """Draw thresholds over rounds, played and in the mode learn; strips mark modes, lotteries and guards."""
     if not history:
         return None
     rounds = [each.round for each in history]
@@ -108,7 +108,7 @@ def draw_thresholds(history: Sequence[RoundFigures], groups: Sequence[str], spec
     for number, name in _drawn(history, groups):
         style = f"g{number % COLOURS}" if name else "all"
         proposed = [_place(each.proposed, number) for each in history]
-        lines.append(Line(f"proposed{name and f', {name}'}", f"{style} proposed", proposed))
+        lines.append(Line(f"in the mode learn{name and f', {name}'}", f"{style} proposed", proposed))
         played = [_place(each.thresholds, number) for each in history]
         lines.append(Line(f"played{name and f', {name}'}", style, played))
     strips = [
@@ -129,7 +129,7 @@ def draw_thresholds(history: Sequence[RoundFigures], groups: Sequence[str], spec
         strips.append(Strip("guard", "strip guard", guarded))
     ends = [each for each in (spec.guards.lowest, spec.guards.highest) if each is not None]
     axis = Axis.around([*ends, *(value for line in lines for value in line.values if value is not None)], zero=False)
-    about = f"Thresholds played and proposed in rounds {rounds[0]} to {rounds[-1]}; the table of rounds has the figures"
+    about = f"Thresholds in rounds {rounds[0]} to {rounds[-1]}, played and in the mode learn; a table has the figures"
     return charts.draw_rounds(about, rounds, lines, strips, axis, "threshold")
 
 
@@ -145,7 +145,7 @@ def draw_acceptance(history: Sequence[RoundFigures], groups: Sequence[str]) -> M
     if any(each.would != each.acceptance for each in history):
         lines += [
             Line(
-                f"{name}, by the proposal",
+                f"{name}, in the mode learn",
                 f"would g{number % COLOURS}",
                 [_place(each.would, number) for each in history],
             )
@@ -168,7 +168,7 @@ def legend(history: Sequence[RoundFigures], groups: Sequence[str]) -> list[tuple
         style = f"g{number % COLOURS}" if name else "all"
         found += [
             (style, f"played, {name or 'all groups'}"),
-            (f"{style} proposed", f"proposed, {name or 'all groups'}"),
+            (f"{style} proposed", f"would be played in the mode learn, {name or 'all groups'}"),
         ]
     return found
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import hmac
+import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Form, Query, Request
+from sqlalchemy import Engine
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fairgate.errors import InputError
 from fairgate.live.failures import ForbiddenError, MissingError, UnknownKeyError
 from fairgate.live.gate import Gate
-from fairgate.live.keys import KeyFacts, Scope, list_keys
+from fairgate.live.keys import KeyFacts, check_key, list_keys
 from fairgate.live.page import views
 from fairgate.live.page.answers import NotLoggedInError, PageRoute, TooManyError, check_origin, status_of
 from fairgate.live.page.assets import asset
-from fairgate.live.page.session import HOURS, Attempts, Session, Sessions
+from fairgate.live.page.attempts import Attempts
+from fairgate.live.page.ended import end, has_ended
+from fairgate.live.page.session import HOURS, NOTE_SECONDS, Session, Sessions
 from fairgate.live.page.views import Told, Visitor
 from fairgate.live.page.words import KINDS, MODES
 from fairgate.live.spec import Mode
@@ -30,8 +33,8 @@ EVENTS_PER_PAGE = 50
 CASES_PER_PAGE = 100
 LARGEST = 2**53
 
-Check = Callable[[str, str, Scope], KeyFacts]
-"""Gate, key, scope → facts of the key; refuses an unknown key, and one without the scope."""
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters by which a reason looks like another: controls, ends of lines, changes of direction."""
 
 Text = Annotated[str, Form()]
 Seq = Annotated[int | None, Query(ge=1, le=LARGEST)]
@@ -46,29 +49,33 @@ class Here(NamedTuple):
     visitor: Visitor
 
 
-def router(gates: Mapping[str, Gate], check: Check, secret: bytes | None = None) -> APIRouter:
+def router(gates: Mapping[str, Gate], engine: Engine, secret: bytes) -> APIRouter:
     """Return the routes of the page.
 
     Parameters
     ----------
     gates
         The gates that are served, by name.
-    check
-        Looks a key up for the log-in.
+    engine
+        Their database.
     secret
-        What session cookies are signed with; if not given, something made of each gate's own secret, so that all
-        processes that serve it agree.
+        What session cookies are signed with, the same in all processes that serve the gates.
     """
     routes = APIRouter(route_class=PageRoute, include_in_schema=False)
-    sessions = Sessions(lambda gate: secret or hmac.digest(gates[gate].secret, b"sessions of the page", "sha256"))
+    sessions = Sessions(secret)
     attempts = Attempts()
+
+    def session_of(request: Request, gate: str) -> Session | None:
+        """Return the session of a request at a gate, if there is one that has not ended."""
+        session = sessions.read(request.cookies.get(cookie_of(gate), ""), gate) if gate in gates else None
+        return None if session is None or has_ended(engine, session) else session
 
     def here(request: Request, gate: str) -> Here:
         """Return who is logged in to a gate."""
-        session = sessions.read(request.cookies.get(cookie_of(gate), ""), gate) if gate in gates else None
+        session = session_of(request, gate)
         if session is None:
             raise NotLoggedInError("you are not logged in, or the session has ended: log in")
-        facts = next((each for each in list_keys(gates[gate].engine, gate) if each.id == session.key), None)
+        facts = next((each for each in list_keys(engine, gate) if each.id == session.key), None)
         if facts is None or facts.ended(datetime.now(UTC)):
             raise NotLoggedInError("the key of this session has been revoked or has expired: log in")
         if "read" not in facts.scopes:
@@ -98,11 +105,18 @@ def router(gates: Mapping[str, Gate], check: Check, secret: bytes | None = None)
         page = views.gate_page(found.visitor, figures, found.gate.spec, events, secrets.token_urlsafe(12), told)
         return HTMLResponse(page, status)
 
+    def done_with(request: Request, found: Here, done: str) -> Response:
+        """Go back to the page of a gate, which tells what was done."""
+        response = moved(found.visitor.home)
+        name, value = note_of(found.visitor.gate), sessions.note(found.session, done)
+        set_cookie(response, request, name, value, NOTE_SECONDS, found.visitor.home)
+        return response
+
     @routes.get("/")
     def start(request: Request) -> Response:
         """Go to the gate one is logged in to, or to the log-in."""
         for gate in gates:
-            if sessions.read(request.cookies.get(cookie_of(gate), ""), gate):
+            if session_of(request, gate):
                 return moved(f"/gates/{gate}")
         return moved("/login")
 
@@ -114,39 +128,42 @@ def router(gates: Mapping[str, Gate], check: Check, secret: bytes | None = None)
     def log_in(request: Request, key: Text = "") -> Response:
         """Begin a session at the gate whose key this is."""
         check_origin(request)
-        address = request.client.host if request.client else ""
-        if attempts.too_many(address):
-            raise TooManyError(f"too many log-ins failed: wait {attempts.seconds / 60:g} minutes")
         refused: InputError = UnknownKeyError("this is not a key of a gate here, or it was revoked or has expired")
         for gate in gates:
             try:
-                facts = check(gate, key.strip(), "read")
+                facts = check_key(engine, gate, key.strip(), "read")
             except ForbiddenError as error:
                 refused = error
             except UnknownKeyError:
                 continue
             else:
                 response = moved(f"/gates/{gate}")
-                set_cookie(response, request, gate, sessions.begin(gate, facts.id)[1])
+                set_cookie(response, request, cookie_of(gate), sessions.begin(gate, facts.id)[1], int(HOURS * 3600))
                 return response
-        attempts.failed(address)
+        if attempts.failed():
+            late = f"{attempts.most} log-ins failed within {attempts.seconds / 60:g} minutes"
+            raise TooManyError(f"{late}, and this one too: a good key still logs in; try again later with another")
         text = str(refused)
         return HTMLResponse(views.render("login", told=text[:1].upper() + text[1:]), status_of(refused))
 
     @routes.post("/gates/{gate}/logout")
     def log_out(request: Request, gate: str, token: Text = "") -> Response:
         """End the session."""
-        sessions.end(posted(request, gate, token).session)
+        end(engine, posted(request, gate, token).session)
         response = moved("/login")
         response.delete_cookie(cookie_of(gate))
         return response
 
     @routes.get("/gates/{gate}")
-    def look(request: Request, gate: str, done: str = "") -> Response:
-        """The page of a gate."""
+    def look(request: Request, gate: str) -> Response:
+        """The page of a gate; it tells once what was done last."""
         found = here(request, gate)
-        told = Told(DONE[done], refused=False, written={}) if done in DONE else None
-        return shown(found, told=told)
+        note = request.cookies.get(note_of(gate))
+        done = "" if note is None else sessions.read_note(found.session, note)
+        response = shown(found, told=Told(DONE[done], refused=False, written={}) if done in DONE else None)
+        if note is not None:
+            response.delete_cookie(note_of(gate), path=found.visitor.home)
+        return response
 
     @routes.get("/gates/{gate}/now")
     def now(request: Request, gate: str) -> Response:
@@ -174,7 +191,7 @@ def router(gates: Mapping[str, Gate], check: Check, secret: bytes | None = None)
         except InputError as error:
             written = {"mode": mode, "reason": reason, "threshold": threshold}
             return shown(found, status_of(error), Told(refused_text(error), True, written))
-        return moved(f"/gates/{gate}?done=mode")
+        return done_with(request, found, "mode")
 
     @routes.post("/gates/{gate}/approve")
     def approve(
@@ -186,7 +203,7 @@ def router(gates: Mapping[str, Gate], check: Check, secret: bytes | None = None)
             found.gate.approve(waiting, read_reason(reason), key=key or None, actor=actor_of(found))
         except InputError as error:
             return shown(found, status_of(error), Told(refused_text(error), True, {}))
-        return moved(f"/gates/{gate}?done=approve")
+        return done_with(request, found, "approve")
 
     @routes.get("/gates/{gate}/log")
     def log(request: Request, gate: str, before: Seq = None, kind: str = "") -> Response:
@@ -238,12 +255,15 @@ def cookie_of(gate: str) -> str:
     return f"fairgate-{gate}"
 
 
-def set_cookie(response: Response, request: Request, gate: str, value: str) -> None:
-    """Give the browser the cookie of a session: not for scripts, not for requests that other sites make."""
+def note_of(gate: str) -> str:
+    """Return the name of the cookie that holds what a gate's page is to tell."""
+    return f"fairgate.{gate}"  # no gate has a dot in its name
+
+
+def set_cookie(response: Response, request: Request, name: str, value: str, seconds: int, path: str = "/") -> None:
+    """Give the browser a cookie: not for scripts, not for requests that other sites make."""
     secure = request.url.scheme == "https"
-    response.set_cookie(
-        cookie_of(gate), value, max_age=int(HOURS * 3600), path="/", secure=secure, httponly=True, samesite="strict"
-    )
+    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite="strict")
 
 
 def actor_of(found: Here) -> str:
@@ -265,9 +285,11 @@ def read_mode(text: str) -> Mode:
 
 
 def read_reason(text: str) -> str:
-    """Return the reason of a form, which may not be empty."""
+    """Return the reason of a form, which may not be empty, and reads as what it is."""
     if not text.strip():
         raise InputError("reason must be given: the log keeps it")
+    if UNSEEN.search(text):
+        raise InputError(f"reason must be one line without characters of control or direction, got {ascii(text)[:80]}")
     return text.strip()
 
 

@@ -24,7 +24,7 @@ from fairgate.live.page.drawn import (
     stretches,
 )
 from fairgate.live.page.shown import Shown, write
-from fairgate.live.page.words import ADVICE, BADGES, KINDS, LOTTERY, MODES, case_of, told
+from fairgate.live.page.words import ADVICE, BADGES, KINDS, LOTTERY, MODES, case_of, chosen, empty_text, told
 from fairgate.live.replies import CaseFacts, Figures, LogEvent
 from fairgate.live.spec import Spec
 from fairgate.pages import templates
@@ -64,10 +64,10 @@ class Told:
 def environment() -> Environment:
     """Return the templates of the page."""
     found = templates("fairgate.live.page")
-    found.filters.update(write=write, quote=lambda text: quote(text, safe=""))
+    found.filters.update(write=write, quote=lambda text: quote(text, safe=""), noun=chosen)
     found.globals.update(modes=MODES, badges=BADGES, kinds=KINDS, lottery=LOTTERY, told_of=told, case_of=case_of)
     found.tests["by_group"] = lambda thresholds: len(set(thresholds.values())) > 1
-    found.globals.update(assets=addresses(), advice=ADVICE, colours=COLOURS)
+    found.globals.update(assets=addresses(), advice=ADVICE, colours=COLOURS, empty_text=empty_text)
     return found
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairgate.live.page.shown import write
 from fairgate.live.replies import LogEvent
-from fairgate.live.spec import Mode
+from fairgate.live.spec import Mode, Spec
 
 MODES: Mapping[Mode, str] = {
     "learn": "The learner decides, within the guards.",
@@ -24,6 +25,7 @@ BADGES = {
 """Style and words of a constraint's status; others have their own words."""
 
 ADVICE = {
+    "learner": "Hold a threshold until it is known why; the log has the round in which it failed.",
     "paused": "Read the log up to the pause, then set a mode below; nothing resumes by itself.",
     "constraint": "Hold a threshold at which the constraint was met, and find out what has changed.",
     "infeasible": "Decide which constraint gives way; a gate of other limits is made under another name.",
@@ -33,11 +35,8 @@ ADVICE = {
 }
 """What to do about each kind of alarm."""
 
-LOTTERY = (
-    "A lottery decided this: another application with the same score could have been accepted. A rejection by lottery "
-    "needs a reason that counsel accepts before a notice is sent."
-)
-"""What is said of a rejection by lottery."""
+LOTTERY = "A lottery decided this: another application with the same score could have been accepted."
+"""What is said of a rejection by lottery; the sentences of the case say what a notice needs."""
 
 KINDS = {
     "created": "gate made",
@@ -51,6 +50,7 @@ KINDS = {
     "mode": "mode changed",
     "approved": "proposal approved",
     "paused": "paused by a guard",
+    "failed": "learner failed",
     "version": "another version",
     "key-added": "key added",
     "key-revoked": "key revoked",
@@ -87,7 +87,7 @@ def told(event: LogEvent) -> str:
             return f"{counted(body.get('people', 0), 'application')}; {why}"
         case "opened":
             return " ".join([f"mode {body.get('mode', '')}", *(f"– {each}" for each in body.get("guards", ()))])
-        case "paused":
+        case "paused" | "failed":
             return str(body.get("text", ""))
         case "corrected" | "approved":
             return str(body.get("reason", ""))
@@ -98,7 +98,7 @@ def told(event: LogEvent) -> str:
         case "version" | "created":
             return f"fairgate {body.get('library', '')}"
         case "pruned":
-            rows = f"{body.get('cases', 0)} cases, {body.get('outcomes', 0)} outcomes"
+            rows = f"{counted(body.get('cases', 0), 'case')}, {counted(body.get('outcomes', 0), 'outcome')}"
             return f"up to round {body.get('through', '')}: {rows}"
     return ""
 
@@ -109,7 +109,33 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "label"), counted(1200, "label")
     ('1 label', '1,200 labels')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {chosen(number, noun, f'{noun}s')}"
+
+
+def chosen(number: float, one: str, many: str) -> str:
+    """Return the words for one thing, or those for several.
+
+    >>> chosen(1, "person", "people"), chosen(0, "person", "people")
+    ('person', 'people')
+    """
+    return one if number == 1 else many
+
+
+def empty_text(spec: Spec) -> str:
+    """Say what is held if no threshold is given.
+
+    >>> plain = {"name": "credit", "groups": ["a", "b"], "grid": [0.25, 0.5]}
+    >>> empty_text(Spec(**plain, start={"threshold": 0.5}))
+    'Empty: hold the policy in force; if that is a lottery, or there is none, the starting threshold, 0.5.'
+    >>> empty_text(Spec(**plain, start={"mode": "shadow"}, guards={"pause_if_broken": False}))
+    'Empty: hold the policy in force, a lottery too.'
+    """
+    if spec.first is None:
+        return "Empty: hold the policy in force, a lottery too."
+    start = spec.first.thresholds[0, 0].tolist()
+    values = start[:1] if len(set(start)) == 1 else start
+    named = ", ".join(write(each, "threshold") for each in values)
+    return f"Empty: hold the policy in force; if that is a lottery, or there is none, the starting threshold, {named}."
 
 
 def case_of(event: LogEvent) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 from collections.abc import AsyncIterator
 
 from fastapi import FastAPI
@@ -13,15 +12,15 @@ from starlette.middleware import Middleware
 
 from fairgate.live.config import ServiceSettings
 from fairgate.live.database import connect
-from fairgate.live.keys import check_key
 from fairgate.live.page.routes import router as page
-from fairgate.live.page.session import read_secret
+from fairgate.live.page.secret import read_secret
 from fairgate.live.service.auth import KeyCache
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.limits import BodyLimit
 from fairgate.live.service.metrics import Metrics, Timed
 from fairgate.live.service.openapi import App, extras, make_description, refusals_of
 from fairgate.live.service.problems import answer_problems
+from fairgate.live.service.proxies import Forwarded
 from fairgate.live.service.routes import ROUTES, probes, reference
 from fairgate.live.service.routes.route import PREFIX, GateRoute
 
@@ -54,6 +53,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
+            *([Middleware(Forwarded)] if settings.behind_proxy else []),
             Middleware(Timed, metrics=metrics),
             Middleware(BodyLimit, most=settings.max_body, seconds=body_seconds),
         ],
@@ -79,7 +79,6 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
         )
     app.include_router(probes.router)
     app.include_router(reference.router)
-    secret = None if settings.session_secret is None else read_secret(settings.session_secret)
-    app.include_router(page(gates, functools.partial(check_key, engine), secret))
+    app.include_router(page(gates, engine, read_secret(settings.session_secret)))
     answer_problems(app)
     return app

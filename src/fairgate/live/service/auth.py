@@ -71,6 +71,9 @@ class KeyCache:
         at = time.monotonic()
         try:
             facts = await run_in_threadpool(check_key, self._engine, *asked)
+        except UnavailableError:  # which says where the database is, and it is not known yet who asks
+            self._known.pop(asked, None)
+            raise UnavailableError("the database does not answer: send the request again later") from None
         except Exception:
             self._known.pop(asked, None)
             raise
@@ -93,13 +96,8 @@ async def authorize(request: Request) -> None:
     keys: KeyCache = state.keys
     needed: Mapping[Callable[..., Any], Scope] = state.scopes
     gate = scope["path_params"]["gate"]
-    token = bearer(request)
-    asked = gates[gate]
-    try:
-        facts = await keys.check(gate, token, needed[scope["endpoint"]])
-    except UnavailableError:  # which says where the database is, and it is not known yet who asks
-        raise UnavailableError("the database does not answer: send the request again later") from None
-    scope["caller"] = Caller(asked, f"key:{facts.name}", idempotency_key(request))
+    facts = await keys.check(gate, bearer(request), needed[scope["endpoint"]])  # first: who has no key learns nothing
+    scope["caller"] = Caller(gates[gate], f"key:{facts.name}", idempotency_key(request))
 
 
 def caller_of(request: Request) -> Caller:

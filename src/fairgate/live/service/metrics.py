@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairgate.errors import InputError
 from fairgate.live.failures import UnavailableError
 from fairgate.live.replies import Figures
 from fairgate.live.service.gates import Gates
@@ -65,7 +66,7 @@ class GateCollector(Collector):
         for name in self._gates:
             try:
                 found[name] = self._gates[name].figures(rounds=1)
-            except UnavailableError:
+            except (UnavailableError, InputError):  # it is away, or another gate is in its place
                 up.add_metric([name], 0)
             else:
                 up.add_metric([name], 1)

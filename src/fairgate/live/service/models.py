@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+import json
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError, field_validator
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -14,6 +15,9 @@ from fairgate.live.spec import Mode, first_fault
 
 LARGEST_BATCH = 10_000
 """Applications or labels in one request."""
+
+MOST_GROUPS = 1000
+"""Thresholds in one request."""
 
 LARGEST_ROUND = 2**31 - 1
 LARGEST_SEQ = 2**63 - 1
@@ -130,7 +134,15 @@ class ModeChange(Body):
 
     mode: Mode
     reason: Reason
-    threshold: float | list[float] | None = None
+    threshold: float | Annotated[list[float], Field(min_length=1, max_length=MOST_GROUPS)] | None = None
+
+    @field_validator("threshold", mode="before")
+    @classmethod
+    def refuse_too_many(cls, given: Any) -> Any:
+        """Say so plainly; what takes one number or several would say that it is not one."""
+        if isinstance(given, list) and len(given) > MOST_GROUPS:
+            raise ValueError(f"must be at most {MOST_GROUPS} numbers, got {len(given)}")
+        return given
 
 
 class Approval(Body):
@@ -154,7 +166,22 @@ async def read(request: Request, model: type[B]) -> B:
         raise HTTPException(415, f"content-type must be application/json, got {media[:80]!r}")
     raw = await request.body()
     try:
-        return model.model_validate_json(raw)
+        found = model.model_validate_json(raw)
     except ValidationError as error:
         told = first_fault(error, "the body")
         raise InputError(told.replace(f"match pattern '{PRINTABLE}'", "have no control characters")) from None
+    if raw.count(b":") > len(found.model_fields_set):  # each key has one; the others are in texts, or of keys again
+        refuse_repeated(raw)
+    return found
+
+
+def refuse_repeated(raw: bytes) -> None:
+    """Refuse a body that has a field twice, of which the parser keeps the last."""
+
+    def once(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        again = next((name for name in names if names.count(name) > 1), None)
+        if again is not None:
+            raise InputError(f"{again[:80]}: field must be given once, got it twice")
+
+    json.loads(raw, object_pairs_hook=once)

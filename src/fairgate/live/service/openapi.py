@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 import fairgate
 from fairgate.live.service.problems import PROBLEM, Problem
 from fairgate.live.service.routes.route import PREFIX, Route
+from fairgate.live.spec import NAME
 
 REF = "#/components/schemas/{model}"
 
@@ -20,7 +21,8 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "required": False,
     "description": "A text of the caller's choice, new for each request. A retry with the same key and the same body "
-    "gets the first reply; the same key with another body is a conflict.",
+    "gets the first reply; the same key with another body is a conflict. All callers of a gate share its keys: begin "
+    "yours with something of your own, such as your name.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
     "example": "2026-11-16-batch-7",
 }
@@ -30,7 +32,7 @@ GATE = {
     "in": "path",
     "required": True,
     "description": "The gate's name.",
-    "schema": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"},
+    "schema": {"type": "string", "pattern": NAME},
     "example": "credit",
 }
 
@@ -39,7 +41,10 @@ TAGS = [
     {"name": "outcomes", "description": "Labels of accepted applications, as they arrive."},
     {"name": "running", "description": "Modes, rounds, approvals, overrides."},
     {"name": "reading", "description": "What is in force, figures, the log, cases, the audit."},
-    {"name": "keys", "description": "Keys of callers."},
+    {
+        "name": "keys",
+        "description": "Keys of callers. Whoever may make keys can make one of any scope; the log has each.",
+    },
     {"name": "probes", "description": "For those who keep the service running."},
 ]
 
@@ -54,7 +59,8 @@ WORDS = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "Something in the request does not fit.",
-    503: "The database cannot be reached; nothing was recorded, and the request may be sent again.",
+    431: "The head is too long.",
+    503: "The database cannot be reached, or too many ask; nothing was recorded, and the request may be sent again.",
 }
 
 
@@ -67,12 +73,12 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def refusals_of(route: Route) -> dict[int | str, dict[str, Any]]:
     """Return the description of the refusals that a route has."""
     body = (408, 409, 413, 415) if route.takes else ()
-    return refusals(401, 403, 404, 422, 503, *body, *route.refusals)
+    return refusals(401, 403, 404, 422, 431, 503, *body, *route.refusals)
 
 
 def extras(route: Route) -> dict[str, Any]:
     """Return what the framework does not know of a route: key, body, the header of retries."""
-    parameters = [GATE, IDEMPOTENCY_KEY] if route.method == "POST" else [GATE]
+    parameters = [GATE, {**IDEMPOTENCY_KEY, "required": route.keyed}] if route.method == "POST" else [GATE]
     found: dict[str, Any] = {"security": [{"key": [route.scope]}], "parameters": parameters}
     if route.takes:
         refs = [{"$ref": REF.format(model=model.__name__)} for model in route.takes]
@@ -107,7 +113,8 @@ def add_schemas(found: dict[str, Any], routes: Sequence[Route]) -> None:
             "scheme": "bearer",
             "bearerFormat": "fg_…",
             "description": "A key of the gate, made by `fairgate live keys add`. Each route needs one of the scopes "
-            "decide, outcomes, read, admin, audit; none implies another.",
+            "decide, outcomes, read, admin, audit; none implies another. But admin may make keys, so whoever has it "
+            "can give themselves any scope: each key that is made is an event of the log, with who made it.",
         }
     }
 

@@ -40,6 +40,10 @@ HEADERS: Mapping[int, Mapping[str, str]] = {
 """Headers that go with a status."""
 
 
+LONGEST = 600
+"""Characters of a sentence."""
+
+
 class Problem(BaseModel):
     """A refusal, as RFC 9457 has it; `detail` is one sentence."""
 
@@ -50,8 +54,9 @@ class Problem(BaseModel):
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a refusal."""
-    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump_json()
+    """Return a refusal; a sentence that repeats too much of what was sent is cut."""
+    told = detail if len(detail) <= LONGEST else f"{detail[: LONGEST - 1]}…"
+    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=told).model_dump_json()
     return Response(content, status, {**HEADERS.get(status, {}), **(headers or {})}, PROBLEM)
 
 

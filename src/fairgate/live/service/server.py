@@ -1,8 +1,7 @@
-"""Server: uvicorn with the settings of a gate, and no patience for clients that never finish a request."""
+"""Server: uvicorn with the settings of a gate."""
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import socket
@@ -12,19 +11,12 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
-from uvicorn.server import ServerState
 
 from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
 from fairgate.live.service.app import make_app
 from fairgate.live.service.gates import Gates
-
-HEAD_SECONDS = 10.0
-"""How long a client may take to send the head of a request."""
-
-READ_SECONDS = 30.0
-"""How long a client may leave an answer unread once no more of it can be sent."""
+from fairgate.live.service.protocol import ImpatientProtocol
 
 STOP_SECONDS = 30
 """How long requests that are under way may take to finish when the server is stopped."""
@@ -36,66 +28,6 @@ SETTINGS = "FAIRGATE_LIVE_SETTINGS"
 """Variable of the environment that hands the settings to workers."""
 
 
-class ImpatientProtocol(asyncio.Protocol):
-    """Uvicorn's protocol, but a client that does not send the head of a request, or read an answer, is cut off."""
-
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        self._inner: Any = AutoHTTPProtocol(config, server_state, app_state, _loop)  # type: ignore[call-arg]
-        self._timer: asyncio.TimerHandle | None = None  # until the head is there
-        self._stalled: asyncio.TimerHandle | None = None  # until the client reads
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for the first request."""
-        self._inner.connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        """Go on; wait no longer once the head is there."""
-        self._inner.data_received(data)
-        self._watch()
-
-    def _watch(self) -> None:
-        cycle = self._inner.cycle
-        if cycle is not None and not cycle.response_complete:
-            self._unwatch()
-        elif self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(HEAD_SECONDS, self._inner.transport.close)
-
-    def _unwatch(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """End."""
-        self._unwatch()
-        if self._stalled is not None:
-            self._stalled.cancel()
-        self._inner.connection_lost(error)
-
-    def eof_received(self) -> None:
-        """Note that the client sends no more."""
-        self._inner.eof_received()
-
-    def pause_writing(self) -> None:
-        """Wait for a client that reads slowly."""
-        self._stalled = asyncio.get_running_loop().call_later(READ_SECONDS, self._inner.transport.abort)
-        self._inner.pause_writing()
-
-    def resume_writing(self) -> None:
-        """Go on writing."""
-        if self._stalled is not None:
-            self._stalled.cancel()
-        self._inner.resume_writing()
-
-
 def options(settings: ServiceSettings) -> dict[str, Any]:
     """Return uvicorn's options for these settings."""
     return {
@@ -105,8 +37,7 @@ def options(settings: ServiceSettings) -> dict[str, Any]:
         "log_level": "warning",
         "server_header": False,
         "date_header": False,
-        "proxy_headers": settings.behind_proxy,
-        "forwarded_allow_ips": "*" if settings.behind_proxy else "",
+        "proxy_headers": False,  # the app reads them, and believes less
         "timeout_keep_alive": 20,
         "timeout_graceful_shutdown": STOP_SECONDS,
         "timeout_worker_healthcheck": START_SECONDS,

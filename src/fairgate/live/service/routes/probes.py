@@ -39,11 +39,18 @@ async def health() -> Well:
 
 @router.get("/ready", responses=refusals(503))
 async def ready(request: Request) -> Well:
-    """Whether requests can be served: the database answers and has the right tables, and all gates are open."""
+    """Whether requests can be served: the database has the right tables, and all gates are open and can be written.
+
+    What is wrong with a gate is said to those who ask from loopback; others are told which gate it is.
+    """
     gates: Gates = request.app.state.gates
     await run_in_threadpool(check_tables, request.app.state.engine)
     for name in gates:
-        gates[name]
+        trouble = gates[name].trouble or gates.troubles.get(name)
+        if trouble and from_loopback(request):
+            raise UnavailableError(trouble)
+        if trouble:
+            raise UnavailableError(f"the gate {name!r} cannot work at the moment: the log of the server says more")
     return Well()
 
 

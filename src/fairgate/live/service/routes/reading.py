@@ -86,6 +86,13 @@ async def case(request: Request, name: Annotated[Id, Path(description="The appli
     return given(await run_in_threadpool(caller_of(request).gate.case, name))
 
 
+async def case_of_id(
+    request: Request, name: Annotated[Id, Query(alias="id", description="The application's id.")]
+) -> Response:
+    """The same by a parameter, for ids that a path cannot carry, such as `..`."""
+    return given(await run_in_threadpool(caller_of(request).gate.case, name))
+
+
 async def snapshot(request: Request) -> Response:
     """The state of the gate as plain data: the learner's and all counters."""
     return JSONResponse(await run_in_threadpool(caller_of(request).gate.snapshot))
@@ -108,6 +115,7 @@ ROUTES = (
     Route("GET", "/log", "read", log, list[LogEvent]),
     Route("GET", "/cases", "audit", cases, list[CaseFacts]),
     Route("GET", "/cases/{name:path}", "read", case, CaseFacts),
+    Route("GET", "/case", "read", case_of_id, CaseFacts),
     Route("GET", "/snapshot", "audit", snapshot, dict[str, Any]),
     Route("GET", "/audit", "audit", audit, AuditReport),
 )

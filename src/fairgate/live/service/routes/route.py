@@ -32,6 +32,7 @@ class Route(NamedTuple):
     tag: str = "reading"
     refusals: tuple[int, ...] = ()
     status: int = 200
+    keyed: bool = False  # whether it must have an Idempotency-Key
 
 
 class GateRoute(APIRoute):

@@ -9,6 +9,7 @@ from fastapi import Path, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from fairgate.errors import InputError
 from fairgate.live.replies import Closed, Decision, Status
 from fairgate.live.requests import Approve, Close, SetMode
 from fairgate.live.requests import Override as Overrule
@@ -23,6 +24,14 @@ async def close(
     """Close a round. It names its round, so that a retry is harmless."""
     gate, actor, key = caller_of(request)
     return await done(gate.submit(Close(number, key=key, actor=actor)))
+
+
+async def close_open(request: Request) -> Response:
+    """Close the round that is open, whatever its number; it needs an `Idempotency-Key`, so that a retry is harmless."""
+    gate, actor, key = caller_of(request)
+    if key is None:
+        raise InputError("Idempotency-Key must be given to close a round without its number, got none")
+    return await done(gate.submit(Close(None, key=key, actor=actor)))
 
 
 async def set_mode(request: Request) -> Response:
@@ -50,6 +59,7 @@ async def override(request: Request) -> Response:
 
 ROUTES = (
     Route("POST", "/rounds/{number}/close", "decide", close, Closed, (), "running", (409,)),
+    Route("POST", "/rounds/close", "decide", close_open, Closed, (), "running", (409,), keyed=True),
     Route("POST", "/mode", "admin", set_mode, Status, (ModeChange,), "running"),
     Route("POST", "/approvals", "admin", approve, Status, (Approval,), "running"),
     Route("POST", "/overrides", "admin", override, Decision, (Override,), "running"),
