@@ -82,7 +82,7 @@ def test_whatever_the_order_of_labels_corrections_and_closes_the_audit_is_clean(
                 else:
                     gate.correct([name], [label], "typed wrongly")
                 labels[name] = label
-        report = gate.audit()
+        report, shown = gate.audit(), gate.figures().labels
         bodies = [each.body for each in gate.log(limit=1000) if each.kind == "closed"]
         stored = {name: gate.case(name).label for name in labels}
         with stored_log(gate.engine, "credit") as log:
@@ -92,6 +92,8 @@ def test_whatever_the_order_of_labels_corrections_and_closes_the_audit_is_clean(
     assert (report.clean, report.first) == (True, None)
     assert (exported.clean, exported.first) == (True, None)
     assert stored == labels
+    taken = sum((name == "c") == (name in aside) for name in IDS)
+    assert (shown.arrived, shown.awaited) == (len(labels), taken - len(labels))
     assert report.labels == len(labels)
     found = [Counter({label: count for *_, label, count in body["labels"]}) for body in bodies]
     assert found == told
