@@ -150,18 +150,19 @@ class Watch:
         One that compares groups is broken only if it is so with the same weights of rounds in all groups as well:
         averages can differ although every round treated groups alike, if the mix of groups changed (Simpson's paradox).
         """
-        known, alike = self.bounds(alpha), self.same_weights(alpha)
-        came = bool(np.any(self.rates.people))
+        known, came = self.bounds(alpha), bool(np.any(self.rates.people))
         for constraint in constraints:
             bounds = residual_bounds(constraint, known) if constraint.needs == "decisions" else None
-            others = residual_bounds(constraint, alike) if bounds is not None and constraint.compares_groups else None
             for place, name in enumerate(constraint.names):
                 if bounds is None:
                     yield None
                     continue
                 low, high = float(bounds[0][place]), float(bounds[1][place])
                 status = verdict(low, high) if came else UNDECIDED
-                mixed = status == BROKEN and others is not None and float(others[0][place]) <= 0.0
+                mixed = False
+                if status == BROKEN and constraint.compares_groups:
+                    others = residual_bounds(constraint, self.same_weights(alpha))
+                    mixed = others is not None and float(others[0][place]) <= 0.0
                 yield Verdict(constraint.text, name, UNDECIDED if mixed else status, low, high, mixed)
 
     def reward(self, alpha: float, cost: float) -> tuple[float, float, float] | None:
@@ -189,5 +190,5 @@ def _plain(sums: Sums) -> list[Any]:
 
 def _padded(low: Array, high: Array) -> RateBounds:
     """Return bounds of rates of which those by label are not known."""
-    unknown = 2 * (len(low) - 1)
-    return RateBounds(np.pad(low, (0, unknown)), np.pad(high, (0, unknown), constant_values=1.0))
+    nothing = np.zeros(2 * (len(low) - 1))
+    return RateBounds(np.concatenate((low, nothing)), np.concatenate((high, nothing + 1.0)))
