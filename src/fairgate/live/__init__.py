@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fairgate.live.client import Client
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
 from fairgate.live.gate import Gate
 from fairgate.live.spec import Spec
 
 if TYPE_CHECKING:
     from fairgate.live.audit import audit_log
+    from fairgate.live.client import Client
 
 __all__ = [
     "Client",
@@ -24,11 +25,12 @@ __all__ = [
     "audit_log",
 ]
 
+LATER = {"Client": "fairgate.live.client", "audit_log": "fairgate.live.audit"}
+"""What is loaded when it is asked for: a service starts without it."""
+
 
 def __getattr__(name: str) -> Any:
-    """Load the audit when it is asked for: a service starts without it."""
-    if name == "audit_log":
-        from fairgate.live.audit import audit_log
-
-        return audit_log
+    """Load what a service does not need."""
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
