@@ -184,8 +184,6 @@ class Auditor:
     def differs(self, event: Event, fold: Fold) -> None:
         """Tell a proposal that another version makes differently from one that nothing explains."""
         what = "its proposal is not the one that the learner makes of the events before it"
-        if event.kind == "failed":
-            what = "it says that the learner failed, and told of the events before it the learner does not"
         if wrong := self.versions.differs(event.round, what):
             self.say(event, wrong)
 
@@ -330,7 +328,7 @@ class Auditor:
             count=self.findings.count,
             versions=changes,
             unchecked=self._unchecked(),
-            remarks=self.actors.remarks,
+            remarks=[*self.actors.remarks, *self.refold.remarks],
             pruned=None if self.pruned < 0 else self.pruned,
             alpha=alpha,
             hidden=hidden,

@@ -31,7 +31,7 @@ FIGURE = 2e-3
 """By how much a figure in a sentence may: it is printed with three digits."""
 
 Differs = Callable[[Event, Fold], None]
-"""Told of a round whose proposal differs from the recomputed one, or in which the learner failed, and now does not."""
+"""Told of a round whose proposal differs from the recomputed one."""
 
 
 class Refold:
@@ -42,6 +42,7 @@ class Refold:
         self.differs = differs
         self.gate = gate
         self.fold: Fold | None = None
+        self.remarks: list[str] = []
         self.stopped: int | None = None  # the event from which on nothing could be recomputed
         self._due: dict[str, Any] | None = None  # what a pause that must come next says
 
@@ -117,7 +118,10 @@ class Refold:
                 return f"it says {_brief(data)}, and the guards say {_brief(self._due)}"
         elif event.kind == "failed":
             if not fold.error and fold.propose() is not None:
-                self.differs(event, fold)
+                self.remarks.append(
+                    f"The learner is said to have failed at event {event.seq}, and does not when it is recomputed: the "
+                    "service's own log of that time tells why."
+                )
         elif event.kind == "mode":
             return _mode(fold, data)
         elif event.kind in ("outcomes", "corrected"):
