@@ -209,6 +209,7 @@ def test_an_interruption_leaves_no_half_report(tmp_path: Path) -> None:
     assert list((tmp_path / "advice").iterdir()) == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read off /proc, which is not here")
 def test_a_million_rows_are_counted_exactly_in_little_memory(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     group = rng.random(1_000_000) < 0.4
@@ -217,10 +218,11 @@ def test_a_million_rows_are_counted_exactly_in_little_memory(tmp_path: Path) -> 
     label[score < -1.0] = np.nan
     columns = {"score": score, "label": pa.array(label, from_pandas=True), "group": np.where(group, "f", "m")}
     pq.write_table(pa.table({**columns, "not needed": rng.random(len(score))}), tmp_path / "people.parquet")
-    code = (
-        "import resource, sys\nfrom fairgate.cli import app\n"
+    code = (  # the kernel's own count of this program: that of getrusage may be the largest of the one that started it
+        "import sys\nfrom pathlib import Path\nfrom fairgate.cli import app\n"
         "try:\n    app(sys.argv[1:])\nfinally:\n"
-        "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+        "    facts = dict(line.split(':') for line in Path('/proc/self/status').read_text().splitlines())\n"
+        "    print(facts['VmHWM'].split()[0], file=sys.stderr)"
     )
     names = ("--score", "score", "--label", "label", "--group", "group", "--parity", "0.05", "--json")
     result = subprocess.run(
