@@ -9,11 +9,11 @@ import numpy as np
 from sqlalchemy import Connection, Row, and_, select, tuple_
 
 from fairgate.live.failures import MissingError
+from fairgate.live.fold import read_policy
 from fairgate.live.replies import CaseFacts
 from fairgate.live.schema import cases, events, outcomes, overrides
 from fairgate.live.spec import Spec
 from fairgate.live.words import bin_text, policy_now, policy_text, rule_text, threshold_of
-from fairgate.policy import Policy
 
 
 def find_case(spec: Spec, connection: Connection, gate: int, name: str) -> CaseFacts:
@@ -48,7 +48,7 @@ def case_facts(spec: Spec, connection: Connection, gate: int, row: Row[Any]) -> 
     ).first()
     data = json.loads(opened.body)
     reported = event.kind == "reported"
-    policy, allowed = (None if data[name] is None else Policy.from_json(data[name]) for name in ("policy", "allowed"))
+    policy, allowed = (read_policy(data[name]) for name in ("policy", "allowed"))
     accepted = bool(row.accepted if changed is None else changed.accepted)
     by = "the operator's own rule" if reported else "the policy in force" if changed is None else "a person"
     said = [

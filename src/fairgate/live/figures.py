@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, select
 from fairgate.confidence import gap_range
 from fairgate.constraints.bounds import BROKEN, MET
 from fairgate.counts import Counts
-from fairgate.live.fold import Fold, days_between
+from fairgate.live.fold import Fold, days_between, read_policy
 from fairgate.live.guards import acceptance
 from fairgate.live.replies import (
     AgeBand,
@@ -247,7 +247,7 @@ def round_figures(spec: Spec, opened: Row[Any], closed: Row[Any]) -> RoundFigure
     for group, place, _, number in ended["counts"]:
         people[group, place] += number
     played = Policy.from_json(ended["played"])
-    allowed = None if begun["allowed"] is None else Policy.from_json(begun["allowed"])
+    allowed = read_policy(begun["allowed"])
     nothing: list[float | None] = [None] * len(spec.groups)
     return RoundFigures(
         round=closed.round,

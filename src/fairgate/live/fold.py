@@ -259,7 +259,7 @@ class Fold:
         if not self.planned:
             self.propose()  # which moves the learner's random numbers
         self.planned = False
-        policy, self.allowed = (None if data[name] is None else Policy.from_json(data[name]) for name in ALLOWED)
+        policy, self.allowed = (read_policy(data[name]) for name in ALLOWED)
         self.waiting = data["waiting"]
         self._enforce(policy, event)
         empty = np.zeros(self.shape, dtype=np.int64)
@@ -395,7 +395,7 @@ class Fold:
         self.alarmed = {each: self.alarmed.get(each, at) for each in broken}
 
     def _mode(self, event: Event, data: dict[str, Any]) -> None:
-        policy = None if data["policy"] is None else Policy.from_json(data["policy"])
+        policy = read_policy(data["policy"])
         self.mode = ModeSet(data["mode"], data["reason"], event.actor, event.at, policy)
         self.waiting, self.paused = "", event.kind == "paused"
         if self.failure and data["mode"] in ("learn", "approve"):  # it begins afresh
@@ -440,6 +440,11 @@ def is_over(since: str, until: str, seconds: float) -> bool:
 def days_between(since: str, until: str) -> float:
     """Return the days from one time to another."""
     return (datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() / 86400.0
+
+
+def read_policy(plain: Any) -> Policy | None:
+    """Undo :func:`plain_policy`."""
+    return None if plain is None else Policy.from_json(plain)
 
 
 def plain_policy(policy: Policy | None) -> Any:

@@ -335,8 +335,11 @@ class Gate:
                 return
 
     def _answer(self, asked: list[tuple[Request, Future[Any]]]) -> None:
+        """Answer requests that nobody has taken back."""
+        self._settle([(request, future) for request, future in asked if future.set_running_or_notify_cancel()])
+
+    def _settle(self, asked: list[tuple[Request, Future[Any]]]) -> None:
         """Handle requests in one transaction, and answer them; one that fails unexpectedly does so alone."""
-        asked = [(request, future) for request, future in asked if future.set_running_or_notify_cancel()]
         try:
             replies = self._turn([request for request, _ in asked])
             self.trouble = ""
@@ -345,7 +348,7 @@ class Gate:
         except Exception as error:
             if len(asked) > 1:
                 for each in asked:
-                    self._answer_alone(*each)
+                    self._settle([each])
                 return
             replies = [error]
         for (_, future), reply in zip(asked, replies, strict=True):
@@ -353,16 +356,6 @@ class Gate:
                 future.set_exception(reply)
             else:
                 future.set_result(reply)
-
-    def _answer_alone(self, request: Request, future: Future[Any]) -> None:
-        try:
-            (reply,) = self._turn([request])
-        except Exception as error:
-            reply = error
-        if isinstance(reply, Exception):
-            future.set_exception(reply)
-        else:
-            future.set_result(reply)
 
     def _turn(self, requests: Sequence[Request]) -> list[Any]:
         """Handle requests in one transaction and return replies; bad input is its request's reply."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.live.events import canonical
-from fairgate.live.fold import Fold, ModeSet, OpenRound, Origin, plain_policy, sparse
+from fairgate.live.fold import Fold, ModeSet, OpenRound, Origin, plain_policy, read_policy, sparse
 from fairgate.live.spec import Spec
 from fairgate.live.watch import Watch
 from fairgate.policy import Policy
@@ -51,14 +51,14 @@ def load(spec: Spec, saved: dict[str, Any]) -> Fold:
     fold = Fold(spec)
     for name in PLAIN:
         setattr(fold, name, saved[name])
-    fold.mode = ModeSet(**{**saved["mode"], "policy": _policy(saved["mode"]["policy"])})
+    fold.mode = ModeSet(**{**saved["mode"], "policy": read_policy(saved["mode"]["policy"])})
     for name in POLICIES:
-        setattr(fold, name, _policy(saved[name]))
+        setattr(fold, name, read_policy(saved[name]))
     if saved["open"] is not None:
         kept = dict(saved["open"])
         for name in ("counts", "told"):
             kept[name] = dense(kept[name], fold.shape)
-        fold.open = OpenRound(**{**kept, "policy": _policy(kept["policy"])})
+        fold.open = OpenRound(**{**kept, "policy": read_policy(kept["policy"])})
     for name in ("labels", "aside"):
         setattr(fold, name, {int(origin): dense(tally, fold.shape) for origin, tally in saved[name].items()})
     policies = [Policy.from_json(json.loads(each)) for each in saved["policies"]]
@@ -75,10 +75,6 @@ def dense(places: list[list[int]], shape: tuple[int, ...]) -> NDArray[np.int64]:
     for *place, number in places:
         found[tuple(place)] = number
     return found
-
-
-def _policy(plain: Any) -> Policy | None:
-    return None if plain is None else Policy.from_json(plain)
 
 
 def _tallies(tallies: dict[int, NDArray[np.int64]]) -> dict[str, list[list[int]]]:

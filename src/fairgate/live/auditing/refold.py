@@ -18,7 +18,7 @@ from fairgate.learners import load_learner
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.rows import Say
 from fairgate.live.events import Event
-from fairgate.live.fold import Fold, is_over
+from fairgate.live.fold import Fold, is_over, plain_policy, read_policy
 from fairgate.live.played import rounded, same
 from fairgate.live.saving import save
 from fairgate.live.spec import DIGITS, Spec
@@ -129,23 +129,21 @@ class Refold:
         return ""
 
     def _opened(self, fold: Fold, event: Event, data: dict[str, Any]) -> str:
-        proposal = None if data["proposal"] is None else Policy.from_json(data["proposal"])
+        proposal = read_policy(data["proposal"])
         made = fold.propose()
         if not near(*(None if each is None else rounded(each, DIGITS) for each in (proposal, made))):
             self.differs(event, fold)
         should = fold.opening(proposal)
         if data["mode"] != fold.mode.mode:
             return f"it says the mode is {data['mode']!r}, and it is {fold.mode.mode!r}"
-        policy = None if data["policy"] is None else Policy.from_json(data["policy"])
+        policy = read_policy(data["policy"])
         since = fold.force_round if same(should.policy, fold.force) else fold.round
         if data["since"] != since:
             return f"it says that its policy is in force since round {data['since']}, and recomputed it is {since}"
-        if not near(None if data["allowed"] is None else Policy.from_json(data["allowed"]), should.allowed):
-            return (
-                f"it allows {_brief(data['allowed'])}, and recomputed the guards allow {_brief(_plain(should.allowed))}"
-            )
+        if not near(read_policy(data["allowed"]), should.allowed):
+            return f"it allows {_brief(data['allowed'])}, and recomputed the guards allow {_brief(plain_policy(should.allowed))}"
         if not near(policy, should.policy):
-            return f"its policy is {_brief(data['policy'])}, and recomputed it is {_brief(_plain(should.policy))}"
+            return f"its policy is {_brief(data['policy'])}, and recomputed it is {_brief(plain_policy(should.policy))}"
         if data["waiting"] != should.waiting:
             return f"it lets the proposal {data['waiting']!r} wait, and recomputed it is {should.waiting!r}"
         if not _alike(data["guards"], should.guards):
@@ -262,10 +260,6 @@ def _difference(one: Any, other: Any, place: str = "", *, alike: bool = False) -
     else:
         return "" if type(one) is type(other) and one == other else place or "a value"
     return next((found for where, a, b in pairs if (found := _difference(a, b, where, alike=alike))), "")
-
-
-def _plain(policy: Policy | None) -> Any:
-    return None if policy is None else policy.to_json()
 
 
 def _brief(data: Any) -> str:
