@@ -141,7 +141,8 @@ class Refold:
         if data["since"] != since:
             return f"it says that its policy is in force since round {data['since']}, and recomputed it is {since}"
         if not near(read_policy(data["allowed"]), should.allowed):
-            return f"it allows {_brief(data['allowed'])}, and recomputed the guards allow {_brief(plain_policy(should.allowed))}"
+            guarded = _brief(plain_policy(should.allowed))
+            return f"it allows {_brief(data['allowed'])}, and recomputed the guards allow {guarded}"
         if not near(policy, should.policy):
             return f"its policy is {_brief(data['policy'])}, and recomputed it is {_brief(plain_policy(should.policy))}"
         if data["waiting"] != should.waiting:
