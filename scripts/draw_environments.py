@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 
 import fairgate as fg
-from fairgate.oracle import Sweep, exact_sweep
+from fairgate.oracle import ThresholdSweep, exact_sweep
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
@@ -48,7 +48,7 @@ def oracle_table() -> list[str]:
     return rows
 
 
-def figures(sweep: Sweep) -> list[str]:
+def figures(sweep: ThresholdSweep) -> list[str]:
     """Return the best grid threshold's figures, and how its neighbours compare."""
     best, worst = sweep.best, sweep.residuals.max(axis=0)
     if not best.feasible:

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 import fairgate as fg
 from fairgate.advice.example import example_table
-from fairgate.oracle import Sweep, exact_sweep
+from fairgate.oracle import ThresholdSweep, exact_sweep
 from fairgate.plots import acceptance_scale, plot_acceptance, plot_learning, plot_thresholds, plot_tradeoff
 from fairgate.problem import is_feasible
 
@@ -32,9 +32,9 @@ def runs(small_task: fg.Task) -> dict[str, fg.Run]:
 
 
 @pytest.fixture
-def sweep() -> Sweep:
+def sweep() -> ThresholdSweep:
     """Four thresholds: the second breaks parity (ε = 0.05), the third a service window."""
-    return Sweep(
+    return ThresholdSweep(
         thresholds=np.array([0.0, 1.0, 2.0, 3.0]),
         reward=np.array([0.30, 0.40, 0.35, 0.01]),
         gap=np.array([0.02, 0.30, 0.04, 0.01]),
@@ -112,7 +112,7 @@ def test_the_callers_style_wins(runs: dict[str, fg.Run]) -> None:
     assert (line.get_linewidth(), line.get_color()) == (3.0, "black")
 
 
-def test_feasible_points_are_filled_and_infeasible_ones_hollow(sweep: Sweep) -> None:
+def test_feasible_points_are_filled_and_infeasible_ones_hollow(sweep: ThresholdSweep) -> None:
     axes = plot_tradeoff(sweep, epsilon=0.05)
     hollow, filled = axes.collections[:2]
     np.testing.assert_array_equal(hollow.get_offsets(), [[0.30, 0.40], [0.04, 0.35]])
@@ -127,7 +127,7 @@ def test_the_more_are_accepted_the_darker_the_point() -> None:
     assert (np.diff(light) < 0).all()
 
 
-def test_shading_ends_at_epsilon_and_the_star_is_the_best_feasible_point(sweep: Sweep) -> None:
+def test_shading_ends_at_epsilon_and_the_star_is_the_best_feasible_point(sweep: ThresholdSweep) -> None:
     axes = plot_tradeoff(sweep, epsilon=0.05)
     (shade,) = (patch for patch in axes.patches if isinstance(patch, Rectangle))
     assert shade.get_x() + shade.get_width() == pytest.approx(0.05)
@@ -138,8 +138,8 @@ def test_shading_ends_at_epsilon_and_the_star_is_the_best_feasible_point(sweep: 
     assert star.get_label() == "best feasible"
 
 
-def test_where_nothing_is_feasible_the_star_says_so(sweep: Sweep) -> None:
-    strict = Sweep(sweep.thresholds, sweep.reward, sweep.gap, sweep.acceptance, sweep.residuals + 0.5)
+def test_where_nothing_is_feasible_the_star_says_so(sweep: ThresholdSweep) -> None:
+    strict = ThresholdSweep(sweep.thresholds, sweep.reward, sweep.gap, sweep.acceptance, sweep.residuals + 0.5)
     axes = plot_tradeoff(strict)
     assert axes.lines[-1].get_label() == "least violation"
     np.testing.assert_array_equal(axes.lines[-1].get_xydata(), [[0.02, 0.30]])
@@ -157,7 +157,7 @@ def test_ends_lie_where_their_thresholds_lead(small_task: fg.Task) -> None:
         assert ((each.gap > low) & (each.gap < high) & (each.reward > bottom) & (each.reward < top)).all()
 
 
-def test_zoom_shows_the_best_point_and_what_is_near_it(sweep: Sweep) -> None:
+def test_zoom_shows_the_best_point_and_what_is_near_it(sweep: ThresholdSweep) -> None:
     axes = plot_tradeoff(sweep, 0.05, zoom=True)
     (_, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     assert 0.05 <= high < 0.11
@@ -216,7 +216,7 @@ def test_given_axes_are_drawn_on_and_keep_their_legend_to_the_caller(
         assert (figure.axes, figure.legends, ax.get_legend()) == ([ax], [], None)
 
 
-def test_bad_arguments_get_one_sentence(runs: dict[str, fg.Run], sweep: Sweep) -> None:
+def test_bad_arguments_get_one_sentence(runs: dict[str, fg.Run], sweep: ThresholdSweep) -> None:
     with pytest.raises(
         fg.InputError, match=r"^unknown figure 'rewards': did you mean 'reward'\? Known: gap, reward, vio"
     ):

@@ -31,7 +31,7 @@ from fairgate.learners import (
     load_learner,
     recommended,
 )
-from fairgate.oracle import Oracle, Point, Sweep, oracle, sampled_sweep
+from fairgate.oracle import Oracle, Point, ThresholdSweep, oracle, sampled_sweep
 from fairgate.people import from_file, from_frame
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
@@ -77,7 +77,7 @@ __all__ = [
     "ServiceRate",
     "Setting",
     "SmoothOptimist",
-    "Sweep",
+    "ThresholdSweep",
     "Task",
     "Utility",
     "advise",

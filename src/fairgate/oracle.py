@@ -35,7 +35,7 @@ class Point:
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep:
+class ThresholdSweep:
     """Fixed thresholds (K,) and their long-run reward (K,), gap (K,), acceptance (K,) and residuals (J, K)."""
 
     thresholds: Array
@@ -66,12 +66,12 @@ class Sweep:
 class Oracle:
     """The exact sweep of the grid, its best point, and the best point of the whole interval."""
 
-    sweep: Sweep
+    sweep: ThresholdSweep
     best: Point
     refined: Point
 
 
-def exact_sweep(task: Task, thresholds: Array) -> Sweep:
+def exact_sweep(task: Task, thresholds: Array) -> ThresholdSweep:
     """Return the exact steady-state figures of shared fixed thresholds (K,)."""
     if task.replicates not in (None, 1):
         raise InputError(f"the oracle needs one setting, but the task has {task.replicates}: cut it by rows")
@@ -79,7 +79,7 @@ def exact_sweep(task: Task, thresholds: Array) -> Sweep:
     state = task.environment.steady_state(shared)
     counts = Counts(task.environment.probabilities(state, shared))
     found = task.problem.assess(counts)
-    return Sweep(shared[:, 0], found.reward, counts.gap, counts.overall, found.residuals)
+    return ThresholdSweep(shared[:, 0], found.reward, counts.gap, counts.overall, found.residuals)
 
 
 def oracle(task: Task, *, refine: bool = True) -> Oracle:
@@ -109,7 +109,7 @@ def oracle(task: Task, *, refine: bool = True) -> Oracle:
 
 def sampled_sweep(
     task: Task, rounds: int = 400, burn_in: int = 200, repeats: int = 5, *, seed: int = 0, batch: int = 256
-) -> Sweep:
+) -> ThresholdSweep:
     """Estimate the sweep as the paper does: play each threshold for `burn_in` rounds, then average `rounds` batches.
 
     `repeats` are independent loops per threshold. The gap is the mean of batch gaps, which sampling noise biases
@@ -125,7 +125,7 @@ def sampled_sweep(
     def mean(values: Array) -> Array:
         return np.asarray(values[..., burn_in:].reshape(*values.shape[:-2], repeats, arms, rounds).mean(axis=(-3, -1)))
 
-    return Sweep(
+    return ThresholdSweep(
         thresholds=task.thresholds,
         reward=mean(run.batch.reward),
         gap=mean(run.batch_gap),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
-from fairgate.oracle import Oracle, Sweep, exact_sweep
+from fairgate.oracle import Oracle, ThresholdSweep, exact_sweep
 from fairgate.problem import is_feasible, violation
 from fairgate.run import Run
 from fairgate.settings import Array, whole_number
@@ -128,9 +128,9 @@ def _learning_curves(name: str, run: Run, figure: str, smooth: int, exact: bool)
 
 
 def plot_tradeoff(
-    found: Oracle | Sweep,
+    found: Oracle | ThresholdSweep,
     epsilon: float | None = None,
-    ends: Mapping[str, Sweep] | None = None,
+    ends: Mapping[str, ThresholdSweep] | None = None,
     ax: Axes | None = None,
     zoom: bool = False,
     **style: Any,

@@ -21,7 +21,7 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.counts import Counts
 from fairgate.environments import ScorePools
-from fairgate.oracle import Point, Sweep
+from fairgate.oracle import Point, ThresholdSweep
 from fairgate.people.applicants import Applicants
 from fairgate.people.labels import tail
 from fairgate.problem import ROUNDING, Problem, best_feasible
@@ -85,7 +85,7 @@ class Steady(NamedTuple):
 
     response: Response
     counts: Counts  # probabilities, (K, G, 2, 2)
-    sweep: Sweep
+    sweep: ThresholdSweep
     cut: int  # the best feasible threshold
 
     @property
@@ -131,7 +131,7 @@ def settle(applicants: Applicants, problem: Problem, response: Response) -> Stea
     counts = Counts(steady_cells(applicants.filled, response))
     found = problem.assess(counts)
     shown = np.asarray(applicants.shown(applicants.cuts))
-    sweep = Sweep(shown, found.reward, counts.gap, counts.overall, found.residuals)
+    sweep = ThresholdSweep(shown, found.reward, counts.gap, counts.overall, found.residuals)
     return Steady(response, counts, sweep, int(best_feasible(sweep.reward, sweep.residuals)))
 
 

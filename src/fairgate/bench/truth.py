@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.oracle import Sweep, exact_sweep
+from fairgate.oracle import ThresholdSweep, exact_sweep
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
@@ -28,7 +28,7 @@ class Moment:
 
     first: int
     whole: Task
-    sweep: Sweep
+    sweep: ThresholdSweep
 
     @property
     def task(self) -> Task:

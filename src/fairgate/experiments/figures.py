@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, TASKS, TITLES, Context, epsilon
 from fairgate.experiments.results import Drawing
-from fairgate.oracle import Sweep, exact_sweep
+from fairgate.oracle import ThresholdSweep, exact_sweep
 from fairgate.plots import BAND, FONT, add_acceptance_bar, add_legend, panels, plot_learning, plot_tradeoff
 from fairgate.run import Run
 from fairgate.tasks import load_task
@@ -113,7 +113,7 @@ def figure3(context: Context) -> Drawn:
     return Drawing("figure3", "Figure 3. What fixed thresholds trade off", caption), figure
 
 
-def count_seen(ends: Mapping[str, Sweep], ax: Axes) -> str:
+def count_seen(ends: Mapping[str, ThresholdSweep], ax: Axes) -> str:
     """Say how many seeds of each method lie in a panel, since seeds that agree lie on one another."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     seen = {

@@ -18,7 +18,7 @@ from fairgate.environments import GaussianScores, ScorePools
 from fairgate.experiments import variants
 from fairgate.experiments.jobs import Job, figures
 from fairgate.learners import Learner, PrimalDual
-from fairgate.oracle import Oracle, Sweep, oracle, sampled_sweep
+from fairgate.oracle import Oracle, ThresholdSweep, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
@@ -258,7 +258,7 @@ class Context:
         return {task: oracle(self.plan.task(task)) for task in (*TASKS, *STRICT)}
 
     @cached_property
-    def sweeps(self) -> Mapping[str, Sweep]:
+    def sweeps(self) -> Mapping[str, ThresholdSweep]:
         """The paper's sampled sweep of every main task, from seeds that no run uses."""
         return {task: sampled_sweep(self.plan.task(task), seed=self.plan.seed + 10_000) for task in TASKS}
 

@@ -13,7 +13,7 @@ from fairgate.constraints import DemographicParity
 from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.oracle import Sweep
+from fairgate.oracle import ThresholdSweep
 from fairgate.people.search import Found, search
 from fairgate.problem import ROUNDING, Assessment, Problem, Utility
 from fairgate.settings import Array, as_floats, whole_number
@@ -25,7 +25,7 @@ class Choice(NamedTuple):
 
     thresholds: dict[Any, float]  # of every group
     feasible: bool | None = None
-    curve: Sweep | None = None  # of shared thresholds; and of those by group, if they are better, as the last
+    curve: ThresholdSweep | None = None  # of shared thresholds; and of those by group, if they are better, as the last
     missed: str = ""  # which constraints are missed, and by how much, in words
 
 
@@ -59,7 +59,7 @@ class Chooser(NamedTuple):
         return cls(problem, np.unique(as_floats("grid", grid, ndim=1)), 0, bool(per_group), growing)
 
     def choose(self, table: Scored) -> Choice:
-        """Sweep the candidates and return the best."""
+        """ThresholdSweep the candidates and return the best."""
         groups = len(table.groups)
         candidates = self._candidates(table.scores, table.people.sum(axis=(1, 2)))
         counts = self._counts(table, np.stack(table.accepted([candidates] * groups), axis=1))
@@ -119,14 +119,14 @@ class Chooser(NamedTuple):
         return found._replace(choice=np.array([own[place] for own, place in zip(every, found.choice, strict=True)]))
 
 
-def _sweep(thresholds: Array, counts: Counts, found: Assessment) -> Sweep:
-    return Sweep(thresholds, found.reward, counts.gap, counts.overall, found.residuals)
+def _sweep(thresholds: Array, counts: Counts, found: Assessment) -> ThresholdSweep:
+    return ThresholdSweep(thresholds, found.reward, counts.gap, counts.overall, found.residuals)
 
 
-def _joined(one: Sweep, other: Sweep) -> Sweep:
+def _joined(one: ThresholdSweep, other: ThresholdSweep) -> ThresholdSweep:
     """Return one curve after the other."""
     parts = zip(vars(one).values(), vars(other).values(), strict=True)
-    return Sweep(*(np.concatenate(pair, axis=-1) for pair in parts))
+    return ThresholdSweep(*(np.concatenate(pair, axis=-1) for pair in parts))
 
 
 def _between(scores: Array) -> Array:

@@ -85,7 +85,7 @@ class FairThresholdClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         The threshold of every group; of ``None`` if no sensitive features were given.
     feasible_ : bool
         Whether every constraint is met on the data; None while nobody has been scored.
-    curve_ : fairgate.Sweep
+    curve_ : fairgate.ThresholdSweep
         `thresholds` (K,) shared by all groups with their `reward`, `gap`, `acceptance` (K,) and `residuals` (J, K);
         None while nobody has been scored. If `per_group` found better ones, the last are the figures of these together,
         with the threshold NaN, so that ``curve_.best`` is what was chosen.

@@ -1,0 +1,29 @@
+"""What an engine is: it carries out independent calls, somewhere, and returns their results as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Call = Callable[[], Any]
+"""Work without arguments whose code and result can be sent to another process."""
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """What stands for the result of a call whose process died, again and again, and why."""
+
+    text: str
+
+
+class Engine(Protocol):
+    """Carries out calls, with as many at a time as it has workers; results do not depend on which engine it is."""
+
+    workers: int
+
+    def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+        """Yield the place of each call and its result, or :class:`Crashed`, as they finish, in any order.
+
+        What a call raises is raised here. Closing the iterator gives up the calls that have not finished.
+        """
