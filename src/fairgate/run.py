@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,18 @@ from fairgate.estimates import Estimate
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
-from fairgate.store import read_table, write_table
+from fairgate.store import Backend, as_frame, read_table, write_table
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
 
-BACKENDS = ("pandas", "polars", "pyarrow")
-"""Libraries a run can be a table of."""
-
 FORMAT = 2
 """Version of the file a run is saved as; a reader refuses any other."""
+
+
+def tail_of(rounds: int) -> int:
+    """Return how many rounds at the end are a run's tail: 200, or the last fifth of a shorter run."""
+    return min(TAIL, max(1, rounds // 5))
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,7 +183,7 @@ class Run:
         """
         return {name: Estimate.of(values) for name, values in self.per_replicate(tail).items()}
 
-    def frame(self, by: str = "round", backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+    def frame(self, by: str = "round", backend: Backend = "pandas") -> Any:
         """Return the run as a tidy table, one row per observation.
 
         With `by` ``"round"``, a row per replicate and round: reward, gap, acceptance and violation of the batch and of
@@ -199,17 +201,9 @@ class Run:
         >>> run.frame(by="group", backend="polars").columns[4:8]
         ['group', 'threshold', 'people', 'accepted']
         """
-        import narwhals as nw
-
         if by not in ("round", "group"):
             raise unknown_name("by", by, ("round", "group"))
-        if backend not in BACKENDS:
-            raise unknown_name("backend", backend, BACKENDS)
-        columns = self._by_round() if by == "round" else self._by_group()
-        try:
-            return nw.from_dict({name: values.ravel() for name, values in columns.items()}, backend=backend).to_native()
-        except ImportError:
-            raise InputError(f"backend {backend!r} is not installed: pip install {backend}") from None
+        return as_frame(self._by_round() if by == "round" else self._by_group(), backend)
 
     def _keys(self) -> dict[str, NDArray[Any]]:
         """What a row is about, (R, T): task, learner, replicate from 0 and round from 1."""

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.bench.measures import curve, judge, measure, tail_of, time_to_feasible
+from fairgate.bench.measures import curve, judge, measure, time_to_feasible
 from fairgate.bench.truth import EVERY, truth_of
 from fairgate.learners import AnyLearner
 from fairgate.problem import Feedback
+from fairgate.run import tail_of
 from fairgate.settings import Array
 
 ROUNDS, SEEDS = 60, 3
