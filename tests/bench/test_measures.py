@@ -9,10 +9,10 @@ import pytest
 
 import fairgate as fg
 from fairgate.bench.measures import curve, judge, measure, tail_of, time_to_feasible
-from fairgate.bench.truth import EVERY, truth_of
 from fairgate.learners import AnyLearner
 from fairgate.problem import Feedback
 from fairgate.settings import Array
+from fairgate.truth import EVERY, truth_of
 
 ROUNDS, SEEDS = 60, 3
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench import measures, truth
+from fairgate import truth
+from fairgate.bench import measures
 from fairgate.errors import told
 from fairgate.learners import Learner
 from fairgate.settings import Array, whole_number

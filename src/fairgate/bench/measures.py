@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench.truth import Truth
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.statistics import iqm
+from fairgate.truth import Truth
 
 TARGETS = {"success": (0.01, 0.01), "success_tight": (0.003, 0.005)}
 """Largest regret and largest residual of what a learner settles on that still meet a target."""
@@ -69,7 +69,7 @@ def _largest(residuals: Array) -> Array:
 def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, Array]:
     """Judge each replicate of a run, (R,) per measure.
 
-    `truth` is that of its task, from :func:`~fairgate.bench.truth.truth_of`; `judged` what :func:`judge` says of the
+    `truth` is that of its task, from :func:`~fairgate.truth.truth_of`; `judged` what :func:`judge` says of the
     run, if that is known already. The measures are ``regret``, ``violation``, ``steady_violation``,
     ``excess_violation``, ``shortfall``, ``feasible``, ``feasible_tail``, ``time_to_feasible``, ``tail_reward``,
     ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``certified``, ``success`` and
@@ -78,7 +78,7 @@ def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, A
     Examples
     --------
     >>> import fairgate as fg
-    >>> from fairgate.bench import truth_of
+    >>> from fairgate.truth import truth_of
     >>> task = fg.load_task("mve-s")
     >>> best = fg.Fixed(fg.oracle(task).best.threshold)
     >>> found = measure(fg.simulate(task, best, rounds=100, seeds=2), truth_of(task, 100))
