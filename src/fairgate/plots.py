@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
-from fairgate.oracle import Oracle, ThresholdSweep, exact_sweep
+from fairgate.oracle import Oracle
 from fairgate.problem import is_feasible, violation
 from fairgate.run import Run
 from fairgate.settings import Array, whole_number
 from fairgate.tasks import Task
+from fairgate.thresholds import ThresholdSweep, exact_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,12 +18,13 @@ from fairgate.environments import GaussianScores, ScorePools
 from fairgate.experiments import variants
 from fairgate.experiments.jobs import Job, figures
 from fairgate.learners import Learner, PrimalDual
-from fairgate.oracle import Oracle, ThresholdSweep, oracle, sampled_sweep
+from fairgate.oracle import Oracle, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.store import read_table
 from fairgate.tasks import Task, load_task
+from fairgate.thresholds import ThresholdSweep
 
 T = TypeVar("T")
 

@@ -11,15 +11,11 @@ from fairgate.store.files import (
     write_table,
     write_text,
 )
-from fairgate.store.frames import BACKENDS, Backend, as_frame
 from fairgate.store.work import Say, Work, complete
 
 __all__ = [
-    "BACKENDS",
-    "Backend",
     "Say",
     "Work",
-    "as_frame",
     "code_digest",
     "complete",
     "file_hash",

@@ -119,7 +119,9 @@ def make_design(
                     f"{name}: a full design needs the count of values between {axis.low:g} and {axis.high:g}, as in "
                     f"{name}={axis.low:g}:{axis.high:g}:10"
                 )
-        columns = [axis.values(whole.get(name, False)) if isinstance(axis, Range) else axis for name, axis in axes.items()]
+        columns = [
+            axis.values(whole.get(name, False)) if isinstance(axis, Range) else axis for name, axis in axes.items()
+        ]
         found = zip(*itertools.product(*columns), strict=True)
         return {name: np.array(values) for name, values in zip(axes, found, strict=True)}
     from scipy.stats import qmc
