@@ -1,9 +1,10 @@
 """Plots: learning curves of runs, the trade-off of fixed thresholds, and what thresholds do in a task or a table.
 
-Every function draws on the axes `ax` it is given and leaves their legend to the caller; without axes it makes a figure
-of one column's width (3.5 in) with a legend. It returns the axes, whose ``figure.savefig(...)`` writes a file. Further
-arguments, such as ``linewidth``, are those of :meth:`matplotlib.axes.Axes.plot`. Nothing global is touched: neither
-pyplot nor rcParams.
+Every function draws on the axes `ax` it is given; without axes it makes a figure of one column's width (3.5 in).
+`legend` says whether there is one: by default (``"auto"``) below a new figure and none on given axes, whose caller may
+want one for several panels. It returns the axes, whose ``figure.savefig(...)`` writes a file. Further arguments, such
+as ``linewidth``, are those of :meth:`matplotlib.axes.Axes.plot`. Nothing global is touched: neither pyplot nor
+rcParams.
 """
 
 from fairgate.plots.learning import BAND, plot_learning

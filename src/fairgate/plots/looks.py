@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from fairgate.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+Legend = Literal["auto"] | bool
+"""Whether to draw a legend; ``"auto"`` draws one where a figure is made, and none on the caller's axes."""
 
 COLUMN = 3.5
 """Width in inches of a single panel."""
@@ -78,13 +83,23 @@ def point_look(
     return {**look, "markeredgecolor": edge, "markeredgewidth": width}
 
 
-def finished(axes: Axes, x: str, y: str, *, alone: bool) -> Axes:
-    """Name what is drawn, and add the legend of a panel that stands alone."""
+def finished(axes: Axes, x: str, y: str, *, alone: bool, legend: Legend = "auto") -> Axes:
+    """Name what is drawn, and add the legend: below a panel that stands alone, or inside the caller's axes."""
     axes.set_xlabel(x, fontsize=FONT)
     axes.set_ylabel(y, fontsize=FONT)
-    if alone:
-        add_legend(axes.figure, [axes], columns=2)
+    if shown(legend, alone=alone):
+        if alone:
+            add_legend(axes.figure, [axes], columns=2)
+        else:
+            axes.legend(fontsize=FONT, frameon=False, handlelength=2.6)
     return axes
+
+
+def shown(legend: Legend, *, alone: bool) -> bool:
+    """Whether a legend is wanted: of ``"auto"``, one where the figure has no other panel."""
+    if legend not in (True, False, "auto"):
+        raise InputError(f'legend must be True, False or "auto", got {legend!r}')
+    return alone if legend == "auto" else bool(legend)
 
 
 def curve_look(index: int, name: str, style: Mapping[str, Any]) -> dict[str, Any]:

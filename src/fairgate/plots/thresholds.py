@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.oracle import exact_sweep
-from fairgate.plots.looks import QUANTITIES, SHADE, curve_look, finished, own_or_new
+from fairgate.plots.looks import QUANTITIES, SHADE, Legend, curve_look, finished, own_or_new
 from fairgate.problem import is_feasible
 from fairgate.settings import Array, whole_number
 from fairgate.tasks import Task
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_acceptance(task: Task, ax: Axes | None = None, points: int = 401, **style: Any) -> Axes:
+def plot_acceptance(
+    task: Task, ax: Axes | None = None, points: int = 401, legend: Legend = "auto", **style: Any
+) -> Axes:
     """Draw what each fixed threshold leads to in the long run: every group's acceptance rate, the gap and the reward.
 
     `points` thresholds are drawn, between the ends of the task's grid. Those that meet every constraint are shaded.
@@ -42,10 +44,14 @@ def plot_acceptance(task: Task, ax: Axes | None = None, points: int = 401, **sty
         axes.plot(thresholds, values, **curve_look(index, name, style))
     _shade_feasible(axes, thresholds, is_feasible(sweep.residuals))
     axes.set_xlim(thresholds[0], thresholds[-1])
-    return finished(axes, "threshold (unit of the score)", "share or reward per person", alone=ax is None)
+    return finished(
+        axes, "threshold (unit of the score)", "share or reward per person", alone=ax is None, legend=legend
+    )
 
 
-def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None, **style: Any) -> Axes:
+def plot_thresholds(
+    advice: Any, figure: str = "reward", ax: Axes | None = None, legend: Legend = "auto", **style: Any
+) -> Axes:
     """Draw what every threshold does to the people of a table, with 95% intervals, and which one is recommended.
 
     `advice` is what :func:`fairgate.advice.advise` found; `figure` is ``"reward"``, ``"gap"`` or ``"acceptance"``, the
@@ -86,7 +92,9 @@ def plot_thresholds(advice: Any, figure: str = "reward", ax: Axes | None = None,
     ends = np.append(at, at[-1]) if advice.applicants.descending else np.append(at[0], at)
     _shade_feasible(axes, np.repeat(ends, 2)[1:-1], np.repeat(today.feasible[order], 2))
     axes.set_xlim(at[0], at[-1])
-    return finished(axes, f"threshold of {advice.applicants.columns.score}", titles[figure], alone=ax is None)
+    return finished(
+        axes, f"threshold of {advice.applicants.columns.score}", titles[figure], alone=ax is None, legend=legend
+    )
 
 
 def _shade_feasible(axes: Axes, thresholds: Array, feasible: NDArray[np.bool_]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairgate.errors import InputError
 from fairgate.oracle import Oracle, ThresholdSweep
-from fairgate.plots.looks import COLOURS, FONT, MARKERS, SHADE, finished, full_names, own_or_new, point_look
+from fairgate.plots.looks import COLOURS, FONT, MARKERS, SHADE, Legend, finished, full_names, own_or_new, point_look
 from fairgate.problem import is_feasible
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def plot_tradeoff(
     ends: Mapping[str, ThresholdSweep] | None = None,
     ax: Axes | None = None,
     zoom: bool = False,
+    legend: Legend = "auto",
     **style: Any,
 ) -> Axes:
     """Draw reward against parity gap of fixed thresholds, and which one is best.
@@ -84,7 +85,7 @@ def plot_tradeoff(
         axes.plot(end.gap, end.reward, label=name, **look)
     if ax is None:
         add_acceptance_bar([axes])
-    return finished(axes, "DP gap", "reward per person", alone=ax is None)
+    return finished(axes, "DP gap", "reward per person", alone=ax is None, legend=legend)
 
 
 def add_acceptance_bar(axes: Sequence[Axes]) -> None:
