@@ -61,7 +61,9 @@ class Pack:
         for stack in _stacks(ready):
             found |= self._simulated(task, stack, failed)
         done = [each for each in ready if each.cell.key in found]
-        columns = {name: np.concatenate([np.zeros(0), *(found[each.cell.key][name] for each in done)]) for name in FIGURES}
+        columns = {
+            name: np.concatenate([np.zeros(0), *(found[each.cell.key][name] for each in done)]) for name in FIGURES
+        }
         header = {
             "cells": [each.cell.key for each in done],
             "seeds": [each.cell.seeds for each in done],
