@@ -53,8 +53,8 @@ def plot_learning(
         happen, as a standard deviation does below a gap of 0. ``"interval"``: the 95% t-interval of the mean, round by
         round, which says how well the mean is known. None: no band. A run of one replicate has none.
     oracle
-        What :func:`fairgate.oracle` found on the task of these runs. Its reward, gap or summed violation is drawn as a
-        black line; beside a gap also ε, the largest that is allowed.
+        What :func:`fairgate.oracle` found on the task of these runs. Its reward or gap is drawn as a dotted line, also
+        its summed violation where nothing is feasible; beside a gap ε, the largest that is allowed.
     legend
         Whether to draw a legend: ``"auto"`` does so below a figure of its own, but not on given axes.
 
@@ -86,7 +86,7 @@ def plot_learning(
             low, high = _edges(values, mean, band)
             axes.fill_between(rounds, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
     last = max(run.rounds for run in runs.values())
-    for (name, (start, end)), look in zip(levels.items(), ((0, (4, 2)), "-"), strict=False):
+    for (name, (start, end)), look in zip(levels.items(), ((0, (1, 1.5)), "-"), strict=False):
         axes.plot([0, last], [start, end], color="black", linewidth=0.8, linestyle=look, label=name, zorder=1.5)
     axes.set_xlim(0, last)
     if figure != "reward":
@@ -113,7 +113,8 @@ def _oracle_lines(runs: Mapping[str, Run], figure: str, oracle: Oracle) -> dict[
     name = "oracle" if best.feasible else "least violation"
     if figure == "violation":
         rounds = max(run.rounds for run in runs.values())
-        return {name: (0.0, rounds * float(violation(np.array(best.residuals))))}
+        per_round = float(violation(np.array(best.residuals)))
+        return {} if best.feasible else {name: (0.0, rounds * per_round)}
     if figure == "reward":
         return {name: (best.reward, best.reward)}
     allowed = {_allowed_gap(run) for run in runs.values()}
