@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
-from fairgate.oracle import exact_sweep
 from fairgate.plots.looks import QUANTITIES, SHADE, Legend, curve_look, finished, own_or_new
 from fairgate.problem import is_feasible
 from fairgate.settings import Array, whole_number
 from fairgate.tasks import Task
+from fairgate.thresholds import exact_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairgate.errors import InputError
-from fairgate.oracle import Oracle, ThresholdSweep
+from fairgate.oracle import Oracle
 from fairgate.plots.looks import COLOURS, FONT, MARKERS, SHADE, Legend, finished, full_names, own_or_new, point_look
 from fairgate.problem import is_feasible
+from fairgate.thresholds import ThresholdSweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
