@@ -56,9 +56,7 @@ def draw_winners(
     for place, name in enumerate(names):
         axes.scatter([], [], marker="s", s=50, color=learner_colour(place), label=name)
     if pale[np.isfinite(values)].any():
-        axes.scatter(
-            [], [], marker="s", s=50, color=_mixed("0.4"), label=f"paler: p ≥ {SIGNIFICANT:g}"
-        )
+        axes.scatter([], [], marker="s", s=50, color=_mixed("0.4"), label=f"paler: p ≥ {SIGNIFICANT:g}")
 
 
 def learner_colour(place: int, *, pale: bool = False) -> str:

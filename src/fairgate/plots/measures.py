@@ -40,10 +40,10 @@ MEASURES = {
     "gap": Measure("DP gap, batch", more_is_better=False),
     "acceptance": Measure("share accepted", is_share=True),
     "attainable": Measure("whether a threshold is feasible", is_share=True),
-    "best_reward": Measure("reward of the best feasible threshold"),
-    "best_threshold": Measure("best feasible threshold"),
-    "best_gap": Measure("DP gap of the best feasible threshold", more_is_better=False),
-    "best_acceptance": Measure("share accepted by the best feasible threshold", is_share=True),
+    "best_reward": Measure("reward of the best threshold"),
+    "best_threshold": Measure("best threshold"),
+    "best_gap": Measure("DP gap of the best threshold", more_is_better=False),
+    "best_acceptance": Measure("share accepted by the best threshold", is_share=True),
     "least_violation": Measure("least violation of any threshold", more_is_better=False),
 }
 """Every figure of a sweep, and of its truth, in the order in which they are offered."""
