@@ -15,11 +15,10 @@ from fairgate.against import Against, Reference, check_same_task, compare
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
-from fairgate.frames import Backend, frame_of, round_keys
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
-from fairgate.store import read_table, write_table
+from fairgate.store import Backend, as_frame, read_table, round_keys, write_table
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
@@ -29,6 +28,11 @@ STATES = ("steady", "actual")
 
 FORMAT = 2
 """Version of the file a run is saved as; a reader refuses any other."""
+
+
+def tail_of(rounds: int) -> int:
+    """Return how many rounds at the end are a run's tail: 200, or the last fifth of a shorter run."""
+    return min(TAIL, max(1, rounds // 5))
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,8 +247,8 @@ class Run:
         if by == "group":
             if oracle is not None:
                 raise InputError("oracle judges whole rounds, so by must be 'round', got 'group'")
-            return frame_of(self._by_group(), backend)
-        return frame_of(self._by_round() | (self.against(oracle).columns if oracle is not None else {}), backend)
+            return as_frame(self._by_group(), backend)
+        return as_frame(self._by_round() | (self.against(oracle).columns if oracle is not None else {}), backend)
 
     def _keys(self) -> dict[str, NDArray[Any]]:
         return round_keys(self.settings["task"]["name"], self.learner, self.counts.shape[:2])

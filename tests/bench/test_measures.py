@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.bench.measures import curve, measure, tail_of, time_to_feasible
+from fairgate.bench.measures import curve, measure, time_to_feasible
 from fairgate.learners import AnyLearner
 from fairgate.problem import Feedback
+from fairgate.run import tail_of
 from fairgate.settings import Array
 from fairgate.truth import EVERY, truth_of
 

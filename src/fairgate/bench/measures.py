@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairgate.against import SUCCESS, Against, compare, known_regret
 from fairgate.problem import Assessment, is_feasible, violation
-from fairgate.run import TAIL, Run
+from fairgate.run import Run, tail_of
 from fairgate.settings import Array
 from fairgate.statistics import iqm
 from fairgate.truth import Truth
@@ -25,11 +25,6 @@ STEADY = 0.95
 
 POINTS = 100
 """Rounds of a learning curve, evenly spaced on a log scale."""
-
-
-def tail_of(rounds: int) -> int:
-    """Return how many rounds at the end are a run's tail: 200, or the last fifth of a shorter run."""
-    return min(TAIL, max(1, rounds // 5))
 
 
 def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, Array]:

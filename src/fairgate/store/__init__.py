@@ -11,11 +11,15 @@ from fairgate.store.files import (
     write_table,
     write_text,
 )
+from fairgate.store.frames import BACKENDS, Backend, as_frame, round_keys
 from fairgate.store.work import Say, Work, complete
 
 __all__ = [
+    "BACKENDS",
+    "Backend",
     "Say",
     "Work",
+    "as_frame",
     "code_digest",
     "complete",
     "file_hash",
@@ -24,6 +28,7 @@ __all__ = [
     "plain",
     "prepare_folder",
     "read_table",
+    "round_keys",
     "write_bytes",
     "write_table",
     "write_text",
