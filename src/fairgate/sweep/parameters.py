@@ -30,7 +30,7 @@ class Parameter:
     Attributes
     ----------
     owner
-        Whose it is: ``"loop"``, ``"grid"``, ``"environment"``, ``"utility"``, the name of a constraint, or of a learner.
+        Whose it is: ``"loop"``, ``"grid"``, ``"environment"``, ``"utility"``, or the name of a constraint or learner.
     field
         Its name there.
     place
@@ -99,9 +99,8 @@ class Known:
             if text in (each.short, each.name, f"learner.{each.short}")
         ]
         if len(shared) > 1 or (shared and owned):
-            raise InputError(
-                f"parameter {text!r} could be any of {', '.join(each.name for each in shared + owned)}: write one of these"
-            )
+            names = ", ".join(each.name for each in shared + owned)
+            raise InputError(f"parameter {text!r} could be any of {names}: write one of these")
         if not shared and not owned:
             raise unknown_name("parameter", text, self.names())
         return shared or owned
@@ -137,9 +136,14 @@ def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
         if isinstance(value, numbers.Real):
             whole = isinstance(value, numbers.Integral) and field.name not in ranges
             yield Parameter(owner, field.name, whole=whole, stacks=field.name in ranges)
-        elif isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) == 1 and len(value) <= 64:
-            if np.issubdtype(np.asarray(value).dtype, np.number):
-                yield from (Parameter(owner, field.name, place) for place in range(len(value)))
+        elif _is_row(value):
+            yield from (Parameter(owner, field.name, place) for place in range(len(value)))
+
+
+def _is_row(value: Any) -> bool:
+    """Whether these are a few numbers, such as one per group, and no table of people."""
+    array = np.asarray(value) if isinstance(value, (list, tuple, np.ndarray)) else np.zeros((0, 0))
+    return array.ndim == 1 and array.size <= 64 and bool(np.issubdtype(array.dtype, np.number))
 
 
 Values = Mapping[Parameter, Any]
