@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 from fairgate.estimates import Estimate
+from fairgate.frames import Backend, frame_of, round_keys
 from fairgate.problem import Assessment, violation
 from fairgate.settings import Array, whole_number
-from fairgate.store import Backend, as_frame, round_keys
 
 SUCCESS = (0.01, 0.01)
 """Largest regret and largest residual of a round that counts as a success."""
@@ -128,7 +128,7 @@ class Against:
     def frame(self, backend: Backend = "pandas") -> Any:
         """Return a tidy table, one row per replicate and round."""
         keys = round_keys(self.task, self.learner, self.regret.shape, self.first)
-        return as_frame(keys | {"violation": self.violation} | self.columns, backend)
+        return frame_of(keys | {"violation": self.violation} | self.columns, backend)
 
 
 def compare(found: Assessment, best: Array | float, least: Array | float) -> Against:

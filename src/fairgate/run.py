@@ -15,10 +15,11 @@ from fairgate.against import Against, Reference, check_same_task, compare
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
+from fairgate.frames import Backend, frame_of, round_keys
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
-from fairgate.store import Backend, as_frame, read_table, round_keys, write_table
+from fairgate.store import read_table, table_bytes, write_bytes
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
@@ -247,8 +248,8 @@ class Run:
         if by == "group":
             if oracle is not None:
                 raise InputError("oracle judges whole rounds, so by must be 'round', got 'group'")
-            return as_frame(self._by_group(), backend)
-        return as_frame(self._by_round() | (self.against(oracle).columns if oracle is not None else {}), backend)
+            return frame_of(self._by_group(), backend)
+        return frame_of(self._by_round() | (self.against(oracle).columns if oracle is not None else {}), backend)
 
     def _keys(self) -> dict[str, NDArray[Any]]:
         return round_keys(self.settings["task"]["name"], self.learner, self.counts.shape[:2])
@@ -284,6 +285,11 @@ class Run:
 
         Written beside its place first and moved there whole, so that an interruption leaves no half a file.
         """
+        write_bytes(Path(path), self.parquet())
+        return Path(path)
+
+    def parquet(self) -> bytes:
+        """Return the contents of the file that :meth:`save` writes."""
         replicates, rounds, groups = self.counts.shape[:3]
         places = np.indices((replicates, rounds), dtype=np.int32)
         columns: dict[str, NDArray[Any]] = {"replicate": places[0].ravel(), "round": places[1].ravel() + 1}
@@ -303,8 +309,7 @@ class Run:
             header["final"] = self.final.to_json()
         if self.states:
             header["states"] = {name: values.shape[2:] for name, values in self.states.items()}
-        write_table(Path(path), columns, header)
-        return Path(path)
+        return table_bytes(columns, header)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairgate.engines import InProcess
 from fairgate.experiments import figures
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, TASKS, TITLES, Context, Plan, epsilon
@@ -30,7 +31,7 @@ FIGURES = {name: draw for name, draw in ALL_FIGURES.items() if name not in LONG}
 def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
     plan = Plan(rounds=80, seeds=3, many=3, tail=20)
     folder = tmp_path_factory.mktemp("runs")
-    complete(folder, [job.work(folder) for job in plan.jobs(TASKS)], 1, lambda _: None)
+    complete(folder, [job.work() for job in plan.jobs(TASKS)], InProcess(), lambda _: None)
     return Context(plan, folder)
 
 

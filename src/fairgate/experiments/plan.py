@@ -226,8 +226,8 @@ class Context:
     def figures(self, job: Job) -> Mapping[str, Array]:
         """One line per replicate of a job, read once; the first ones if the job has so many."""
         if job.name not in self._figures:
-            lines = job.lines(self.folder)
-            self._figures[job.name] = read_table(lines)[0] if lines else figures(self.load(job), job.tail)
+            read = read_table(self.folder / job.lines)[0] if job.lines else figures(self.load(job), job.tail)
+            self._figures[job.name] = read
         found = self._figures[job.name]
         return found if job.first is None else {name: values[: job.first] for name, values in found.items()}
 
@@ -242,7 +242,7 @@ class Context:
     def load(self, job: Job) -> Run:
         """Every round of a raw job, read once."""
         if job.name not in self._runs:
-            self._runs[job.name] = Run.load(job.file(self.folder))
+            self._runs[job.name] = Run.load(self.folder / job.file)
         return self._runs[job.name]
 
     def run(self, task: str, method: str) -> Run:

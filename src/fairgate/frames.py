@@ -1,34 +1,33 @@
-"""Frames: columns as a table of the library that one works with."""
+"""Frames: tidy tables in the library one works with, and the columns that say what a row is about."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fairgate.errors import InputError, unknown_name
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 
 BACKENDS = ("pandas", "polars", "pyarrow")
-"""Libraries that a table can be of."""
+"""Libraries a result can be a table of."""
 
 
-def as_frame(columns: Mapping[str, ArrayLike], backend: str = "pandas") -> Any:
-    """Return columns, each of them ravelled, as a table of this library.
+def frame_of(columns: Mapping[str, NDArray[Any]], backend: Backend = "pandas") -> Any:
+    """Return columns of equal size as a table of a library, each flattened.
 
-    >>> as_frame({"figure": ["gap", "reward"], "mean": [0.1, 0.5]}, "polars").shape
-    (2, 2)
+    >>> frame_of({"round": np.array([1, 2])}, backend="polars").columns
+    ['round']
     """
     import narwhals as nw
 
     if backend not in BACKENDS:
         raise unknown_name("backend", backend, BACKENDS)
     try:
-        found = {name: np.ravel(values) for name, values in columns.items()}
-        return nw.from_dict(found, backend=cast(Backend, backend)).to_native()
+        return nw.from_dict({name: values.ravel() for name, values in columns.items()}, backend=backend).to_native()
     except ImportError:
         raise InputError(f"backend {backend!r} is not installed: pip install {backend}") from None
 
