@@ -39,6 +39,8 @@ from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem
 from fairgate.run import Run
 from fairgate.setting import Setting
 from fairgate.simulation import simulate
+from fairgate.summary import Summary
+from fairgate.sweep import Range, Sweep, sweep
 from fairgate.tasks import Task, load_task
 from fairgate.thresholds import Point, ThresholdSweep
 from fairgate.truth import Truth, truth_of
@@ -76,11 +78,14 @@ __all__ = [
     "PrimalDual",
     "Problem",
     "Random",
+    "Range",
     "Run",
     "SafeForecast",
     "ServiceRate",
     "Setting",
     "SmoothOptimist",
+    "Summary",
+    "Sweep",
     "Task",
     "ThresholdSweep",
     "Truth",
@@ -100,6 +105,7 @@ __all__ = [
     "recommended",
     "sampled_sweep",
     "simulate",
+    "sweep",
     "truth_of",
 ]
 

@@ -46,13 +46,18 @@ class Range:
         """Return the numbers, rounded if they must be whole; a range without a count has only its ends."""
         spaced = np.geomspace if self.log else np.linspace
         found = spaced(self.low, self.high, 2 if self.count is None else self.count)
-        return np.unique(np.rint(found).astype(np.int64) if whole else found)
+        return np.unique(np.rint(found).astype(np.int64) if whole else _short(found))
 
     def between(self, shares: Column) -> Column:
         """Return numbers that lie so far, from 0 to 1, between the ends."""
         if self.log:
-            return np.asarray(self.low * (self.high / self.low) ** shares)
-        return np.asarray(self.low + (self.high - self.low) * shares)
+            return _short(self.low * (self.high / self.low) ** shares)
+        return _short(self.low + (self.high - self.low) * shares)
+
+
+def _short(values: Column) -> Column:
+    """Round to ten digits, which a command can repeat."""
+    return np.array([float(f"{value:.10g}") for value in values])
 
 
 def parse_range(text: str) -> tuple[str, Range | list[float]]:
