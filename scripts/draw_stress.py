@@ -26,7 +26,7 @@ from fairgate.engines import open_engine
 from fairgate.experiments.plan import STRESS, Plan, varied_task
 from fairgate.experiments.tables import winner
 from fairgate.learners import load_learner
-from fairgate.plots import FONT, add_legend, panels, plot_phase
+from fairgate.plots import FONT, add_legend, panels
 from fairgate.problem import is_feasible, violation
 from fairgate.run import tail_of
 from fairgate.settings import Array
