@@ -32,7 +32,7 @@ from fairgate.learners import (
     load_learner,
     recommended,
 )
-from fairgate.oracle import Oracle, oracle, sampled_sweep
+from fairgate.oracle import Oracle, PolicyOracle, PolicyPoint, oracle, sampled_sweep
 from fairgate.people import from_file, from_frame
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
@@ -75,6 +75,8 @@ __all__ = [
     "Oracle",
     "Point",
     "Policy",
+    "PolicyOracle",
+    "PolicyPoint",
     "PrimalDual",
     "Problem",
     "Random",

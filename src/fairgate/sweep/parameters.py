@@ -134,7 +134,8 @@ def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
         if not field.init or isinstance(value, (bool, str)):
             continue
         if isinstance(value, numbers.Real):
-            whole = isinstance(value, numbers.Integral) and field.name not in ranges
+            typical = value if field.default is dataclasses.MISSING else field.default
+            whole = isinstance(typical, int) and not (field.name in ranges and field.default is dataclasses.MISSING)
             yield Parameter(owner, field.name, whole=whole, stacks=field.name in ranges)
         elif _is_row(value):
             yield from (Parameter(owner, field.name, place) for place in range(len(value)))

@@ -180,7 +180,7 @@ class Sweep:
         >>> found.frame()[["learner", "epsilon", "attainable"]].values.tolist()
         [['ofs', 0.02, True], ['ofs', 0.06, True]]
         >>> found.frame(by="seed", backend="polars").shape
-        (10, 24)
+        (10, 23)
         """
         return frame_of(self.columns(by), backend)
 

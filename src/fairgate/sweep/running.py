@@ -21,7 +21,7 @@ from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner
 from fairgate.places import find_learner, find_task
 from fairgate.settings import Array
-from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, prepare_folder, read_table
+from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, file_name, prepare_folder, read_table
 from fairgate.sweep.cells import Cell, Plan, Size
 from fairgate.sweep.design import Range, make_design
 from fairgate.sweep.figures import FIGURES, TRUTH
@@ -169,7 +169,7 @@ def _work(plan: Plan, missing: Iterable[Cell], workers: int) -> Iterable[Work]:
 
 def _piece(pack: Pack) -> Work:
     keys = [cell.key for cell in pack.cells]
-    name = hashlib.sha256(" ".join(keys).encode()).hexdigest()[:32]
+    name = file_name(f"{pack.cells[0].learner}-{hashlib.sha256(' '.join(keys).encode()).hexdigest()[:24]}")
     weight = 1.0 if pack.learner.level == "bandit" else 8.0  # histograms of scores are drawn
     cost = weight * pack.loops * pack.size.rounds
     smaller = (lambda: [_piece(each) for each in pack.split()]) if len(keys) > 1 else None
