@@ -26,7 +26,7 @@ from fairgate.engines import open_engine
 from fairgate.experiments.plan import STRESS, Plan, varied_task
 from fairgate.experiments.tables import winner
 from fairgate.learners import load_learner
-from fairgate.plots import FONT, add_legend, panels
+from fairgate.plots import FONT, add_legend, panels, plot_phase
 from fairgate.problem import is_feasible, violation
 from fairgate.run import tail_of
 from fairgate.settings import Array
@@ -39,8 +39,8 @@ LEARNERS = ("ofs", "primal-dual", "unconstrained", "smooth-optimist")
 PAPER = 3
 """The first learners are the paper's."""
 FACTORS = np.geomspace(0.25, 4.0, 13)
-FEEDBACK = (0.0, 0.25, 0.5, 0.75, 1.0, 1.1)
-SHOWN = (0.0, 0.5, 1.0, 1.1)
+FEEDBACK = [0.0, 0.25, 0.5, 0.75, 1.0, 1.1]
+SHOWN = [0.0, 0.5, 1.0, 1.1]
 """Feedback strengths that are drawn."""
 STACK = 1000
 """Loops side by side."""
@@ -183,7 +183,10 @@ def draw(found: Sequence[Stress], shown: Sequence[float], path: Path) -> None:
         ax.set_title(f"{stress.task}, feedback × {strength:g}", fontsize=FONT)
         ax.set_xlabel("cost of a false positive, ×" if row == len(found) - 1 else "", fontsize=FONT)
         ax.set_ylabel("tolerance ε, ×" if column == 0 else "", fontsize=FONT)
-    add_legend(figure, axes, columns=6)
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            if label.startswith("paler"):
+                handle.set_label(f"paler: another in over {1 - SURE:.0%} of samples of the seeds")
+    add_legend(figure, axes[::-1], columns=5)
     figure.savefig(path, dpi=200)
 
 
@@ -231,7 +234,7 @@ def main() -> None:
     given = parser.parse_args()
     factors, feedback, shown, rounds = FACTORS, FEEDBACK, SHOWN, 3000
     if given.quick:
-        factors, feedback, shown, rounds = FACTORS[::3], (0.0, 1.0), (0.0, 1.0), 200
+        factors, feedback, shown, rounds = FACTORS[::3], [0.0, 1.0], [0.0, 1.0], 200
     found = stressed(TASKS, settings(factors, feedback), rounds, given.seeds, given.workers)
     print("\n".join(report(found)))
     draw([cut(each, PAPER, "batch") for each in found], shown, given.out)
