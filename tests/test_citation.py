@@ -39,5 +39,5 @@ def test_the_entries_have_the_facts_of_the_citation_file() -> None:
     assert fg.citation().count("{") == fg.citation().count("}")
 
 
-def test_the_command_prints_them() -> None:
-    assert fairgate_here("cite").stdout.strip() == fg.citation()
+def test_the_command_prints_them(tmp_path: Path) -> None:
+    assert fairgate_here("cite", cwd=tmp_path).stdout.strip() == fg.citation()
