@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def data_of(sweep: Sweep, by: str) -> dict[str, Any]:
             "p": _short(won.p_value),
             "level": SIGNIFICANT,
         },
-        "commands": [_commands(sweep, name) for name in sweep.learners],
+        "commands": _commands(sweep),
     }
 
 
@@ -104,13 +104,19 @@ def _figure(sweep: Sweep, name: str) -> dict[str, Any]:
     }
 
 
-def _short(values: NDArray[Any]) -> list[float | None]:
-    return [None if math.isnan(value) else _shortened(value) for value in np.ravel(values).tolist()]
+def _short(values: NDArray[Any]) -> str:
+    """Write numbers side by side, with nothing for one that is not known: a third shorter than a list of JSON."""
+    return " ".join("" if math.isnan(value) else _shortened(value) for value in np.ravel(values).tolist())
 
 
-def _shortened(value: float) -> float:
-    rounded = float(f"{value:.{DIGITS}g}")
-    return int(rounded) if rounded.is_integer() else rounded
+def _shortened(value: float) -> str:
+    """Write a number as short as can be.
+
+    >>> [_shortened(value) for value in (0.123456, -0.5, 12.0, 0.0)]
+    ['.1235', '-.5', '12', '0']
+    """
+    text = f"{value:.{DIGITS}g}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def _stops(name: str) -> list[str]:
@@ -134,12 +140,18 @@ def _failures(sweep: Sweep) -> dict[str, str]:
     return found
 
 
-def _commands(sweep: Sweep, learner: str) -> dict[str, Any]:
-    """Return a learner's commands: the words they share once, and those that differ for each setting."""
-    words = [sweep.command(setting, learner).split(" ") for setting in range(len(sweep))]
-    if len({len(each) for each in words}) > 1:
-        return {"words": [None], "vary": {"0": [" ".join(each) for each in words]}}
-    columns = list(zip(*words, strict=True))
-    shared = [column[0] if len(set(column)) == 1 else None for column in columns]
-    vary: Mapping[str, list[str]] = {str(place): list(columns[place]) for place, word in enumerate(shared) if word is None}
-    return {"words": shared, "vary": vary}
+def _commands(sweep: Sweep) -> dict[str, Any]:
+    """Return every cell's command: the words a learner's share, and those that differ by setting, by their place.
+
+    Where the latter are the same for all learners they are there once.
+    """
+    words, varying = [], []
+    for learner in sweep.learners:
+        texts = [sweep.command(setting, learner).split(" ") for setting in range(len(sweep))]
+        if len({len(each) for each in texts}) > 1:
+            texts = [[" ".join(each)] for each in texts]
+        columns = list(zip(*texts, strict=True))
+        words.append([column[0] if len(set(column)) == 1 else None for column in columns])
+        varying.append({str(place): columns[place] for place, word in enumerate(words[-1]) if word is None})
+    same = all(each == varying[0] for each in varying)
+    return {"words": words, "vary": varying[:1] if same else varying}

@@ -20,8 +20,13 @@ from fairgate.sweep.result import Sweep
 ROWS = 200
 """Settings that the table lists; sweep.parquet has all of them."""
 
-TABLE = ("success", "share", "population_violation", "shortfall")
-"""Figures of a learner in the table of settings."""
+TABLE = {
+    "success": "Success",
+    "share": "Share of attainable reward",
+    "population_violation": "Violation, whole run",
+    "shortfall": "Shortfall per round",
+}
+"""Figures of a learner in the table of settings, and their headings."""
 
 DPI = 110
 """Dots per inch of the picture for readers without a script."""
@@ -38,7 +43,7 @@ def render(sweep: Sweep, by: str = "shortfall") -> str:
         by=measure_of(by).words,
         level=SIGNIFICANT,
         figures={name: (measure_of(name).words, FIGURES.get(name, "")) for name in ordered(sweep.figures)},
-        measures={name: measure_of(name).words for name in TABLE},
+        headings=list(TABLE.values()),
         table=_table(sweep, answer),
         rows=ROWS,
         whole=_whole(sweep) if len(sweep) == 1 else [],
@@ -88,7 +93,9 @@ def _whole(sweep: Sweep) -> list[tuple[str, list[list[float | None]]]]:
     found = []
     for name in ordered(sweep.figures):
         spread = sweep.spread(name)
-        found.append((measure_of(name).words, [[_known(spread[kind][0, at]) for kind in KINDS] for at in _places(sweep)]))
+        found.append(
+            (measure_of(name).words, [[_known(spread[kind][0, at]) for kind in KINDS] for at in _places(sweep)])
+        )
     return found
 
 

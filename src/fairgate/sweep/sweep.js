@@ -4,6 +4,11 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const find = (id) => document.getElementById(id);
+  const numbers = (text) => text.split(" ").map((each) => (each === "" ? null : Number(each)));
+  for (const figure of data.figures)
+    for (const kind of ["mean", "low", "high", "q10", "q50", "q90"]) figure[kind] = numbers(figure[kind]);
+  for (const name of Object.keys(data.truth)) data.truth[name] = numbers(data.truth[name]);
+  for (const name of ["margin", "p"]) data.winner[name] = numbers(data.winner[name]);
   const learners = data.learners, parameters = data.parameters;
   const count = parameters[0].of.length;
   const nothing = new Set(data.nothing), failed = new Set(data.failed);
@@ -16,7 +21,7 @@
   };
 
   const told = (value) => (value === null ? "–" : String(value).replaceAll("-", "−"));
-  const short = (value) => told(Number(value.toPrecision(6)));
+  const short = (value) => told(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
   const valueOf = (k, setting) => parameters[k].values[parameters[k].of[setting]];
   const nameOf = (setting) => parameters.map((each, k) => each.name + " " + short(valueOf(k, setting))).join(", ");
   const cellOf = (setting, learner) => setting * learners.length + learner;
@@ -80,10 +85,12 @@
       to: log ? Math.exp(high) : high,
     };
   }
-  function ticks(axis, apart) {
+  // Where an axis has ticks, at least so many pixels apart: at few values themselves, else at round numbers.
+  function ticks(axis, apart, round = false) {
     const room = Math.abs(axis.end - axis.start) / apart;
     let found = axis.values;
-    if (found.length > Math.min(8, room)) {
+    const long = found.some((value) => value !== Number(value.toPrecision(3)));
+    if (round || long || found.length > Math.min(8, room)) {
       if (axis.log) {
         const decades = Math.log10(axis.to / axis.from);
         const parts = decades * 3 <= room ? [1, 2, 5] : decades * 2 <= room ? [1, 3] : [1];
@@ -118,13 +125,13 @@
     figure.append(made);
     return { svg: made, width, height, inner: [edge.left, width - edge.right, height - edge.bottom, edge.top] };
   }
-  function dress(svg, { width, height }, x, y, names) {
+  function dress(svg, { width, height }, x, y, names, round = false) {
     for (const value of ticks(x, 46)) {
       const at = x.at(value);
       svg.append(shape("line", { class: "axis", x1: at, x2: at, y1: height - edge.bottom, y2: height - edge.bottom + 5 }));
       svg.append(shape("text", { x: at, y: height - edge.bottom + 18, "text-anchor": "middle" }, short(value)));
     }
-    for (const value of ticks(y, 26)) {
+    for (const value of ticks(y, 26, round)) {
       const at = y.at(value);
       svg.append(shape("line", { class: "axis", x1: edge.left - 5, x2: edge.left, y1: at, y2: at }));
       svg.append(shape("text", { x: edge.left - 8, y: at + 4, "text-anchor": "end" }, short(value)));
@@ -135,11 +142,11 @@
       shape("text", { class: "name", x: 0, y: 0, "text-anchor": "middle", transform: "translate(12 " + middle + ") rotate(-90)" }, names[1]),
     );
   }
-  const hatch = (k) => "url(#hatch)";
+  const HATCH = "url(#hatch)";
 
   // ---------------------------------------------------------------- maps
   function shown() {
-    const others = parameters.keys ? [...parameters.keys()].filter((k) => k !== state.x && k !== state.y) : [];
+    const others = [...parameters.keys()].filter((k) => k !== state.x && k !== state.y);
     const all = Array.from({ length: count }, (_, setting) => setting);
     return data.full ? all.filter((s) => others.every((k) => parameters[k].of[s] === state.at[k])) : all;
   }
@@ -180,10 +187,9 @@
     if (nothing.has(setting)) lines.push("Nothing is feasible here.");
     return lines;
   }
-  function drawMap(learner, place, total) {
-    const title = learner === null ? "Winner by " + data.winner.words : learners[learner].name;
-    const figure = element("figure", {}, element("figcaption", {}, title));
-    find("maps").append(figure);
+  const titleOf = (learner) => (learner === null ? "Winner by " + data.winner.words : learners[learner].name);
+  function drawMap(figure, learner) {
+    const title = titleOf(learner);
     const box = panel(figure, Math.max(figure.clientWidth, 260), title + ", map of " + parameters[state.x].name + " and " + parameters[state.y].name);
     const [left, right, bottom, top] = box.inner, [px, py] = [parameters[state.x], parameters[state.y]];
     const x = axisOf(px.values, px.log, left, right, data.full), y = axisOf(py.values, py.log, bottom, top, data.full);
@@ -207,7 +213,7 @@
       if (fill) cell.setAttribute("fill", fill);
       else cell.classList.add("empty");
       box.svg.append(cell);
-      if (nothing.has(setting)) box.svg.append(shape(kind, { class: "hatched", fill: hatch(), ...outline }));
+      if (nothing.has(setting)) box.svg.append(shape(kind, { class: "hatched", fill: HATCH, ...outline }));
       if (isFailed(setting, learner)) {
         const [cx, cy] = spots.get(setting);
         box.svg.append(shape("path", { class: "cross", d: "M" + (cx - 4) + " " + (cy - 4) + "l8 8m0-8l-8 8" }));
@@ -226,11 +232,11 @@
     const [low, high] = limitsNow, room = 0.04 * (high - low);
     const x = axisOf(only.values, only.log, left, right, true), y = axisOf([low - room, high + room], false, bottom, top, false);
     const order = Array.from({ length: count }, (_, s) => s).sort((a, b) => only.of[a] - only.of[b]);
-    for (const value of ticks(y, 26)) box.svg.append(shape("line", { class: "grid", x1: left, x2: right, y1: y.at(value), y2: y.at(value) }));
+    for (const value of ticks(y, 26, true)) box.svg.append(shape("line", { class: "grid", x1: left, x2: right, y1: y.at(value), y2: y.at(value) }));
     for (const setting of order)
       if (nothing.has(setting)) {
         const [x0, x1] = x.cell(only.of[setting]);
-        box.svg.append(shape("rect", { class: "hatched", fill: hatch(), x: x0, width: x1 - x0, y: top, height: bottom - top }));
+        box.svg.append(shape("rect", { class: "hatched", fill: HATCH, x: x0, width: x1 - x0, y: top, height: bottom - top }));
       }
     const spots = new Map();
     learners.forEach((learner, place) => {
@@ -252,7 +258,7 @@
         box.svg.append(shape("circle", { ...dot, r: 4, fill: value === null ? "none" : learner.colour }), shape("circle", { ...dot, r: 10, fill: "transparent" }));
       }
     });
-    dress(box.svg, box, x, y, [only.name, state.figure.words]);
+    dress(box.svg, box, x, y, [only.name, state.figure.words], true);
     listen(box.svg, spots, undefined, cellOf(order[0], 0), (setting) => setting);
   }
 
@@ -349,8 +355,8 @@
 
   // ---------------------------------------------------------------- the panel of a cell
   function commandOf(setting, learner) {
-    const { words, vary } = data.commands[learner];
-    return words.map((word, k) => word ?? vary[k][setting]).join(" ");
+    const vary = data.commands.vary[learner] ?? data.commands.vary[0];
+    return data.commands.words[learner].map((word, k) => word ?? vary[k][setting]).join(" ");
   }
   function truthOf(setting) {
     const at = (name) => told(data.truth[name][setting]);
@@ -411,8 +417,8 @@
     if (failed.has(cell)) parts.push(element("p", {}, element("strong", {}, "Failed: "), data.failures[cell] || "no reason is known"));
     parts.push(element("p", { id: "truth" }, truthOf(setting)));
     if (several) parts.push(element("p", {}, winSentence(setting)));
-    if (!failed.has(cell)) parts.push(figuresOf(cell));
     parts.push(element("h3", {}, "Repeat it"), code, copyButton(text, code));
+    if (!failed.has(cell)) parts.push(element("h3", {}, "Every figure"), figuresOf(cell));
     dialog.replaceChildren(...parts);
     dialog.dataset.setting = setting;
     dialog.dataset.learner = learner;
@@ -445,7 +451,7 @@
       bar.append(shape("rect", { x: 12, y: 18, width: width - 24, height: 14, fill: "url(#shades)" }));
       const axis = axisOf([low, high], false, 12, width - 12, false);
       const along = { ...axis, at: (value) => 12 + ((value - low) / (high - low)) * (width - 24), from: low - 1e-12, to: high + 1e-12 };
-      for (const value of ticks({ ...along, values: Array(99).fill(0) }, 60))
+      for (const value of ticks(along, 60, true))
         bar.append(shape("text", { x: along.at(value), y: 47, "text-anchor": "middle" }, short(value)));
       place.append(bar);
     }
@@ -454,8 +460,8 @@
       const pale = shape("g", {}, shape("path", { d: "M1 1H19L1 19Z", fill: learners[0].pale }), shape("path", { d: "M19 1V19H1Z", fill: learners[1].pale }));
       items.push(key(pale, "paler: not significant"));
     }
-    if (!plane) items.push(key(shape("rect", { x: 1, y: 4, width: 18, height: 12, class: "hatch-dark", fill: "currentColor", "fill-opacity": 0.2 }), "95% interval of the mean"));
-    if (nothing.size) items.push(key(shape("g", {}, square("var(--empty)"), square(hatch())), "nothing is feasible"));
+    if (!plane) items.push(key(shape("rect", { x: 1, y: 4, width: 18, height: 12, fill: "currentColor", "fill-opacity": 0.2 }), "95% interval of the mean"));
+    if (nothing.size) items.push(key(shape("g", {}, square("var(--empty)"), square(HATCH)), "nothing is feasible"));
     if (failed.size) items.push(key(shape("path", { class: "cross", d: "M5 5l10 10m0-10l-10 10" }), "failed"));
     const lines = shape("g", {}, shape("path", { d: "M0 0V8", stroke: "#fff", "stroke-width": 5, "stroke-opacity": 0.25 }), shape("path", { d: "M0 0V8", stroke: "#333", "stroke-width": 2.2, "stroke-opacity": 0.75 }));
     const pattern = shape("pattern", { id: "hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, lines);
@@ -468,8 +474,10 @@
     drawLegend();
     find("maps").replaceChildren();
     if (!plane) return drawCurves();
-    learners.forEach((_, learner) => drawMap(learner));
-    if (several) drawMap(null);
+    const wanted = [...learners.keys(), ...(several ? [null] : [])];
+    const figures = wanted.map((learner) => element("figure", {}, element("figcaption", {}, titleOf(learner))));
+    find("maps").append(...figures); // all of them first, which makes their width known
+    figures.forEach((figure, place) => drawMap(figure, wanted[place]));
   }
   function choices(select, names, chosen, changed) {
     names.forEach((name, k) => select.append(element("option", { value: k }, name)));

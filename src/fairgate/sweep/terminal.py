@@ -41,12 +41,13 @@ def _learners(answer: Answer) -> Table:
     table.add_column("learner", overflow="fold", max_width=20)
     for heading in (() if answer.alone else ("wins",)) + ("success", "share", "viol.", "shortfall"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("worst setting, its shortfall", overflow="fold")
+    if answer.settings > 1:
+        table.add_column("worst setting, its shortfall", overflow="fold")
     for row in answer.standings:
         wins = [] if answer.alone else [f"{row.wins / answer.settings:.0%}"]
         figures = [percent(row.success), percent(row.share), number(row.violation, 1), number(row.shortfall, 4)]
-        worst = f"{row.worst}: {number(row.worst_shortfall, 3)}" if row.worst else "–"
-        table.add_row(folded(row.learner), *wins, *figures, worst)
+        worst = [f"{row.worst}: {number(row.worst_shortfall, 3)}" if row.worst else "–"] if answer.settings > 1 else []
+        table.add_row(folded(row.learner), *wins, *figures, *worst)
     return table
 
 
