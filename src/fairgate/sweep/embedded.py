@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from fairgate.plots.maps import SIGNIFICANT, learner_colour
+from fairgate.plots.maps import OTHERS, PALE, SIGNIFICANT, learner_colours
 from fairgate.plots.measures import MEASURES, measure_of
 from fairgate.plots.scales import Scale
 from fairgate.plots.swept import failed, unattainable
@@ -24,6 +24,9 @@ DIGITS = 4
 
 STOPS = 24
 """Colours that a scale of the page runs through."""
+
+WINNERS = ("shortfall", "share", "success", "population_violation")
+"""Figures by which the page tells who wins."""
 
 KINDS = ("mean", "low", "high", "q10", "q50", "q90")
 """What the page tells of a figure."""
@@ -42,12 +45,12 @@ def data_of(sweep: Sweep, by: str) -> dict[str, Any]:
     over cells goes setting by setting, and within one learner by learner.
     """
     scales = [Scale.of(name, sweep.design[name]) for name in sweep.parameters]
-    won = sweep.winners(by)
+    colours = learner_colours(sweep.winners(by).learner, len(sweep.learners))
     return {
         "task": sweep.task,
         "learners": [
-            {"name": name, "colour": learner_colour(place), "pale": learner_colour(place, pale=True)}
-            for place, name in enumerate(sweep.learners)
+            {"name": name, "colour": colour, "other": colour == OTHERS}
+            for name, colour in zip(sweep.learners, colours, strict=True)
         ],
         "parameters": [
             {
@@ -67,14 +70,9 @@ def data_of(sweep: Sweep, by: str) -> dict[str, Any]:
         "nothing": np.flatnonzero(unattainable(sweep)).tolist(),
         "failed": np.flatnonzero(failed(sweep).ravel()).tolist(),
         "failures": _failures(sweep),
-        "winner": {
-            "by": by,
-            "words": measure_of(by).words,
-            "learner": won.learner.tolist(),
-            "margin": _short(won.margin),
-            "p": _short(won.p_value),
-            "level": SIGNIFICANT,
-        },
+        "winners": [_winners(sweep, name) for name in dict.fromkeys((by, *WINNERS))],
+        "level": SIGNIFICANT,
+        "pale": PALE,
         "commands": _commands(sweep),
     }
 
@@ -88,6 +86,16 @@ def ordered(names: Iterable[str]) -> list[str]:
 def is_full(sweep: Sweep) -> bool:
     """Whether every combination of the parameters' values is a setting."""
     return len(sweep) == math.prod(len(np.unique(values)) for values in sweep.design.values())
+
+
+def _winners(sweep: Sweep, by: str) -> dict[str, Any]:
+    won = sweep.winners(by)
+    return {
+        "words": measure_of(by).words,
+        "learner": won.learner.tolist(),
+        "margin": _short(won.margin),
+        "p": _short(won.p_value),
+    }
 
 
 def _figure(sweep: Sweep, name: str) -> dict[str, Any]:

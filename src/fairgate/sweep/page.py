@@ -49,6 +49,7 @@ def render(sweep: Sweep, by: str = "shortfall") -> str:
         whole=_whole(sweep) if len(sweep) == 1 else [],
         failures=[(named(each.setting), each.learner or "every learner", each.text) for each in sweep.failures],
         picture=_picture(sweep, by),
+        pictured=measure_of(first_figure(sweep)).words,
         at=middle(sweep),
         lines=flat(_plain(sweep.settings)),
         data=embedded(sweep, by),
@@ -67,7 +68,13 @@ def _picture(sweep: Sweep, by: str) -> Picture | None:
     """Draw the first maps for readers without a script."""
     if len(sweep.parameters) < 2:
         return None
-    return Picture.of("maps", image(plot_phases(sweep, at=middle(sweep), by=by), "png", DPI))
+    drawn = plot_phases(sweep, figure=first_figure(sweep), at=middle(sweep), by=by)
+    return Picture.of("maps", image(drawn, "png", DPI))
+
+
+def first_figure(sweep: Sweep) -> str:
+    """Return the figure that the page shows first: the share of attainable reward, where anything is attainable."""
+    return next((name for name in ordered(sweep.figures) if np.isfinite(sweep.mean(name)).any()), "share")
 
 
 def _table(sweep: Sweep, answer: Answer) -> list[dict[str, Any]]:

@@ -8,13 +8,15 @@
   for (const figure of data.figures)
     for (const kind of ["mean", "low", "high", "q10", "q50", "q90"]) figure[kind] = numbers(figure[kind]);
   for (const name of Object.keys(data.truth)) data.truth[name] = numbers(data.truth[name]);
-  for (const name of ["margin", "p"]) data.winner[name] = numbers(data.winner[name]);
+  for (const each of data.winners) for (const name of ["margin", "p"]) each[name] = numbers(each[name]);
+  for (const each of data.learners) if (each.colour === "#000000") each.colour = "currentColor"; // seen on dark pages too
   const learners = data.learners, parameters = data.parameters;
   const count = parameters[0].of.length;
   const nothing = new Set(data.nothing), failed = new Set(data.failed);
   const several = learners.length > 1, plane = parameters.length > 1;
   const state = {
-    figure: data.figures[0],
+    figure: data.figures.find((each) => each.mean.some((value) => value !== null)) ?? data.figures[0],
+    winner: data.winners[0],
     x: 0,
     y: 1,
     at: parameters.map((each) => (each.values.length - 1) >> 1),
@@ -151,26 +153,26 @@
     return data.full ? all.filter((s) => others.every((k) => parameters[k].of[s] === state.at[k])) : all;
   }
   // What a cell of the map of one learner, or of the winners (null), looks like and says.
-  function fillOf(setting, learner) {
+  function lookOf(setting, learner) {
     if (learner === null) {
-      const best = data.winner.learner[setting];
+      const best = state.winner.learner[setting];
       if (best < 0) return null;
-      return data.winner.p[setting] < data.winner.level ? learners[best].colour : learners[best].pale;
+      return { fill: learners[best].colour, "fill-opacity": state.winner.p[setting] < data.level ? 1 : data.pale };
     }
     const value = state.figure.mean[cellOf(setting, learner)];
-    return value === null ? null : colourOf(state.figure, value);
+    return value === null ? null : { fill: colourOf(state.figure, value) };
   }
   const isFailed = (setting, learner) =>
-    learner === null ? data.winner.learner[setting] < 0 : failed.has(cellOf(setting, learner));
+    learner === null ? state.winner.learner[setting] < 0 : failed.has(cellOf(setting, learner));
   const pText = (p) => (p < 0.001 ? "p < 0.001" : "p = " + told(Number(p.toPrecision(2))));
   function winSentence(setting) {
-    const best = data.winner.learner[setting];
+    const best = state.winner.learner[setting];
     if (best < 0) return "Every learner failed.";
-    const sure = data.winner.p[setting] < data.winner.level;
-    const margin = data.winner.margin[setting];
+    const sure = state.winner.p[setting] < data.level;
+    const margin = state.winner.margin[setting];
     if (margin === null) return learners[best].name + " wins: it is the only one that did not fail.";
-    return learners[best].name + " wins: better than the next by " + told(margin) + " in " + data.winner.words + ", " +
-      pText(data.winner.p[setting]) + (sure ? "." : ", not significant.");
+    return learners[best].name + " wins: better than the next by " + told(margin) + " in " + state.winner.words + ", " +
+      pText(state.winner.p[setting]) + (sure ? "." : ", not significant.");
   }
   function sentence(setting, learner) {
     const lines = [];
@@ -187,7 +189,7 @@
     if (nothing.has(setting)) lines.push("Nothing is feasible here.");
     return lines;
   }
-  const titleOf = (learner) => (learner === null ? "Winner by " + data.winner.words : learners[learner].name);
+  const titleOf = (learner) => (learner === null ? "Winner by " + state.winner.words : learners[learner].name);
   function drawMap(figure, learner) {
     const title = titleOf(learner);
     const box = panel(figure, Math.max(figure.clientWidth, 260), title + ", map of " + parameters[state.x].name + " and " + parameters[state.y].name);
@@ -197,7 +199,7 @@
     box.svg.append(shape("rect", { class: "empty", x: left, y: top, width: right - left, height: bottom - top, "fill-opacity": data.full ? 1 : 0.4 }));
     const spots = new Map();
     for (const setting of members) {
-      const fill = fillOf(setting, learner), attributes = { class: data.full ? "cell" : "cell dot", "data-s": setting };
+      const look = lookOf(setting, learner), attributes = { class: data.full ? "cell" : "cell dot", "data-s": setting };
       let outline;
       if (data.full) {
         const [x0, x1] = x.cell(px.of[setting]), [y0, y1] = y.cell(py.of[setting]);
@@ -209,9 +211,8 @@
         spots.set(setting, [outline.cx, outline.cy]);
       }
       const kind = data.full ? "rect" : "circle";
-      const cell = shape(kind, { ...attributes, ...outline });
-      if (fill) cell.setAttribute("fill", fill);
-      else cell.classList.add("empty");
+      const cell = shape(kind, { ...attributes, ...outline, ...look });
+      if (!look) cell.classList.add("empty");
       box.svg.append(cell);
       if (nothing.has(setting)) box.svg.append(shape(kind, { class: "hatched", fill: HATCH, ...outline }));
       if (isFailed(setting, learner)) {
@@ -220,7 +221,7 @@
       }
     }
     dress(box.svg, box, x, y, [px.name, py.name]);
-    listen(box.svg, spots, learner, members[0], (setting) => learner ?? Math.max(data.winner.learner[setting], 0));
+    listen(box.svg, spots, learner, members[0], (setting) => learner ?? Math.max(state.winner.learner[setting], 0));
   }
 
   // ---------------------------------------------------------------- curves of one parameter
@@ -455,10 +456,12 @@
         bar.append(shape("text", { x: along.at(value), y: 47, "text-anchor": "middle" }, short(value)));
       place.append(bar);
     }
-    if (several) for (const each of learners) items.push(key(square(each.colour), (plane ? "wins: " : "") + each.name));
+    const own = learners.filter((each) => !each.other);
+    if (several) for (const each of own) items.push(key(square(each.colour), (plane ? "wins: " : "") + each.name));
+    if (own.length < learners.length) items.push(key(square(learners.find((each) => each.other).colour), "others"));
     if (several && plane) {
-      const pale = shape("g", {}, shape("path", { d: "M1 1H19L1 19Z", fill: learners[0].pale }), shape("path", { d: "M19 1V19H1Z", fill: learners[1].pale }));
-      items.push(key(pale, "paler: not significant"));
+      const halves = ["M1 1H19L1 19Z", "M19 1V19H1Z"].map((d, k) => shape("path", { d, fill: learners[k].colour, "fill-opacity": data.pale }));
+      items.push(key(shape("g", {}, ...halves), "paler: not significant"));
     }
     if (!plane) items.push(key(shape("rect", { x: 1, y: 4, width: 18, height: 12, fill: "currentColor", "fill-opacity": 0.2 }), "95% interval of the mean"));
     if (nothing.size) items.push(key(shape("g", {}, square("var(--empty)"), square(HATCH)), "nothing is feasible"));
@@ -509,8 +512,12 @@
     });
   }
   find("explore").classList.add("ready");
-  choices(find("figure"), data.figures.map((each) => each.words), 0, (k) => (state.figure = data.figures[k]));
+  choices(find("figure"), data.figures.map((each) => each.words), data.figures.indexOf(state.figure), (k) => (state.figure = data.figures[k]));
   const names = parameters.map((each) => each.name);
+  if (find("winner")) {
+    const by = data.winners.map((each) => each.words);
+    choices(find("winner"), by, 0, (k) => (state.winner = data.winners[k]));
+  }
   if (find("x"))
     choices(find("x"), names, state.x, (k) => {
       if (k === state.y) state.y = state.x;
