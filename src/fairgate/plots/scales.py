@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-TICKS = 8
-"""Values of a parameter up to which each has its own tick, if they are round numbers."""
+TICKS = 24
+"""Characters of a parameter's values up to which each has its own tick; else round numbers have."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Scale:
     @property
     def _are_few_and_short(self) -> bool:
         """Whether every value can have a tick of its own."""
-        return len(self.values) <= TICKS and all(float(f"{value:.3g}") == value for value in self.values)
+        return sum(len(written(value)) for value in self.values[: TICKS + 1]) <= TICKS
 
     def index(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the number of each value in their order."""
