@@ -461,7 +461,7 @@
     if (own.length < learners.length) items.push(key(square(learners.find((each) => each.other).colour), "others"));
     if (several && plane) {
       const halves = ["M1 1H19L1 19Z", "M19 1V19H1Z"].map((d, k) => shape("path", { d, fill: learners[k].colour, "fill-opacity": data.pale }));
-      items.push(key(shape("g", {}, ...halves), "paler: not significant"));
+      items.push(key(shape("g", {}, ...halves), "faint: not significant"));
     }
     if (!plane) items.push(key(shape("rect", { x: 1, y: 4, width: 18, height: 12, fill: "currentColor", "fill-opacity": 0.2 }), "95% interval of the mean"));
     if (nothing.size) items.push(key(shape("g", {}, square("var(--empty)"), square(HATCH)), "nothing is feasible"));
