@@ -196,6 +196,7 @@ def test_without_a_script_there_are_a_picture_and_a_table(flat: Sweep) -> None:
     page = written(flat)
     still = page[page.index("<noscript>") : page.index("</noscript>")]
     assert 'src="data:image/png;base64,' in still
+    assert "<figcaption>Share of attainable reward of each learner, and which one wins. " in still
     for mean in flat.mean("shortfall")[:7].ravel():
         assert f'<td class="number">{number(mean)}</td>' in page
 
@@ -234,9 +235,17 @@ def test_names_that_look_like_tags_stay_text(tmp_path: Path, browser: Browser) -
 
 @pytest.mark.slow
 def test_five_thousand_cells_are_less_than_three_megabytes() -> None:
-    sweep = made({"rate": np.geomspace(0.01, 0.5, 50), "epsilon": np.linspace(0.01, 0.1, 50)}, seeds=100)
+    sweep = made({"rate": np.geomspace(0.01, 0.5, 50), "epsilon": np.linspace(0.01, 0.1, 50)}, seeds=20)
     assert len(sweep) * 2 == 5000
     assert len(render(sweep).encode()) < 3_000_000
+
+
+@pytest.mark.slow
+def test_of_very_many_cells_the_page_has_no_quantiles() -> None:
+    many, few = (made({"rate": np.linspace(0, 1, count)}, learners=["ofs"], seeds=2) for count in (6001, 6000))
+    assert {"mean", "low", "high"} <= set(data_of(many, "shortfall")["figures"][0])
+    assert not {"q10", "q50", "q90"} & set(data_of(many, "shortfall")["figures"][0])
+    assert {"q10", "q50", "q90"} < set(data_of(few, "shortfall")["figures"][0])
 
 
 def test_a_saved_sweep_has_the_same_page(tmp_path: Path, flat: Sweep) -> None:
@@ -252,6 +261,7 @@ def test_of_many_learners_those_that_win_have_colours(browser: Browser, tmp_path
     assert len({colours[place] for place in winners}) == len(winners)
     assert all(not data["learners"][place]["other"] for place in winners)
     page = opened(browser, sweep, tmp_path)
+    assert "<figcaption>Which learner wins, by shortfall per round. " in written(sweep)
     texts = page.evaluate("[...document.querySelectorAll('.key li')].map((each) => each.textContent)")
     assert "others" in texts
     assert page.errors == []

@@ -31,6 +31,9 @@ WINNERS = ("shortfall", "share", "success", "population_violation")
 KINDS = ("mean", "low", "high", "q10", "q50", "q90")
 """What the page tells of a figure."""
 
+MANY = 6000
+"""Cells from which on the page leaves the quantiles to the table, so that it stays small enough to open."""
+
 
 def embedded(sweep: Sweep, by: str) -> Markup:
     """Return the data as JSON that can stand inside a page."""
@@ -101,6 +104,7 @@ def _winners(sweep: Sweep, by: str) -> dict[str, Any]:
 def _figure(sweep: Sweep, name: str) -> dict[str, Any]:
     measure = measure_of(name)
     spread = sweep.spread(name)
+    kinds = KINDS if len(sweep) * len(sweep.learners) <= MANY else KINDS[:3]
     return {
         "name": name,
         "words": measure.words,
@@ -108,7 +112,7 @@ def _figure(sweep: Sweep, name: str) -> dict[str, Any]:
         "colours": measure.colours,
         "share": measure.is_share,
         "bad": not measure.more_is_better,
-        **{kind: _short(spread[kind]) for kind in KINDS},
+        **{kind: _short(spread[kind]) for kind in kinds},
     }
 
 

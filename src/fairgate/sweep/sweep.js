@@ -6,7 +6,8 @@
   const find = (id) => document.getElementById(id);
   const numbers = (text) => text.split(" ").map((each) => (each === "" ? null : Number(each)));
   for (const figure of data.figures)
-    for (const kind of ["mean", "low", "high", "q10", "q50", "q90"]) figure[kind] = numbers(figure[kind]);
+    for (const kind of ["mean", "low", "high", "q10", "q50", "q90"])
+      if (kind in figure) figure[kind] = numbers(figure[kind]);
   for (const name of Object.keys(data.truth)) data.truth[name] = numbers(data.truth[name]);
   for (const each of data.winners) for (const name of ["margin", "p"]) each[name] = numbers(each[name]);
   for (const each of data.learners) if (each.colour === "#000000") each.colour = "currentColor"; // seen on dark pages too
@@ -374,9 +375,10 @@
     return parts.join(", ");
   }
   function figuresOf(cell) {
-    const head = ["Figure", "Mean", "95% interval", "10%", "Median", "90%"];
+    const quantiles = "q10" in data.figures[0] ? ["q10", "q50", "q90"] : []; // of very many cells only the table has them
+    const head = ["Figure", "Mean", "95% interval", ...(quantiles.length ? ["10%", "Median", "90%"] : [])];
     const rows = data.figures.map((figure) => {
-      const texts = [told(figure.mean[cell]), range(figure.low[cell], figure.high[cell]), ...["q10", "q50", "q90"].map((kind) => told(figure[kind][cell]))];
+      const texts = [told(figure.mean[cell]), range(figure.low[cell], figure.high[cell]), ...quantiles.map((kind) => told(figure[kind][cell]))];
       return element("tr", { "data-figure": figure.name }, element("th", { scope: "row" }, figure.words), ...texts.map((text) => element("td", { class: "number" }, text)));
     });
     return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures" },
