@@ -7,7 +7,9 @@ from typing import Any
 from fairgate import environments, learners, people, plots
 from fairgate.advice import Advice, Aims, advise
 from fairgate.advice.monitor import Monitored, monitor
+from fairgate.against import Against
 from fairgate.audit import Audit, audit
+from fairgate.comparison import Comparison, compare
 from fairgate.constraints import (
     Budget,
     DemographicParity,
@@ -20,6 +22,7 @@ from fairgate.constraints import (
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.estimates import Estimate
+from fairgate.latex import to_latex
 from fairgate.learners import (
     OFS,
     BanditGradient,
@@ -31,14 +34,18 @@ from fairgate.learners import (
     load_learner,
     recommended,
 )
-from fairgate.oracle import Oracle, Point, ThresholdSweep, oracle, sampled_sweep
+from fairgate.oracle import Oracle, PolicyOracle, PolicyPoint, oracle, sampled_sweep
 from fairgate.people import from_file, from_frame
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
 from fairgate.run import Run
 from fairgate.setting import Setting
 from fairgate.simulation import simulate
+from fairgate.summary import Summary
+from fairgate.sweep import Range, Sweep, sweep
 from fairgate.tasks import Task, load_task
+from fairgate.thresholds import Point, ThresholdSweep
+from fairgate.truth import Truth, truth_of
 
 with suppress(ModuleNotFoundError):  # if gymnasium is installed, gymnasium.make knows every task
     import_module("fairgate.gym")
@@ -48,12 +55,14 @@ __version__ = "0.1.0"
 __all__ = [
     "OFS",
     "Advice",
+    "Against",
     "Aims",
     "Arrival",
     "Assessment",
     "Audit",
     "BanditGradient",
     "Budget",
+    "Comparison",
     "Counts",
     "DemographicParity",
     "DisparateImpact",
@@ -69,19 +78,26 @@ __all__ = [
     "Oracle",
     "Point",
     "Policy",
+    "PolicyOracle",
+    "PolicyPoint",
     "PrimalDual",
     "Problem",
     "Random",
+    "Range",
     "Run",
     "SafeForecast",
     "ServiceRate",
     "Setting",
     "SmoothOptimist",
+    "Summary",
+    "Sweep",
     "Task",
     "ThresholdSweep",
+    "Truth",
     "Utility",
     "advise",
     "audit",
+    "compare",
     "environments",
     "from_file",
     "from_frame",
@@ -95,6 +111,9 @@ __all__ = [
     "recommended",
     "sampled_sweep",
     "simulate",
+    "sweep",
+    "to_latex",
+    "truth_of",
 ]
 
 

@@ -11,22 +11,35 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.against import Against, Reference, check_same_task, compare
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
+from fairgate.frames import Backend, frame_of, round_keys
+from fairgate.learners import Learner
+from fairgate.origin import Kept, Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
 from fairgate.store import read_table, table_bytes, write_bytes
+from fairgate.tasks import Task
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
 
-BACKENDS = ("pandas", "polars", "pyarrow")
-"""Libraries a run can be a table of."""
+SIZE = ("rounds", "seeds", "seed", "batch", "coupling", "parts")
+"""Settings of a run that say how much was simulated."""
 
-FORMAT = 2
+STATES = ("steady", "actual")
+"""States of the population that what was played can be judged in."""
+
+FORMAT = 3
 """Version of the file a run is saved as; a reader refuses any other."""
+
+
+def tail_of(rounds: int) -> int:
+    """Return how many rounds at the end are a run's tail: 200, or the last fifth of a shorter run."""
+    return min(TAIL, max(1, rounds // 5))
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,6 +67,8 @@ class Run:
         The policy the learner would keep for good, if it says so.
     states
         States of the environment before each batch, (R, T, …) per field, if they were recorded.
+    origin
+        What it was made of: see :meth:`task`, :meth:`rebuilt_learner` and `versions`.
     """
 
     policies: Policy
@@ -66,6 +81,7 @@ class Run:
     settings: Mapping[str, Any]
     final: Policy | None = None
     states: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    origin: Origin | Kept | None = None
 
     def __repr__(self) -> str:
         replicates, rounds, groups = self.policies.thresholds.shape[1:]
@@ -125,7 +141,47 @@ class Run:
             settings={**self.settings, "seeds": len(counts)},
             final=Policy(self.final.thresholds[:, index], self.final.weights[:, index]) if self.final else None,
             states={name: values[index] for name, values in self.states.items()},
+            origin=self.origin.rows(index) if self.origin else None,
         )
+
+    def task(self, *own: type) -> Task:
+        """Return the task it was simulated on, also of a run that was read from a file: all of it is kept there.
+
+        Simulated again with the same versions, task and learner give the same numbers, bit by bit. Of a file, only
+        classes of fairgate are made: pass those of your `own` that are part of the task.
+
+        Examples
+        --------
+        >>> import fairgate as fg
+        >>> run = fg.simulate(fg.load_task("compas"), fg.OFS(), rounds=20, seeds=2)
+        >>> again = fg.simulate(run.task(), run.rebuilt_learner(), **run.size)
+        >>> bool((again.batch.reward == run.batch.reward).all())
+        True
+        """
+        task: Task = self._origin.made("task", own)
+        return task
+
+    def rebuilt_learner(self, *own: type) -> Learner[Any]:
+        """Return the learner it was simulated with, before it learned anything; see :meth:`task`."""
+        learner: Learner[Any] = self._origin.made("learner", own)
+        return learner
+
+    @property
+    def size(self) -> dict[str, Any]:
+        """Rounds, seeds, seed, batch, coupling and parts, as :func:`~fairgate.simulate` takes them."""
+        return {name: self.settings[name] for name in SIZE if name in self.settings}
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of Python and the libraries that made it, fairgate's among them, and a digest of the code that ran."""
+        found: dict[str, str] = self._origin.to_json()["versions"]
+        return found
+
+    @property
+    def _origin(self) -> Origin | Kept:
+        if self.origin is None:
+            raise InputError(f"{self!r} was not simulated in one piece, so it does not know what it was made of")
+        return self.origin
 
     @cached_property
     def batch_gap(self) -> Array:
@@ -181,13 +237,50 @@ class Run:
         """
         return {name: Estimate.of(values) for name, values in self.per_replicate(tail).items()}
 
-    def frame(self, by: str = "round", backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+    def against(self, oracle: Reference, *, state: Literal["steady", "actual"] = "steady", first: int = 0) -> Against:
+        """Compare what was played in each round with the best that is feasible, exactly.
+
+        Parameters
+        ----------
+        oracle
+            What :func:`fairgate.oracle` found for the run's task; for a task that changes by itself, what
+            :func:`fairgate.truth_of` did.
+        state
+            ``"steady"``: thresholds are judged by the steady state they would lead to if kept, whatever state the
+            population was in; a run with lotteries in any round, by the population in the state it was in. ``"actual"``
+            judges every run so.
+        first
+            Round that the run's first one is of the whole, if this is a piece of a longer run.
+
+        Examples
+        --------
+        >>> import fairgate as fg
+        >>> task = fg.load_task("mve-s")
+        >>> run = fg.simulate(task, fg.OFS(), rounds=1000, seeds=5)
+        >>> found = run.against(fg.oracle(task))
+        >>> found.regret.shape, found
+        ((5, 1000), Against(OFS on mve-s: 5 replicates × 1000 rounds))
+        >>> found.success[:, -1].mean()
+        np.float64(1.0)
+        """
+        name = self.settings["task"]["name"]
+        check_same_task(oracle, name)
+        if state not in STATES:
+            raise unknown_name("state", state, STATES)
+        actual = state == "actual" or self.has_lotteries
+        found = self.population if actual else oracle.played(self.thresholds, first)
+        return replace(
+            compare(found, *oracle.targets(first, self.rounds)), task=name, learner=self.learner, first=first
+        )
+
+    def frame(self, by: str = "round", backend: Backend = "pandas", oracle: Reference | None = None) -> Any:
         """Return the run as a tidy table, one row per observation.
 
         With `by` ``"round"``, a row per replicate and round: reward, gap, acceptance and violation of the batch and of
         the population, whether the population is feasible, every residual, and the learner's traces. With ``"group"``,
         a row per replicate, round and group: its threshold, people, positives, how many of either were accepted, and
-        the group's acceptance rate in the batch and in the population.
+        the group's acceptance rate in the batch and in the population. With an `oracle`, rows by round have regret,
+        cumulative_regret, excess, shortfall and success as well, as :meth:`against` finds them.
 
         Examples
         --------
@@ -199,25 +292,16 @@ class Run:
         >>> run.frame(by="group", backend="polars").columns[4:8]
         ['group', 'threshold', 'people', 'accepted']
         """
-        import narwhals as nw
-
         if by not in ("round", "group"):
             raise unknown_name("by", by, ("round", "group"))
-        if backend not in BACKENDS:
-            raise unknown_name("backend", backend, BACKENDS)
-        columns = self._by_round() if by == "round" else self._by_group()
-        try:
-            return nw.from_dict({name: values.ravel() for name, values in columns.items()}, backend=backend).to_native()
-        except ImportError:
-            raise InputError(f"backend {backend!r} is not installed: pip install {backend}") from None
+        if by == "group":
+            if oracle is not None:
+                raise InputError("oracle judges whole rounds, so by must be 'round', got 'group'")
+            return frame_of(self._by_group(), backend)
+        return frame_of(self._by_round() | (self.against(oracle).columns if oracle is not None else {}), backend)
 
     def _keys(self) -> dict[str, NDArray[Any]]:
-        """What a row is about, (R, T): task, learner, replicate from 0 and round from 1."""
-        shape = self.counts.shape[:2]
-        names = {"task": self.settings["task"]["name"], "learner": self.learner}
-        found: dict[str, NDArray[Any]] = {name: np.full(shape, value) for name, value in names.items()}
-        places = np.indices(shape)
-        return found | {"replicate": places[0], "round": places[1] + 1}
+        return round_keys(self.settings["task"]["name"], self.learner, self.counts.shape[:2])
 
     def _by_round(self) -> dict[str, NDArray[Any]]:
         found = self._keys()
@@ -246,7 +330,10 @@ class Run:
         }
 
     def save(self, path: str | Path) -> Path:
-        """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata.
+        """Write the run as a Parquet file, one row per replicate and round.
+
+        The file's metadata has its settings, the versions that made it, and everything of task and learner, arrays
+        included, so that both can be made again (:meth:`task`).
 
         Written beside its place first and moved there whole, so that an interruption leaves no half a file.
         """
@@ -270,6 +357,8 @@ class Run:
                 columns |= _spread(f"{kind}_{name}", values)
         shape = (replicates, rounds, groups, len(self.policies.weights))
         header = {"format": FORMAT, "names": self.names, "shape": shape, "settings": self.settings}
+        if self.origin is not None:
+            header["origin"] = self.origin.to_json()
         if self.final is not None:
             header["final"] = self.final.to_json()
         if self.states:
@@ -315,6 +404,7 @@ class Run:
             settings=header["settings"],
             final=Policy.from_json(header["final"]) if "final" in header else None,
             states={name: gathered(f"state_{name}", shape) for name, shape in header.get("states", {}).items()},
+            origin=Kept(header["origin"]) if "origin" in header else None,
         )
 
 

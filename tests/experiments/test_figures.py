@@ -17,12 +17,12 @@ from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, TASKS, TITLES, Context, Plan, epsilon
 from fairgate.experiments.reproduce import FIGURES as ALL_FIGURES
 from fairgate.experiments.reproduce import JOBS, LONG
-from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.store import complete
 from fairgate.tasks import load_task
+from fairgate.thresholds import exact_sweep
 
 FIGURES = {name: draw for name, draw in ALL_FIGURES.items() if name not in LONG}
 

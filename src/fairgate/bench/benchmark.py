@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from fairgate.bench.entrants import pair_up
 from fairgate.bench.leaderboard import ALPHA, REFERENCE, Leaderboard, rank
 from fairgate.bench.matrix import Matrix, Size, fill, outcome
-from fairgate.bench.measures import TARGET, TARGETS, tail_of
+from fairgate.bench.measures import TARGET, TARGETS
 from fairgate.engines import open_engine
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
+from fairgate.run import tail_of
 from fairgate.statistics import RESAMPLES, iqm
 from fairgate.store import Say, code_digest, plain, prepare_folder, write_table, write_text
 from fairgate.tasks import Task, presets

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench import measures, truth
+from fairgate import truth
+from fairgate.bench import measures
 from fairgate.engines import Engine
 from fairgate.errors import told
 from fairgate.learners import Learner
@@ -164,7 +165,7 @@ def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Ar
     """Run and judge a pair: its measures, and its curve, level, settings and truth as plain data."""
     run = simulate(task, learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
     known = truth.truth_of(task, size.rounds)
-    judged = measures.judge(run, known)
+    judged = run.against(known)
     header = {
         "level": learner.level,
         "settings": learner.describe(),

@@ -13,9 +13,10 @@ from fairgate.store.files import (
     write_table,
     write_text,
 )
-from fairgate.store.work import Work, complete
+from fairgate.store.work import Index, Work, complete
 
 __all__ = [
+    "Index",
     "Say",
     "Work",
     "code_digest",

@@ -52,6 +52,10 @@ class Index:
                 continue
             self._notes[name] = digest, sha256
 
+    def notes(self) -> list[tuple[str, str]]:
+        """Return the name of each piece of work that was done, and the hashes of its files."""
+        return [(name, sha256) for name, (_, sha256) in self._notes.items()]
+
     def has(self, work: Work, say: Say) -> bool:
         """Whether all files of `work` are there as they were written; says which are not what was written."""
         digest, written = self._notes.get(work.name, ("", ""))
