@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
+import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -52,6 +57,10 @@ def wait_for(engine: Engine, workers: int) -> None:
         list(engine.run([partial(slow, 0, 0.2)]))
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+
 def numbers(found: dict[int, tuple[int, int]]) -> list[int]:
     return [found[place][0] for place in range(len(found))]
 
@@ -73,9 +82,7 @@ def test_blocks_of_several_engines_are_the_same_bytes(engine: Engine, tmp_path: 
     fill(pairs[:2], tmp_path / "both", InProcess(), print)
     fill(pairs, tmp_path / "both", engine, said.append)
     assert said == ["2 of 4 simulations are done already"]
-    here, both = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).glob("*.parquet")} for name in ("here", "both")
-    )
+    here, both = (contents(tmp_path / name) for name in ("here", "both"))
     assert len(here) == 4
     assert here == both
 
@@ -194,3 +201,29 @@ def test_a_scheduler_file_will_do(cluster: Machines, tmp_path: Path) -> None:
         assert [number for _, (number, _) in engine.run([partial(slow, 4)])] == [4]
     with pytest.raises(fg.InputError, match="is no scheduler file"), open_engine(cluster=str(tmp_path / "other.json")):
         pass
+
+
+def test_a_benchmark_interrupted_on_one_cluster_goes_on_on_another(engine: Engine, tmp_path: Path) -> None:
+    size = ("--rounds", "800", "--seeds", "3", "--learners", "ofs,random", "--tasks", "german,compas,mve-s")
+    command = [sys.executable, "-W", "error", "-m", "fairgate", "bench", *size, "--out", str(tmp_path)]
+    with subprocess.Popen([*command, "--cluster", "local:1"], stderr=subprocess.PIPE, text=True) as first:
+        index = tmp_path / "runs/index.jsonl"
+        while first.poll() is None and not (index.is_file() and index.stat().st_size):
+            time.sleep(0.02)
+        first.send_signal(signal.SIGINT)
+        _, told = first.communicate(timeout=60)
+    done = len(index.read_text().splitlines())
+    assert first.returncode == 130
+    assert f"Interrupted: {done} of 6 simulations are done and kept; the same command goes on from there\n" in told
+    assert "Traceback" not in told
+    (port,) = re.findall(r"On a Dask cluster of 1 worker at tcp://127.0.0.1:(\d+), dashboard http://127", told)
+    with socket.socket() as trial:
+        assert trial.connect_ex(("127.0.0.1", int(port))) != 0  # nothing is left behind
+    pairs = pair_up(["ofs", "random"], ["german", "compas", "mve-s"], Size(rounds=800, seeds=3), (), ())
+    said: list[str] = []
+    fill(pairs, tmp_path / "runs", engine, said.append)
+    assert said == [f"{done} of 6 simulations are done already"]
+    fill(pairs, tmp_path / "here", InProcess(), print)
+    here, moved = (contents(tmp_path / name) for name in ("here", "runs"))
+    assert len(here) == 6
+    assert here == moved

@@ -77,12 +77,12 @@ class Cluster:
         say(f"On {self} at {self._client.scheduler.address}" + (f", dashboard {dashboard}" if dashboard else ""))
 
     def __str__(self) -> str:
-        return f"a Dask cluster of {self._threads} workers"
+        return f"a Dask cluster of {self._threads} worker{'s' if self._threads != 1 else ''}"
 
     @property
     def workers(self) -> int:
-        """Threads of all workers, at the last look."""
-        return self._threads
+        """Threads of all workers, at the last look; one if none has come yet."""
+        return max(1, self._threads)
 
     def close(self) -> None:
         """Leave the cluster."""
