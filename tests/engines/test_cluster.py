@@ -23,6 +23,7 @@ from fairgate.bench.entrants import pair_up
 from fairgate.bench.matrix import Size, fill
 from fairgate.engines import Crashed, Engine, InProcess, open_engine, parcel
 from fairgate.engines.base import Call
+from fairgate.engines.connection import Connection
 from tests.engines.calls import die, fail, fill_memory, slow
 from tests.engines.machines import Machines, free_port, machines
 
@@ -185,6 +186,11 @@ def test_an_unreachable_cluster_is_one_sentence_within_ten_seconds() -> None:
         pass
     assert time.monotonic() - began < 10.0
     assert str(raised.value) == f"cluster '{address}' cannot be reached: no Dask scheduler answers there within 6 s"
+
+
+def test_what_listens_but_never_answers_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(TimeoutError):
+        Connection(f"tcp://127.0.0.1:{mute.getsockname()[1]}").client(timeout=1.0)
 
 
 @pytest.mark.parametrize("name", ["local:0", "local:two", "somewhere", "nonsense://place:1"])
