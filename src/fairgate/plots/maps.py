@@ -170,9 +170,12 @@ def colours_of(look: Mapping[str, Any]) -> ScalarMappable:
     return ScalarMappable(Normalize(look["vmin"], look["vmax"]), look["cmap"])
 
 
-def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str) -> None:
-    """Add a colour bar beside axes, with its meaning in words."""
-    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02)
+def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str, values: Array) -> None:
+    """Add a colour bar beside axes, with its meaning in words, and with arrows where values lie beyond its ends."""
+    low, high = drawn.get_clim()
+    beyond = bool(np.nanmin(values, initial=np.inf) < low), bool(np.nanmax(values, initial=-np.inf) > high)
+    ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
+    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02, extend=ends)
     bar.set_label(textwrap.fill(words, 26), fontsize=FONT)
     bar.ax.tick_params(labelsize=FONT)
     bar.outline.set_visible(False)

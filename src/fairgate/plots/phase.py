@@ -103,7 +103,7 @@ def plot_phase(
         if contour is not None:
             draw_contour(axes, view, values, np.atleast_1d(np.asarray(contour, dtype=np.float64)))
         if keys:
-            add_bar(drawn, [axes], measure_of(figure).words)
+            add_bar(drawn, [axes], measure_of(figure).words, values)
         subject = sweep.task if place is None else f"{sweep.learners[place]} on {sweep.task}"
     draw_unattainable(axes, view, unattainable(sweep))
     draw_failed(axes, view, np.asarray(failed(sweep).all(axis=1) if place is None else failed(sweep)[:, place]))
@@ -142,7 +142,7 @@ def plot_phases(
     for learner, each in zip(sweep.learners, axes, strict=False):
         plot_phase(sweep, x, y, figure, learner, each, at, contour, **look)
         each.set_title(learner, fontsize=FONT)
-    add_bar(colours_of(look), axes[:count], measure_of(figure).words)
+    add_bar(colours_of(look), axes[:count], measure_of(figure).words, np.concatenate(values))
     if count > 1:
         plot_phase(sweep, x, y, WINNER, ax=axes[count], at=at, by=by)
         axes[count].set_title(f"winner by {by.replace('_', ' ')}", fontsize=FONT)

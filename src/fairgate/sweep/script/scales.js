@@ -1,11 +1,9 @@
 // From values to colours, and from values to places on an axis.
+// Limits of the colours are the library's; curves need room for their bands as well.
 function limits(figure) {
-  if (figure.share) return [0, 1];
-  const known = [...figure.mean, ...(plane ? [] : [...figure.low, ...figure.high])].filter((value) => value !== null);
-  let low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
-  if (!known.length) [low, high] = [0, 1];
-  if (figure.bad) low = Math.min(low, 0);
-  return [low, high > low ? high : low + 0.001];
+  if (plane) return figure.limits;
+  const known = [figure.limits, figure.low, figure.high].flat().filter((value) => value !== null);
+  return known.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], figure.limits);
 }
 function colourOf(figure, value) {
   const stops = data.scales[figure.colours], [low, high] = limitsNow;
