@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,20 @@ from matplotlib.figure import Figure
 import fairgate as fg
 from fairgate.plots import plot_phase, plot_phases
 from fairgate.plots.maps import learner_colour
-from tests.sweep.worlds import Made, made
+from fairgate.sweep import Sweep
+from tests.sweep.worlds import made
 
 RATES = np.geomspace(0.01, 0.5, 6)
 EPSILONS = np.linspace(0.01, 0.1, 5)
 
 
 @pytest.fixture(scope="module")
-def sweep() -> Made:
+def sweep() -> Sweep:
     return made({"rate": RATES, "epsilon": EPSILONS}, broken=[7])
 
 
 @pytest.fixture(scope="module")
-def deep() -> Made:
+def deep() -> Sweep:
     return made({"rate": RATES, "epsilon": EPSILONS, "batch": [16, 64, 256]})
 
 
@@ -39,7 +41,7 @@ def labels(axes: Axes) -> list[str]:
     return axes.get_legend_handles_labels()[1]
 
 
-def test_a_cell_shows_the_mean_over_seeds_of_its_setting(sweep: Made) -> None:
+def test_a_cell_shows_the_mean_over_seeds_of_its_setting(sweep: Sweep) -> None:
     axes = plot_phase(sweep, "epsilon", "rate", "violation", "safe-forecast")
     values = mesh(axes)
     assert values.shape == (6, 5)
@@ -54,12 +56,12 @@ def test_a_cell_shows_the_mean_over_seeds_of_its_setting(sweep: Made) -> None:
     assert axes.get_title() == "safe-forecast on compas"
 
 
-def test_the_colour_bar_says_in_words_what_is_drawn(sweep: Made) -> None:
+def test_the_colour_bar_says_in_words_what_is_drawn(sweep: Sweep) -> None:
     figure = plot_phase(sweep, learner="ofs").figure
     assert [ax.get_ylabel() for ax in figure.axes] == ["epsilon", "share of attainable reward"]
 
 
-def test_nothing_feasible_is_hatched_and_what_failed_is_crossed_out(sweep: Made) -> None:
+def test_nothing_feasible_is_hatched_and_what_failed_is_crossed_out(sweep: Sweep) -> None:
     axes = plot_phase(sweep, learner="ofs")
     (hatched,) = (each for each in axes.collections if isinstance(each, PolyCollection) and each.get_hatch())
     middles = {tuple(np.round(np.asarray(path.vertices)[:4].mean(axis=0)[1:], 9)) for path in hatched.get_paths()}
@@ -72,7 +74,7 @@ def test_nothing_feasible_is_hatched_and_what_failed_is_crossed_out(sweep: Made)
     assert mesh(axes).mask.sum() == 7  # those without an attainable reward, and the failed one
 
 
-def test_other_parameters_are_averaged_over_or_held_fixed_and_the_title_says_which(deep: Made) -> None:
+def test_other_parameters_are_averaged_over_or_held_fixed_and_the_title_says_which(deep: Sweep) -> None:
     whole = plot_phase(deep, "rate", "epsilon", "regret", "ofs")
     means = deep.mean("regret")[:, 0].reshape(6, 5, 3)
     np.testing.assert_allclose(mesh(whole), means.mean(axis=2).T)
@@ -82,7 +84,7 @@ def test_other_parameters_are_averaged_over_or_held_fixed_and_the_title_says_whi
     assert fixed.get_title() == "ofs on compas\nbatch = 64"
 
 
-def test_where_nothing_is_feasible_in_some_of_the_settings_averaged_over_is_dotted(deep: Made) -> None:
+def test_where_nothing_is_feasible_in_some_of_the_settings_averaged_over_is_dotted(deep: Sweep) -> None:
     axes = plot_phase(deep, "rate", "batch", "violation", "ofs")
     assert labels(axes) == ["nothing is feasible in some"]
 
@@ -94,26 +96,31 @@ def test_the_winner_has_its_colour_and_is_paler_where_the_difference_is_not_sign
     drawn.update_scalarmappable()
     colours = np.asarray(drawn.get_facecolor()).reshape(5, 7, 4)
     found = sweep.winners()
-    sure = found.p < 0.05
-    assert {True, False} == set(sure[found.best >= 0].tolist())
+    sure = found.p_value < 0.05
+    assert {True, False} == set(sure[found.learner >= 0].tolist())
     for setting in range(35):
         row, column = setting % 5, setting // 5
         if setting == 7:
             assert colours[row, column, 3] == 0
         else:
-            wanted = learner_colour(int(found.best[setting]), pale=not sure[setting])
+            wanted = learner_colour(int(found.learner[setting]), pale=not sure[setting])
             np.testing.assert_allclose(colours[row, column], to_rgba(wanted), atol=0.01)
     assert labels(axes)[:3] == ["ofs", "safe-forecast", "paler: p ≥ 0.05"]
 
 
-def test_a_winner_over_several_settings_is_the_one_that_wins_most_of_them(deep: Made) -> None:
+def test_a_winner_over_several_settings_is_the_one_that_wins_most_of_them(deep: Sweep) -> None:
     found = deep.winners()
     (drawn,) = (
         each for each in plot_phase(deep, "rate", "epsilon", "winner").collections if isinstance(each, QuadMesh)
     )
     values = np.asarray(drawn.get_array())
-    wins = (found.best.reshape(6, 5, 3) == 1).sum(axis=2).T >= 2
-    sure = ((found.p < 0.05) & (found.best == np.where(wins.T.ravel(), 1, 0).repeat(3))).reshape(6, 5, 3).mean(axis=2).T
+    wins = (found.learner.reshape(6, 5, 3) == 1).sum(axis=2).T >= 2
+    sure = (
+        ((found.p_value < 0.05) & (found.learner == np.where(wins.T.ravel(), 1, 0).repeat(3)))
+        .reshape(6, 5, 3)
+        .mean(axis=2)
+        .T
+    )
     np.testing.assert_array_equal(values, 2 * wins + (sure < 0.5))
 
 
@@ -128,7 +135,7 @@ def test_a_random_design_is_points_where_the_settings_are() -> None:
     assert sorted(np.asarray(points[0].get_array())) == pytest.approx(sorted(sweep.mean("regret")[:, 0]))
 
 
-def test_a_contour_lies_between_cells_above_and_below_its_level(sweep: Made) -> None:
+def test_a_contour_lies_between_cells_above_and_below_its_level(sweep: Sweep) -> None:
     axes = plot_phase(sweep, figure="shortfall", learner="safe-forecast", contour=0.1)
     (line,) = (each for each in axes.collections if hasattr(each, "levels"))
     rates = np.concatenate([np.asarray(path.vertices)[:, 0] for path in line.get_paths()])
@@ -143,13 +150,13 @@ def test_truth_needs_no_learner_and_names_stand_side_by_side() -> None:
     np.testing.assert_allclose(
         mesh(plot_phase(sweep, figure="best_reward")), sweep.truth["best_reward"].reshape(6, 5).T
     )
-    sweep.design = {**sweep.design, "epsilon": np.array(list("abcde") * 6)}
+    sweep = replace(sweep, design={**sweep.design, "epsilon": np.array(list("abcde") * 6)})
     axes = plot_phase(sweep, figure="best_reward")
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == list("abcde")
 
 
-def test_every_learner_has_a_panel_on_one_scale_and_then_who_wins(deep: Made) -> None:
+def test_every_learner_has_a_panel_on_one_scale_and_then_who_wins(deep: Sweep) -> None:
     figure = plot_phases(deep, "rate", "epsilon", "share", at={"batch": 16})
     assert isinstance(figure, Figure)
     maps = [ax for ax in figure.axes if ax.get_title()]
@@ -161,7 +168,7 @@ def test_every_learner_has_a_panel_on_one_scale_and_then_who_wins(deep: Made) ->
     assert figure.get_tightbbox().x1 <= 7.16
 
 
-def test_given_axes_get_no_keys_unless_asked_for(sweep: Made) -> None:
+def test_given_axes_get_no_keys_unless_asked_for(sweep: Sweep) -> None:
     for legend, count in (("auto", 1), (True, 2), (False, 1)):
         figure = Figure()
         ax = figure.add_subplot()
@@ -186,7 +193,7 @@ def test_given_axes_get_no_keys_unless_asked_for(sweep: Made) -> None:
         ({"learner": "ofs", "legend": "yes"}, r'^legend must be True, False or "auto", got \'yes\'$'),
     ],
 )
-def test_bad_arguments_get_one_sentence(deep: Made, arguments: dict[str, Any], sentence: str) -> None:
+def test_bad_arguments_get_one_sentence(deep: Sweep, arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         plot_phase(deep, **arguments)
 

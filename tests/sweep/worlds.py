@@ -1,79 +1,15 @@
-"""Sweeps made up by a formula, for tests of figures, pages and texts: what they must show is known."""
+"""Sweeps made up by a formula, for tests of figures, pages and texts: what they must show is known at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import wilcoxon
 
-FIGURES = (
-    "reward",
-    "gap",
-    "violation",
-    "population_reward",
-    "population_gap",
-    "population_violation",
-    "acceptance",
-    "feasible",
-    "regret",
-    "shortfall",
-    "excess_violation",
-    "success",
-    "share",
-)
-
-
-@dataclass
-class Failure:
-    setting: dict[str, Any]
-    learner: str | None
-    text: str
-
-
-@dataclass
-class Winners:
-    best: NDArray[np.int64]
-    advantage: NDArray[np.float64]
-    p: NDArray[np.float64]
-
-
-@dataclass
-class Made:
-    """A sweep as fairgate.sweep returns it."""
-
-    task: str
-    parameters: tuple[str, ...]
-    design: Mapping[str, NDArray[Any]]
-    learners: tuple[str, ...]
-    figures: Mapping[str, NDArray[np.float64]]
-    truth: Mapping[str, NDArray[Any]]
-    failures: tuple[Failure, ...]
-    settings: Mapping[str, Any]
-
-    def mean(self, figure: str) -> NDArray[np.float64]:
-        return np.asarray(self.figures[figure].mean(axis=2))
-
-    def winners(self, figure: str = "shortfall") -> Winners:
-        means = self.mean(figure)
-        order = np.argsort(np.where(np.isnan(means), np.inf, means), axis=1)
-        rows = np.arange(len(means))
-        best = np.where(np.isnan(means).all(axis=1), -1, order[:, 0])
-        if means.shape[1] == 1:
-            return Winners(best, np.full(len(means), np.nan), np.full(len(means), np.nan))
-        first, second = (self.figures[figure][rows, order[:, place]] for place in (0, 1))
-        gap = second - first
-        p = [wilcoxon(each).pvalue if np.isfinite(each).all() and each.any() else np.nan for each in gap]
-        return Winners(best, gap.mean(axis=1), np.array(p))
-
-    def command(self, setting: int, learner: str) -> str:
-        values = " ".join(f"--set {name}={self.design[name][setting]:g}" for name in self.parameters)
-        seeds = self.settings["seeds"]
-        return " ".join(f"fairgate run {self.task} {learner} --seeds {seeds} --rounds 3000 {values}".split())
+from fairgate.sweep import FIGURES, Failure, Sweep
 
 
 def made(
@@ -82,7 +18,7 @@ def made(
     seeds: int = 12,
     random: bool = False,
     broken: Sequence[int] = (),
-) -> Made:
+) -> Sweep:
     """Make a sweep up: learner 0 is best at low values of the first parameter, the next ones further up.
 
     Nothing is feasible where the second parameter is below its lowest fifth; `broken` settings failed.
@@ -93,8 +29,10 @@ def made(
     if random:
         count = max(len(values) for values in given.values())
         design = {name: rng.uniform(min(values), max(values), count) for name, values in given.items()}
+    elif not names:
+        count, design = 1, {}
     else:
-        combined = np.array(list(product(*given.values())), dtype=float).reshape(-1, len(names))
+        combined = np.array(list(product(*given.values())), dtype=float)
         count = len(combined)
         design = {name: combined[:, place] for place, name in enumerate(names)}
     where = {name: (values - values.min()) / (np.ptp(values) or 1.0) for name, values in design.items()}
@@ -124,8 +62,8 @@ def made(
         attainable[:, None, None] == 1, figures["population_reward"] / best[:, None, None], np.nan
     )
     figures = {name: np.array(figures[name]) for name in FIGURES}
-    truth = {
-        "attainable": attainable,
+    truth: dict[str, NDArray[Any]] = {
+        "attainable": attainable == 1,
         "best_threshold": 1.0 - second,
         "best_reward": best,
         "best_gap": 0.02 + 0.01 * first,
@@ -135,8 +73,8 @@ def made(
     for place in broken:
         for values in figures.values():
             values[place] = np.nan
-        for values in truth.values():
-            values[place] = np.nan
+        for name, values in truth.items():
+            values[place] = False if name == "attainable" else np.nan
     failures = tuple(
         Failure({name: float(design[name][place]) for name in names}, None, "InputError: rate must be in [0, 1], got 2")
         for place in broken
@@ -150,6 +88,8 @@ def made(
         "seed": 0,
         "batch": 256,
         "versions": {"fairgate": "0.1", "numpy": np.__version__},
-        "code": "0123abcd",
+        "code": dict.fromkeys(learners, "0123abcd"),
+        "commands": {"task": "compas", "learners": {name: name for name in learners}},
+        "design": "random" if random else "full",
     }
-    return Made("compas", names, design, tuple(learners), figures, truth, failures, settings)
+    return Sweep(design, tuple(learners), figures, truth, failures, settings)

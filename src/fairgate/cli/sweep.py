@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fairgate.cli.options import AllCores, AsJson, Batch, Cluster, Rounds, Seed, say
+from fairgate.cli.options import AllCores, AsJson, Batch, OnCluster, Rounds, Seed, say
 from fairgate.errors import InputError
 from fairgate.store import plain, write_table, write_text
 from fairgate.sweep import sweep as run_sweep
@@ -33,14 +33,11 @@ def sweep(
     design: Annotated[str, typer.Option(help="full: all combinations; random: some between the ends.")] = "full",
     settings: Annotated[int | None, typer.Option(help="Settings of a random design; 100 if not given.")] = None,
     workers: AllCores = None,
-    cluster: Cluster = None,
+    cluster: OnCluster = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the tables and what is done.")] = Path("sweep"),
     as_json: AsJson = False,
 ) -> None:
-    """Run learners over many settings of a task: where does each work, and where does nothing?
-
-    Example: fairgate sweep compas ofs smooth-optimist --over rate=0.01:0.5:20 --over epsilon=0.01:0.1:10
-    """
+    """Run learners over many settings of a task, and map where each works and where nothing does."""
     from fairgate.sweep.page import render
     from fairgate.sweep.terminal import show
 

@@ -17,9 +17,6 @@ from fairgate.engines.parcel import Packer, carry_out, memory_limit
 from fairgate.errors import InputError
 from fairgate.progress import Say, clock
 
-PATIENCE = 300.0
-"""Seconds for which a lost scheduler, or the first worker, is waited for."""
-
 AHEAD, LEAST = 3, 8
 """Calls that are sent ahead: so many per thread of the workers that none waits for the next, and at least so many."""
 
@@ -28,7 +25,7 @@ LOOK = 2.0
 
 
 @contextmanager
-def open_cluster(name: str, say: Say, patience: float = PATIENCE) -> Iterator[Cluster]:
+def open_cluster(name: str, say: Say, patience: float) -> Iterator[Cluster]:
     """Connect to a cluster, and leave it at the end; one that was started for it is ended."""
     connection = Connection(name)
     with quiet():
@@ -55,7 +52,7 @@ class Cluster:
     what it had not finished is sent again. Calls are carried out only by workers with the same versions and code.
     """
 
-    def __init__(self, connection: Connection, say: Say, patience: float = PATIENCE) -> None:
+    def __init__(self, connection: Connection, say: Say, patience: float) -> None:
         self._connection = connection
         self._say = say
         self._patience = patience
@@ -96,9 +93,10 @@ class Cluster:
         sent: dict[Any, int] = {}
         finished: SimpleQueue[Any] = SimpleQueue()
         suspects: set[int] = set()
+        chosen = ""
 
-        def send(queue: deque[int], workers: Iterable[str] = ()) -> None:
-            future = self._submit(pack(calls[queue[0]]), workers)
+        def send(queue: deque[int]) -> None:
+            future = self._submit(pack(calls[queue[0]]), chosen)
             sent[future] = queue.popleft()
             future.add_done_callback(finished.put)
 
@@ -109,17 +107,24 @@ class Cluster:
                     while left and len(sent) < max(LEAST, AHEAD * self._threads):
                         send(left)
                     if last and not sent:
-                        send(last, self._roomiest())
+                        chosen = self._roomiest()
+                        send(last)
                     future = self._first(finished, sent)
-                    if future is None:
+                    if future is not None:
+                        answer = self._answer(future)
+                    elif chosen and chosen not in self._checked:  # it was by itself there, so it is to blame
+                        (future,) = sent
+                        answer = Crashed("its workers died again and again, killed or out of memory")
+                    else:
                         continue
-                    answer = self._answer(future)
                 except LostError:
-                    left.extendleft(sent.values())
+                    (last if chosen else left).extendleft(sent.values())
                     sent.clear()
+                    chosen = ""
                     self._reconnect()
                     continue
                 place = sent.pop(future)
+                chosen = ""
                 future.release()
                 if not isinstance(answer, Crashed) or place in suspects:
                     yield place, answer
@@ -131,10 +136,9 @@ class Cluster:
                 with suppress(Exception):
                     self._client.cancel(list(sent), force=True)
 
-    def _submit(self, packed: bytes, workers: Iterable[str]) -> Any:
-        key = f"fairgate-{uuid.uuid4().hex}"
-        chosen = {"workers": list(workers), "allow_other_workers": True} if workers else {}
-        return self._ask(lambda: self._client.submit(carry_out, packed, identity(), key=key, pure=False, **chosen))
+    def _submit(self, packed: bytes, worker: str) -> Any:
+        options = {"key": f"fairgate-{uuid.uuid4().hex}", "pure": False, "workers": [worker] if worker else None}
+        return self._ask(lambda: self._client.submit(carry_out, packed, identity(), **options))
 
     def _first(self, finished: SimpleQueue[Any], sent: dict[Any, int]) -> Any:
         """Wait a moment for a future that is finished; None if there is none."""
@@ -146,7 +150,7 @@ class Cluster:
 
     def _answer(self, future: Any) -> Any:
         """Return what a call came to."""
-        from distributed import KilledWorker
+        from distributed import CancelledError, KilledWorker
 
         if future.status == "cancelled":
             raise LostError
@@ -154,6 +158,8 @@ class Cluster:
             kind, found = future.result(timeout=self._patience)
         except KilledWorker as error:
             return Crashed(f"its workers died {error.allowed_failures + 1} times, killed or out of memory")
+        except (CancelledError, OSError):
+            raise LostError from None
         except ImportError as error:
             raise InputError(f"a worker of {self._connection.name} cannot carry out calls: {error}") from None
         if kind == "done":
@@ -202,11 +208,11 @@ class Cluster:
             if isinstance(theirs, dict) and (sentence := difference(f"worker {worker}", theirs)):
                 raise InputError(sentence)
 
-    def _roomiest(self) -> list[str]:
-        """Return the workers that may use the most memory."""
+    def _roomiest(self) -> str:
+        """Return the worker that may use the most memory; an empty text if there is none at the moment."""
         found = self._ask(lambda: self._client.run(memory_limit, on_error="return"))
         limits = {worker: limit for worker, limit in found.items() if isinstance(limit, int)}
-        return [worker for worker, limit in limits.items() if limit == max(limits.values())]
+        return max(limits, key=lambda worker: limits[worker], default="")
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         """Ask the scheduler something; a LostError if it is gone."""

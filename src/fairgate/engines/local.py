@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -72,7 +75,9 @@ class Processes:
                 if died is None:
                     idle.append(process)
                     yield place, done.result()
-                elif begun[place] >= ATTEMPTS:
+                    continue
+                process.shutdown(wait=False, kill_workers=True)
+                if begun[place] >= ATTEMPTS:
                     yield place, Crashed(f"its process died {ATTEMPTS} times, {died}")
                 else:
                     (last if begun[place] == ATTEMPTS - 1 else left).append(place)
@@ -91,7 +96,18 @@ def _process() -> Any:
     """Return an executor of a single process, so that nobody else's call is lost with it."""
     from joblib.externals.loky import ProcessPoolExecutor
 
-    return ProcessPoolExecutor(max_workers=1)
+    return ProcessPoolExecutor(max_workers=1, initializer=_end_with, initargs=(os.getpid(),))
+
+
+def _end_with(parent: int) -> None:
+    """End this process, whatever it is doing, once its parent is gone without a word."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _submit(process: Any, call: Call) -> Future[Any]:

@@ -10,10 +10,16 @@ from fairgate.engines.local import InProcess, Processes
 from fairgate.progress import Say
 from fairgate.settings import whole_number
 
+PATIENCE = 300.0
+"""Seconds for which a lost scheduler, or the first worker, is waited for."""
+
 
 @contextmanager
 def open_engine(
-    workers: int | None = None, cluster: str | None = None, say: Say = lambda text: None
+    workers: int | None = None,
+    cluster: str | None = None,
+    say: Say = lambda text: None,
+    patience: float = PATIENCE,
 ) -> Iterator[Engine]:
     """Open an engine, and close it at the end with all the processes it started.
 
@@ -28,6 +34,8 @@ def open_engine(
         with this process, but the same versions of Python, fairgate and the libraries it computes with.
     say
         Told which cluster it is, where its dashboard is, and what becomes of its scheduler.
+    patience
+        Seconds for which a scheduler that is lost, or the first worker of a cluster, is waited for.
 
     Examples
     --------
@@ -38,7 +46,7 @@ def open_engine(
     if cluster is not None:
         from fairgate.engines.cluster import open_cluster
 
-        with open_cluster(cluster, say) as found:
+        with open_cluster(cluster, say, patience) as found:
             yield found
         return
     if workers is None:

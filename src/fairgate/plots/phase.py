@@ -61,7 +61,8 @@ def plot_phase(
     figure
         Any figure of the sweep, as a mean over seeds: ``"share"`` (of attainable reward), ``"violation"``,
         ``"success"``, ``"feasible"``, …; of its truth: ``"best_reward"``, …; or ``"winner"``: the best learner of each
-        setting, paler where the paired difference to the second best is not significant (two-sided p ≥ 0.05).
+        setting, paler where the paired difference to the second best is not significant (two-sided p ≥ 0.05,
+        corrected for the number of settings).
     learner
         Whose figure; can be left out if the sweep has one learner, and for ``"winner"`` and truth.
     at
@@ -150,7 +151,7 @@ def _draw(
     if figure == WINNER:
         found = sweep.winners(by)
         axes = panels(1, 1, COLUMN, 3.2)[1][0] if ax is None else ax
-        draw_winners(axes, view, found.best, found.p < SIGNIFICANT, sweep.learners, style)
+        draw_winners(axes, view, found.learner, found.p_value < SIGNIFICANT, sweep.learners, style)
     else:
         values = _values(sweep, figure, place)
         axes = panels(1, 1, COLUMN, 2.9)[1][0] if ax is None else ax

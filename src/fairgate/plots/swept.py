@@ -45,7 +45,7 @@ class Swept(Protocol):
         """Return the mean over seeds, (S, L)."""
 
     def winners(self, figure: str = "shortfall") -> Any:
-        """Return the best learner of each setting, its advantage and p-value."""
+        """Return the best learner of each setting, by how much it is better, and the p-value of that."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,4 +152,5 @@ def failed(sweep: Swept) -> NDArray[np.bool_]:
 
 def unattainable(sweep: Swept) -> NDArray[np.bool_]:
     """In which settings no threshold meets every constraint, (S,); a setting that failed is none of them."""
-    return np.asarray(np.asarray(sweep.truth["attainable"], dtype=np.float64) == 0.0)
+    known = np.isfinite(sweep.truth["best_reward"])
+    return np.asarray(known & ~sweep.truth["attainable"])

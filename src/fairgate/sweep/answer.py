@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Region:
-    """A range of one parameter, and for each learner the share of its settings that it wins, or succeeds in if alone."""
+    """A range of one parameter, and the share of its settings that each learner wins, or of loops in which one succeeds."""
 
     parameter: str
     values: str
@@ -58,7 +59,7 @@ class Answer:
     @property
     def settings(self) -> int:
         """Number of settings."""
-        return len(self.found.best)
+        return len(self.found.learner)
 
     @property
     def alone(self) -> bool:
@@ -68,12 +69,12 @@ class Answer:
     @cached_property
     def sure(self) -> NDArray[np.bool_]:
         """In which settings the winner's advantage is significant, (S,)."""
-        return np.asarray(self.found.p < SIGNIFICANT)
+        return np.asarray(self.found.p_value < SIGNIFICANT)
 
     @cached_property
     def compared(self) -> NDArray[np.bool_]:
         """In which settings there is a winner, (S,)."""
-        return np.asarray(self.found.best >= 0)
+        return np.asarray(self.found.learner >= 0)
 
     @cached_property
     def nothing(self) -> int:
@@ -97,7 +98,7 @@ class Answer:
         return tuple(sorted(rows, key=lambda row: (-row.wins, row.shortfall)))
 
     def _standing(self, place: int, name: str) -> Standing:
-        won = self.found.best == place
+        won = self.found.learner == place
         short = self.sweep.mean("shortfall")[:, place]
         known = np.isfinite(short)
         worst = int(np.nanargmax(short)) if known.any() else None
@@ -126,14 +127,14 @@ class Answer:
         found = []
         for part in np.array_split(distinct, min(len(distinct), EACH if len(distinct) <= EACH else 3)):
             members = np.isin(values, part) & ~failed(self.sweep).all(axis=1)
-            words = written(part[0]) if len(part) == 1 else f"{written(part[0])} to {written(part[-1])}"
+            words = " to ".join(f"{end:.3g}" for end in dict.fromkeys((part[0], part[-1])))
             found.append(Region(name, words, int(members.sum()), self._shares(members)))
         return found
 
     def _shares(self, members: NDArray[np.bool_]) -> tuple[float, ...]:
         if self.alone:
             return (mean_of(self.sweep.mean("success")[members, 0]),)
-        best = self.found.best[members & self.compared]
+        best = self.found.learner[members & self.compared]
         return tuple(mean_of((best == place).astype(np.float64)) for place in range(len(self.sweep.learners)))
 
     def name(self, setting: int) -> str:
@@ -147,14 +148,10 @@ class Answer:
         if not self.alone and self.unsure:
             found.append(
                 f"The two best do not differ significantly in {counted(self.unsure, total)} "
-                f"(two-sided paired test, p ≥ {SIGNIFICANT:g})."
+                f"(two-sided paired test over seeds, Holm-corrected p ≥ {SIGNIFICANT:g})."
             )
-        found.append(
-            f"Nothing is feasible in {counted(self.nothing, total)}."
-            if self.nothing
-            else f"Some threshold is feasible in {'every one of the ' if total > 1 else 'the '}"
-            f"{f'{total} settings' if total > 1 else 'setting'} whose truth is known."
-        )
+        nothing = f"Nothing is feasible in {counted(self.nothing, total)}."
+        found.append(nothing if self.nothing else "Some threshold is feasible in every setting.")
         if self.failed:
             cells = total * len(self.sweep.learners)
             found.append(f"{self.failed} of {cells} cells failed: they are left out of all figures.")
@@ -169,7 +166,7 @@ class Answer:
         )
 
     def _winners(self) -> str:
-        parts = []
+        parts: list[str] = []
         for row in self.standings:
             wins = counted(row.wins, self.settings) if not parts else f"{row.wins} ({row.wins / self.settings:.0%})"
             parts.append(f"{row.learner} {'wins ' if not parts else ''}in {wins}, significantly in {row.sure}")
@@ -185,7 +182,7 @@ def counted(some: int, total: int) -> str:
     return f"{some} of {total} setting{'s' if total != 1 else ''} ({some / total:.0%})"
 
 
-def named(setting: dict[str, Any]) -> str:
+def named(setting: Mapping[str, Any]) -> str:
     """Name a setting by its values.
 
     >>> named({"rate": 0.1, "batch": 256})

@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from fairgate.bench.terminal import folded
 from fairgate.sweep.answer import Answer, named
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _learners(answer: Answer) -> Table:
         wins = [] if answer.alone else [f"{row.wins / answer.settings:.0%}"]
         figures = [percent(row.success), percent(row.share), number(row.violation, 1), number(row.shortfall, 4)]
         worst = f"{row.worst}: {number(row.worst_shortfall, 3)}" if row.worst else "–"
-        table.add_row(row.learner, *wins, *figures, worst)
+        table.add_row(folded(row.learner), *wins, *figures, worst)
     return table
 
 
@@ -57,7 +58,7 @@ def _regions(answer: Answer) -> Table:
     table.add_column("parameter", overflow="fold", max_width=20)
     table.add_column("values", overflow="fold")
     for name in answer.sweep.learners:
-        table.add_column(name, justify="right", overflow="fold")
+        table.add_column(folded(name), justify="right")
     last = ""
     for region in answer.regions:
         parameter = "" if region.parameter == last else region.parameter
