@@ -4,10 +4,10 @@
     python -m scripts.simulate_cluster --keep costs.json   # also keep what was measured
     python -m scripts.simulate_cluster --costs costs.json  # simulate from what was measured before
 
-It is a simulation, not a measurement, of a cluster: blocks take as long as they do on this machine's core, the client
-and the scheduler take as long per block as those of a real Dask cluster of this machine (`--cluster local:1`), and
-workers start as a process does here. Assumed, not measured: cores differ in speed by 10% (sd), results reach the
-client at 100 MB/s. Writes docs/figures/cluster.png and prints the tables of docs/guides/cluster.md.
+It is a simulation, not a measurement, of a cluster: blocks take as long as they do on a core of this machine, client
+and scheduler as long per block as those of a real Dask cluster of this machine, and workers start as a process does
+here; all by processor time. Assumed, not measured: cores differ in speed by 10% (sd), and results reach the client
+at 100 MB/s. Writes docs/figures/cluster.png and prints the tables of docs/guides/cluster.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CORES = (1, 2, 4, 8, 16, 32, 64, 125, 250, 500, 1000, 2000)
 SHOWN = (1, 16, 125, 500, 1000, 2000)
 PACKS = (1, 2, 5, 10)
 """Settings of 100 seeds in a pack, of which the time is measured."""
-SPREAD, BANDWIDTH = 0.1, 1e8
+SPREAD, BANDWIDTH, DRAWS = 0.1, 1e8, 5
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Costs:
     ----------
     blocks
         Of each learner, the time of a block of so many settings, in whole (3000 rounds).
-    call
-        Client and scheduler, per block.
+    client, scheduler
+        Processor time of either per block.
     keep
         Writing a block's file and noting it, in the client.
     start
@@ -70,7 +70,8 @@ class Costs:
     """
 
     blocks: Mapping[str, Mapping[str, float]]
-    call: float
+    client: float
+    scheduler: float
     keep: float
     start: float
     sent: float
@@ -80,6 +81,11 @@ class Costs:
         """Return the time of a block, in between by interpolation."""
         known = self.blocks[learner]
         return float(np.interp(settings, [int(each) for each in known], list(known.values())))
+
+    @property
+    def central(self) -> float:
+        """What a block takes of the slower of client and scheduler, through which all blocks go."""
+        return max(self.client + self.keep, self.scheduler)
 
 
 @dataclass(frozen=True)
@@ -98,12 +104,11 @@ class Job:
         return max(1, loops // SEEDS)
 
     def ideal(self, costs: Costs) -> float:
-        """Seconds of one core that does nothing but the largest blocks."""
-        most = STACK // SEEDS
-        return self.settings / most * costs.block(self.learner, most)
+        """Seconds of one core that does nothing but blocks, of the size that is the fastest."""
+        return self.settings * min(costs.block(self.learner, settings) / settings for settings in PACKS)
 
 
-JOBS = (Job("ofs", 1_000), Job("ofs", 10_000), Job("safe-forecast", 1_000))
+JOBS = (Job("ofs", 1_000), Job("ofs", 10_000), Job("safe-forecast", 1_000), Job("safe-forecast", 10_000))
 
 
 # What is measured.
@@ -133,14 +138,36 @@ def block_seconds(learner: str, rounds: int, repeats: int) -> dict[str, float]:
     return found
 
 
-def call_seconds(calls: int, size: int) -> float:
-    """Return the seconds on the wall that a call with nothing to do takes on a real Dask cluster of one worker."""
-    with open_engine(cluster="local:1") as engine:
-        for count in (50, calls):  # the first are for warming up
-            start = time.perf_counter()
-            for _ in engine.run([partial(bytes, size)] * count):
-                pass
-    return (time.perf_counter() - start) / calls
+def call_seconds(calls: int, size: int) -> tuple[float, float]:
+    """Return the processor time per call, of client and of scheduler, on a real Dask cluster with nothing to do."""
+    import distributed
+
+    connect: Any = distributed.Client
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scheduler.json"
+        dask = [sys.executable, "-m", "distributed.cli"]
+        quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        told = ["--scheduler-file", str(file)]
+        local = ["--host", "127.0.0.1", "--no-dashboard"]
+        commands = (["dask_scheduler", "--port", "0", *local], ["dask_worker", "--nthreads", "1", "--no-nanny", *local])
+        started = []
+        try:
+            for name, *options in commands:
+                started.append(subprocess.Popen([*dask[:2], f"{dask[2]}.{name}", *options, *told], **quiet))
+                while not file.is_file():
+                    time.sleep(0.1)
+            with open_engine(cluster=str(file)) as engine, connect(scheduler_file=str(file)) as probe:
+                for count in (50, calls):  # the first are for warming up
+                    before = time.process_time(), probe.run_on_scheduler(time.process_time)
+                    for _ in engine.run([partial(bytes, size)] * count):
+                        pass
+                    after = time.process_time(), probe.run_on_scheduler(time.process_time)
+        finally:
+            for process in started:
+                process.terminate()
+                process.wait()
+    client, scheduler = ((late - early) / calls for early, late in zip(before, after, strict=True))
+    return client, scheduler
 
 
 def keep_seconds(blocks: int, size: int) -> float:
@@ -175,7 +202,7 @@ def measure(quick: bool) -> Costs:
     size = round(returned * PACKS[-1])
     return Costs(
         blocks,
-        call_seconds(calls, size),
+        *call_seconds(calls, size),
         keep_seconds(calls, size),
         start_seconds(),
         len(Packer()(pack.simulate)) / PACKS[-1],
@@ -186,7 +213,12 @@ def measure(quick: bool) -> Costs:
 # The simulation.
 
 
-def simulate(job: Job, cores: int, costs: Costs, seed: int = 0) -> float:
+def simulate(job: Job, cores: int, costs: Costs, spread: float = SPREAD) -> float:
+    """Return the seconds of a sweep on so many cores, the mean over some draws of how fast they are."""
+    return float(np.mean([simulate_once(job, cores, costs, spread, seed) for seed in range(DRAWS)]))
+
+
+def simulate_once(job: Job, cores: int, costs: Costs, spread: float, seed: int) -> float:
     """Return the seconds of a sweep on so many cores.
 
     One client sends blocks and takes results one after the other; a worker begins the next block that has been sent
@@ -196,8 +228,9 @@ def simulate(job: Job, cores: int, costs: Costs, seed: int = 0) -> float:
     rng = np.random.default_rng(seed)
     per = job.per_block(cores)
     blocks = [per] * (job.settings // per) + [job.settings % per] * (job.settings % per > 0)
-    speed = np.exp(SPREAD * rng.standard_normal(cores))
-    half = 0.5 * (costs.call + costs.keep) + 0.5 * (costs.sent + costs.returned) * per / BANDWIDTH
+    slow = np.exp(spread * rng.standard_normal(cores))
+    slow *= (1.0 / slow).mean()  # together they are as fast as the core that was measured
+    half = 0.5 * costs.central + 0.5 * (costs.sent + costs.returned) * per / BANDWIDTH
     free = 0.0  # when the client has nothing to do
     sent: list[float] = []  # when each block was there for a worker
 
@@ -217,7 +250,7 @@ def simulate(job: Job, cores: int, costs: Costs, seed: int = 0) -> float:
         while number >= len(sent):  # the client takes a result, and sends the next block
             free = send(max(heapq.heappop(coming), free) + half)
         now, worker = heapq.heappop(idle)
-        done = max(now, sent[number]) + costs.block(job.learner, settings) * speed[worker]
+        done = max(now, sent[number]) + costs.block(job.learner, settings) * slow[worker]
         heapq.heappush(idle, (done, worker))
         heapq.heappush(coming, done)
     while coming:
@@ -227,10 +260,10 @@ def simulate(job: Job, cores: int, costs: Costs, seed: int = 0) -> float:
 
 def losses(job: Job, cores: int, costs: Costs) -> dict[str, float]:
     """Return the seconds beyond the ideal that each cause adds, one after the other."""
-    nothing = replace(costs, call=0.0, keep=0.0, start=0.0, sent=0.0, returned=0.0)
+    nothing = replace(costs, client=0.0, scheduler=0.0, keep=0.0, start=0.0, sent=0.0, returned=0.0)
     ideal = job.ideal(costs) / cores
     small = job.settings / job.per_block(cores) * costs.block(job.learner, job.per_block(cores)) / cores
-    last = simulate(job, cores, nothing)
+    last = simulate(job, cores, nothing)  # among cores of different speed
     started = simulate(job, cores, replace(nothing, start=costs.start))
     return {
         "nothing lost": ideal,
@@ -252,8 +285,9 @@ def told(costs: Costs) -> list[str]:
             loops = f"{settings * SEEDS:,} loops of {ROUNDS:,} rounds"
             lines.append(f"| a block of {loops}, `{learner}` | {known[str(settings)]:.2f} s |")
     lines += [
-        f"| client and scheduler per block, Dask `local:1` | {1e3 * costs.call:.1f} ms |",
-        f"| writing a block's file and noting it | {1e3 * costs.keep:.1f} ms |",
+        f"| Dask's client, per block | {1e3 * costs.client:.1f} ms |",
+        f"| Dask's scheduler, per block | {1e3 * costs.scheduler:.1f} ms |",
+        f"| writing a block's file and noting it, in the client | {1e3 * costs.keep:.1f} ms |",
         f"| start of a worker until its first round | {costs.start:.1f} s |",
         f"| bytes of a call, per {SEEDS} loops | {costs.sent:,.0f} |",
         f"| bytes of its result, per {SEEDS} loops | {costs.returned:,.0f} |",
@@ -291,7 +325,7 @@ def draw(costs: Costs, path: Path) -> None:
     figure, (ax,) = panels(1, 1, 5.0, 3.0)
     for place, job in enumerate(JOBS):
         shares = [job.ideal(costs) / (cores * simulate(job, cores, costs)) for cores in CORES]
-        style: dict[str, Any] = {"color": COLOURS[place], "marker": "os^"[place], "markersize": 4, "linewidth": 1.2}
+        style: dict[str, Any] = {"color": COLOURS[place], "marker": "os^D"[place], "markersize": 4, "linewidth": 1.2}
         ax.plot(CORES, [100 * each for each in shares], label=str(job), **style)
     ax.set_xscale("log")
     ax.set_xticks(SHOWN, [f"{cores:,}" for cores in SHOWN], fontsize=FONT)
