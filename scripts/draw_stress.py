@@ -1,6 +1,7 @@
 """Draw who wins under stress over thousands of settings, and print the figures, for docs/reproduction.md.
 
     python -m scripts.draw_stress              # 1014 settings of each task; about ten minutes on two cores
+    python -m scripts.draw_stress --write      # the same, and put the tables there
     python -m scripts.draw_stress --quick      # a coarse grid and short loops, to see that it works
 
 The paper's stress table changes false-positive cost, tolerance ε or feedback strength, one at a time, in nine settings.
@@ -32,6 +33,7 @@ from fairgate.run import tail_of
 from fairgate.settings import Array
 from fairgate.summary import lengths_of
 from fairgate.thresholds import exact_sweep
+from scripts.passages import rewrite
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "stress.png"
 TASKS = ("mve-s", "german", "compas")
@@ -231,12 +233,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=FIGURE)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/reproduction.md")
     given = parser.parse_args()
     factors, feedback, shown, rounds = FACTORS, FEEDBACK, SHOWN, 3000
     if given.quick:
         factors, feedback, shown, rounds = FACTORS[::3], [0.0, 1.0], [0.0, 1.0], 200
     found = stressed(TASKS, settings(factors, feedback), rounds, given.seeds, given.workers)
-    print("\n".join(report(found)))
+    lines = report(found)
+    print("\n".join(lines))
+    if given.write:
+        rewrite("reproduction.md", "stress", lines)
     draw([cut(each, PAPER, "batch") for each in found], shown, given.out)
 
 

@@ -1,6 +1,7 @@
 """Simulate what a sweep takes on 1 to 2,000 cores, from block times and overheads measured here.
 
     python -m scripts.simulate_cluster                     # measure (two minutes), simulate, print, draw
+    python -m scripts.simulate_cluster --write             # and put the tables into the guide
     python -m scripts.simulate_cluster --keep costs.json   # also keep what was measured
     python -m scripts.simulate_cluster --costs costs.json  # simulate from what was measured before
 
@@ -41,6 +42,7 @@ from fairgate.sweep.packs import STACK, Pack
 from fairgate.sweep.parameters import Known
 from fairgate.sweep.running import SHARE
 from fairgate.tasks import load_task
+from scripts.passages import rewrite
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "cluster.png"
 ROUNDS, SEEDS, TASK = 3000, 100, "compas"
@@ -344,12 +346,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--costs", type=Path, metavar="FILE", help="take what was measured from this file")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write what was measured to this file")
     parser.add_argument("--out", type=Path, default=FIGURE)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/guides/cluster.md")
     given = parser.parse_args(arguments)
     costs = Costs(**json.loads(given.costs.read_text())) if given.costs else measure(given.quick)
     if given.keep:
         given.keep.write_text(json.dumps(asdict(costs), indent=1) + "\n", encoding="utf-8")
-    print("\n".join([*told(costs), "", *expected(costs)]))
+    lines = [*told(costs), "", *expected(costs)]
+    print("\n".join(lines))
     draw(costs, given.out)
+    if given.write:
+        rewrite("guides/cluster.md", "cluster", lines)
 
 
 if __name__ == "__main__":
