@@ -163,7 +163,7 @@ class _Packing:
         for cell in missing:
             self.alike.setdefault((cell.learner, cell.block), []).append(cell)
         total = sum(cell.seeds for cells in self.alike.values() for cell in cells)
-        self.loops = min(STACK, math.ceil(total / (workers * SHARE)))
+        self.loops = min(STACK, math.ceil(total / (max(workers, 1) * SHARE)))
 
     def work(self) -> list[Work]:
         """Return all packs as work."""
