@@ -141,7 +141,5 @@ def _commands(sweep: Sweep, learner: str) -> dict[str, Any]:
         return {"words": [None], "vary": {"0": [" ".join(each) for each in words]}}
     columns = list(zip(*words, strict=True))
     shared = [column[0] if len(set(column)) == 1 else None for column in columns]
-    vary: Mapping[str, list[str]] = {
-        str(place): list(columns[place]) for place, word in enumerate(shared) if word is None
-    }
+    vary: Mapping[str, list[str]] = {str(place): list(columns[place]) for place, word in enumerate(shared) if word is None}
     return {"words": shared, "vary": vary}

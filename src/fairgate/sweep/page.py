@@ -88,9 +88,7 @@ def _whole(sweep: Sweep) -> list[tuple[str, list[list[float | None]]]]:
     found = []
     for name in ordered(sweep.figures):
         spread = sweep.spread(name)
-        found.append(
-            (measure_of(name).words, [[_known(spread[kind][0, at]) for kind in KINDS] for at in _places(sweep)])
-        )
+        found.append((measure_of(name).words, [[_known(spread[kind][0, at]) for kind in KINDS] for at in _places(sweep)]))
     return found
 
 
