@@ -17,4 +17,4 @@ def rewrite(page: str, name: str, lines: Sequence[str]) -> None:
         raise SystemExit(f"{path} must have {begin.strip()} and {end.strip()} once each")
     before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)
-    path.write_text(before + begin + "\n".join(lines) + "\n" + end + after, encoding="utf-8")
+    path.write_text(before + begin + "\n" + "\n".join(lines).strip() + "\n\n" + end + after, encoding="utf-8")
