@@ -52,9 +52,9 @@ RESAMPLES, SURE = 400, 0.95
 class Winners(NamedTuple):
     """Best learner of each setting (S,), and how often another one would be, in seeds drawn again."""
 
-    best: NDArray[np.int64]
-    advantage: Array
-    p: Array
+    learner: NDArray[np.int64]
+    margin: Array
+    p_value: Array
 
 
 @dataclass(frozen=True)
@@ -207,15 +207,15 @@ def report(found: Sequence[Stress]) -> list[str]:
     for whole in found:
         for kind in ("batch", "population"):
             three = cut(whole, PAPER, kind).won
-            all_of_them = cut(whole, len(LEARNERS), kind).won.best
-            wins = [three.best == place for place in range(PAPER)]
-            sure = three.p[wins[0]] <= 1.0 - SURE
-            cells = [whole.task, kind, f"{len(three.best):,}", percent(np.asarray(whole.truth["attainable"]))]
+            all_of_them = cut(whole, len(LEARNERS), kind).won.learner
+            wins = [three.learner == place for place in range(PAPER)]
+            sure = three.p_value[wins[0]] <= 1.0 - SURE
+            cells = [whole.task, kind, f"{len(three.learner):,}", percent(np.asarray(whole.truth["attainable"]))]
             cells += [percent(wins[0]), percent(sure), *(percent(each) for each in wins[1:]), percent(all_of_them == 0)]
             lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "OFS among the paper's three, by batches, at each tolerance (rows) and feedback (columns):", ""]
     for whole in found:
-        best, design = cut(whole, PAPER, "batch").won.best, whole.design
+        best, design = cut(whole, PAPER, "batch").won.learner, whole.design
         strengths = np.unique(design["feedback"])
         lines.append(f"| {whole.task} | " + " | ".join(f"feedback × {each:g}" for each in strengths) + " |")
         lines.append("|---|" + "---:|" * len(strengths))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +86,17 @@ def test_a_sweep_goes_on_on_another_engine(tmp_path: Path, in_process: bytes) ->
     assert found.save(tmp_path / "seeds.parquet").read_bytes() == in_process
 
 
+def packed(call: Any) -> Any:
+    """Return the pack that a call simulates."""
+    return call.func.__self__
+
+
 class TooMuch(InProcess):
     """A process that dies of any pack of more than one cell."""
 
-    def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+    def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any], None, None]:
         for place, call in enumerate(calls):
-            pack: Any = call.args[0]  # type: ignore[attr-defined]  # a partial
+            pack = packed(call)
             yield place, call() if len(pack.cells) == 1 else Crashed("its process ran out of memory")
 
 
@@ -116,9 +121,9 @@ def test_a_cell_that_kills_every_process_is_named(monkeypatch: pytest.MonkeyPatc
     from contextlib import nullcontext
 
     class Deadly(InProcess):
-        def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+        def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any], None, None]:
             for place, call in enumerate(calls):
-                pack: Any = call.args[0]  # type: ignore[attr-defined]  # a partial
+                pack = packed(call)
                 rates = [value for cell in pack.cells for value in cell.values.values()]
                 yield place, Crashed("its process died 3 times") if 0.5 in rates else call()
 

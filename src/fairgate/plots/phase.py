@@ -77,6 +77,15 @@ def plot_phase(
         Whether to draw colour bar and legend: ``"auto"`` does so in a figure of its own, but not on given axes.
     style
         Further arguments of :meth:`matplotlib.axes.Axes.pcolormesh`, such as `vmin`, `vmax` and `cmap`.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> over = {"rate": [0.05, 0.1, 0.5], "epsilon": [0.02, 0.06]}
+    >>> found = fg.sweep("mve-s", ["ofs", "random"], over=over, seeds=3, rounds=50)
+    >>> axes = fg.plots.plot_phase(found, x="rate", y="epsilon", figure="violation", learner="ofs")
+    >>> axes.get_title(), axes.get_xlabel()
+    ('ofs on mve-s', 'rate')
     """
     keys = shown(legend, alone=ax is None)
     axes, drawn = _draw(sweep, x, y, figure, learner, ax, at, contour, by, style)
@@ -174,6 +183,8 @@ def _learner(sweep: Swept, figure: str, learner: str | None) -> int | None:
         raise unknown_name("figure", figure, (WINNER, *sweep.figures, *sweep.truth))
     if learner is not None and learner not in known:
         raise unknown_name("learner", learner, known)
+    if figure == WINNER and len(known) < 2:
+        raise InputError(f"figure 'winner' compares learners, but the sweep has one: {known[0]}")
     if figure not in sweep.figures:
         if learner is not None:
             raise InputError(f"figure {figure!r} is not one of a single learner: leave learner out, got {learner!r}")

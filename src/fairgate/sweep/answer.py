@@ -40,7 +40,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Region:
-    """A range of one parameter, and the share of its settings that each learner wins, or of loops in which one succeeds."""
+    """A range of one parameter, and the share of its settings that each learner wins; of one alone, its success."""
 
     parameter: str
     values: str
@@ -169,7 +169,8 @@ class Answer:
         parts: list[str] = []
         for row in self.standings:
             wins = counted(row.wins, self.settings) if not parts else f"{row.wins} ({row.wins / self.settings:.0%})"
-            parts.append(f"{row.learner} {'wins ' if not parts else ''}in {wins}, significantly in {row.sure}")
+            told = f"{wins}, significantly in {row.sure}" if row.wins else "none"
+            parts.append(f"{row.learner} {'wins ' if not parts else ''}in {told}")
         return "; ".join(parts) + "."
 
 

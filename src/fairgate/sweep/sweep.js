@@ -4,19 +4,27 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const find = (id) => document.getElementById(id);
+  const numbers = (text) => text.split(" ").map((each) => (each === "" ? null : Number(each)));
+  for (const figure of data.figures)
+    for (const kind of ["mean", "low", "high", "q10", "q50", "q90"])
+      if (kind in figure) figure[kind] = numbers(figure[kind]);
+  for (const name of Object.keys(data.truth)) data.truth[name] = numbers(data.truth[name]);
+  for (const each of data.winners) for (const name of ["margin", "p"]) each[name] = numbers(each[name]);
+  for (const each of data.learners) if (each.colour === "#000000") each.colour = "currentColor"; // seen on dark pages too
   const learners = data.learners, parameters = data.parameters;
   const count = parameters[0].of.length;
   const nothing = new Set(data.nothing), failed = new Set(data.failed);
   const several = learners.length > 1, plane = parameters.length > 1;
   const state = {
-    figure: data.figures[0],
+    figure: data.figures.find((each) => each.mean.some((value) => value !== null)) ?? data.figures[0],
+    winner: data.winners[0],
     x: 0,
     y: 1,
     at: parameters.map((each) => (each.values.length - 1) >> 1),
   };
 
   const told = (value) => (value === null ? "–" : String(value).replaceAll("-", "−"));
-  const short = (value) => told(Number(value.toPrecision(6)));
+  const short = (value) => told(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
   const valueOf = (k, setting) => parameters[k].values[parameters[k].of[setting]];
   const nameOf = (setting) => parameters.map((each, k) => each.name + " " + short(valueOf(k, setting))).join(", ");
   const cellOf = (setting, learner) => setting * learners.length + learner;
@@ -80,10 +88,12 @@
       to: log ? Math.exp(high) : high,
     };
   }
-  function ticks(axis, apart) {
+  // Where an axis has ticks, at least so many pixels apart: at few values themselves, else at round numbers.
+  function ticks(axis, apart, round = false) {
     const room = Math.abs(axis.end - axis.start) / apart;
     let found = axis.values;
-    if (found.length > Math.min(8, room)) {
+    const long = found.some((value) => value !== Number(value.toPrecision(3)));
+    if (round || long || found.length > Math.min(8, room)) {
       if (axis.log) {
         const decades = Math.log10(axis.to / axis.from);
         const parts = decades * 3 <= room ? [1, 2, 5] : decades * 2 <= room ? [1, 3] : [1];
@@ -118,13 +128,13 @@
     figure.append(made);
     return { svg: made, width, height, inner: [edge.left, width - edge.right, height - edge.bottom, edge.top] };
   }
-  function dress(svg, { width, height }, x, y, names) {
+  function dress(svg, { width, height }, x, y, names, round = false) {
     for (const value of ticks(x, 46)) {
       const at = x.at(value);
       svg.append(shape("line", { class: "axis", x1: at, x2: at, y1: height - edge.bottom, y2: height - edge.bottom + 5 }));
       svg.append(shape("text", { x: at, y: height - edge.bottom + 18, "text-anchor": "middle" }, short(value)));
     }
-    for (const value of ticks(y, 26)) {
+    for (const value of ticks(y, 26, round)) {
       const at = y.at(value);
       svg.append(shape("line", { class: "axis", x1: edge.left - 5, x2: edge.left, y1: at, y2: at }));
       svg.append(shape("text", { x: edge.left - 8, y: at + 4, "text-anchor": "end" }, short(value)));
@@ -135,35 +145,35 @@
       shape("text", { class: "name", x: 0, y: 0, "text-anchor": "middle", transform: "translate(12 " + middle + ") rotate(-90)" }, names[1]),
     );
   }
-  const hatch = (k) => "url(#hatch)";
+  const HATCH = "url(#hatch)";
 
   // ---------------------------------------------------------------- maps
   function shown() {
-    const others = parameters.keys ? [...parameters.keys()].filter((k) => k !== state.x && k !== state.y) : [];
+    const others = [...parameters.keys()].filter((k) => k !== state.x && k !== state.y);
     const all = Array.from({ length: count }, (_, setting) => setting);
     return data.full ? all.filter((s) => others.every((k) => parameters[k].of[s] === state.at[k])) : all;
   }
   // What a cell of the map of one learner, or of the winners (null), looks like and says.
-  function fillOf(setting, learner) {
+  function lookOf(setting, learner) {
     if (learner === null) {
-      const best = data.winner.learner[setting];
+      const best = state.winner.learner[setting];
       if (best < 0) return null;
-      return data.winner.p[setting] < data.winner.level ? learners[best].colour : learners[best].pale;
+      return { fill: learners[best].colour, "fill-opacity": state.winner.p[setting] < data.level ? 1 : data.pale };
     }
     const value = state.figure.mean[cellOf(setting, learner)];
-    return value === null ? null : colourOf(state.figure, value);
+    return value === null ? null : { fill: colourOf(state.figure, value) };
   }
   const isFailed = (setting, learner) =>
-    learner === null ? data.winner.learner[setting] < 0 : failed.has(cellOf(setting, learner));
+    learner === null ? state.winner.learner[setting] < 0 : failed.has(cellOf(setting, learner));
   const pText = (p) => (p < 0.001 ? "p < 0.001" : "p = " + told(Number(p.toPrecision(2))));
   function winSentence(setting) {
-    const best = data.winner.learner[setting];
+    const best = state.winner.learner[setting];
     if (best < 0) return "Every learner failed.";
-    const sure = data.winner.p[setting] < data.winner.level;
-    const margin = data.winner.margin[setting];
+    const sure = state.winner.p[setting] < data.level;
+    const margin = state.winner.margin[setting];
     if (margin === null) return learners[best].name + " wins: it is the only one that did not fail.";
-    return learners[best].name + " wins: better than the next by " + told(margin) + " in " + data.winner.words + ", " +
-      pText(data.winner.p[setting]) + (sure ? "." : ", not significant.");
+    return learners[best].name + " wins: better than the next by " + told(margin) + " in " + state.winner.words + ", " +
+      pText(state.winner.p[setting]) + (sure ? "." : ", not significant.");
   }
   function sentence(setting, learner) {
     const lines = [];
@@ -180,10 +190,9 @@
     if (nothing.has(setting)) lines.push("Nothing is feasible here.");
     return lines;
   }
-  function drawMap(learner, place, total) {
-    const title = learner === null ? "Winner by " + data.winner.words : learners[learner].name;
-    const figure = element("figure", {}, element("figcaption", {}, title));
-    find("maps").append(figure);
+  const titleOf = (learner) => (learner === null ? "Winner by " + state.winner.words : learners[learner].name);
+  function drawMap(figure, learner) {
+    const title = titleOf(learner);
     const box = panel(figure, Math.max(figure.clientWidth, 260), title + ", map of " + parameters[state.x].name + " and " + parameters[state.y].name);
     const [left, right, bottom, top] = box.inner, [px, py] = [parameters[state.x], parameters[state.y]];
     const x = axisOf(px.values, px.log, left, right, data.full), y = axisOf(py.values, py.log, bottom, top, data.full);
@@ -191,7 +200,7 @@
     box.svg.append(shape("rect", { class: "empty", x: left, y: top, width: right - left, height: bottom - top, "fill-opacity": data.full ? 1 : 0.4 }));
     const spots = new Map();
     for (const setting of members) {
-      const fill = fillOf(setting, learner), attributes = { class: data.full ? "cell" : "cell dot", "data-s": setting };
+      const look = lookOf(setting, learner), attributes = { class: data.full ? "cell" : "cell dot", "data-s": setting };
       let outline;
       if (data.full) {
         const [x0, x1] = x.cell(px.of[setting]), [y0, y1] = y.cell(py.of[setting]);
@@ -203,18 +212,17 @@
         spots.set(setting, [outline.cx, outline.cy]);
       }
       const kind = data.full ? "rect" : "circle";
-      const cell = shape(kind, { ...attributes, ...outline });
-      if (fill) cell.setAttribute("fill", fill);
-      else cell.classList.add("empty");
+      const cell = shape(kind, { ...attributes, ...outline, ...look });
+      if (!look) cell.classList.add("empty");
       box.svg.append(cell);
-      if (nothing.has(setting)) box.svg.append(shape(kind, { class: "hatched", fill: hatch(), ...outline }));
+      if (nothing.has(setting)) box.svg.append(shape(kind, { class: "hatched", fill: HATCH, ...outline }));
       if (isFailed(setting, learner)) {
         const [cx, cy] = spots.get(setting);
         box.svg.append(shape("path", { class: "cross", d: "M" + (cx - 4) + " " + (cy - 4) + "l8 8m0-8l-8 8" }));
       }
     }
     dress(box.svg, box, x, y, [px.name, py.name]);
-    listen(box.svg, spots, learner, members[0], (setting) => learner ?? Math.max(data.winner.learner[setting], 0));
+    listen(box.svg, spots, learner, members[0], (setting) => learner ?? Math.max(state.winner.learner[setting], 0));
   }
 
   // ---------------------------------------------------------------- curves of one parameter
@@ -226,11 +234,11 @@
     const [low, high] = limitsNow, room = 0.04 * (high - low);
     const x = axisOf(only.values, only.log, left, right, true), y = axisOf([low - room, high + room], false, bottom, top, false);
     const order = Array.from({ length: count }, (_, s) => s).sort((a, b) => only.of[a] - only.of[b]);
-    for (const value of ticks(y, 26)) box.svg.append(shape("line", { class: "grid", x1: left, x2: right, y1: y.at(value), y2: y.at(value) }));
+    for (const value of ticks(y, 26, true)) box.svg.append(shape("line", { class: "grid", x1: left, x2: right, y1: y.at(value), y2: y.at(value) }));
     for (const setting of order)
       if (nothing.has(setting)) {
         const [x0, x1] = x.cell(only.of[setting]);
-        box.svg.append(shape("rect", { class: "hatched", fill: hatch(), x: x0, width: x1 - x0, y: top, height: bottom - top }));
+        box.svg.append(shape("rect", { class: "hatched", fill: HATCH, x: x0, width: x1 - x0, y: top, height: bottom - top }));
       }
     const spots = new Map();
     learners.forEach((learner, place) => {
@@ -252,7 +260,7 @@
         box.svg.append(shape("circle", { ...dot, r: 4, fill: value === null ? "none" : learner.colour }), shape("circle", { ...dot, r: 10, fill: "transparent" }));
       }
     });
-    dress(box.svg, box, x, y, [only.name, state.figure.words]);
+    dress(box.svg, box, x, y, [only.name, state.figure.words], true);
     listen(box.svg, spots, undefined, cellOf(order[0], 0), (setting) => setting);
   }
 
@@ -349,8 +357,8 @@
 
   // ---------------------------------------------------------------- the panel of a cell
   function commandOf(setting, learner) {
-    const { words, vary } = data.commands[learner];
-    return words.map((word, k) => word ?? vary[k][setting]).join(" ");
+    const vary = data.commands.vary[learner] ?? data.commands.vary[0];
+    return data.commands.words[learner].map((word, k) => word ?? vary[k][setting]).join(" ");
   }
   function truthOf(setting) {
     const at = (name) => told(data.truth[name][setting]);
@@ -367,9 +375,10 @@
     return parts.join(", ");
   }
   function figuresOf(cell) {
-    const head = ["Figure", "Mean", "95% interval", "10%", "Median", "90%"];
+    const quantiles = "q10" in data.figures[0] ? ["q10", "q50", "q90"] : []; // of very many cells only the table has them
+    const head = ["Figure", "Mean", "95% interval", ...(quantiles.length ? ["10%", "Median", "90%"] : [])];
     const rows = data.figures.map((figure) => {
-      const texts = [told(figure.mean[cell]), range(figure.low[cell], figure.high[cell]), ...["q10", "q50", "q90"].map((kind) => told(figure[kind][cell]))];
+      const texts = [told(figure.mean[cell]), range(figure.low[cell], figure.high[cell]), ...quantiles.map((kind) => told(figure[kind][cell]))];
       return element("tr", { "data-figure": figure.name }, element("th", { scope: "row" }, figure.words), ...texts.map((text) => element("td", { class: "number" }, text)));
     });
     return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures" },
@@ -411,8 +420,8 @@
     if (failed.has(cell)) parts.push(element("p", {}, element("strong", {}, "Failed: "), data.failures[cell] || "no reason is known"));
     parts.push(element("p", { id: "truth" }, truthOf(setting)));
     if (several) parts.push(element("p", {}, winSentence(setting)));
-    if (!failed.has(cell)) parts.push(figuresOf(cell));
     parts.push(element("h3", {}, "Repeat it"), code, copyButton(text, code));
+    if (!failed.has(cell)) parts.push(element("h3", {}, "Every figure"), figuresOf(cell));
     dialog.replaceChildren(...parts);
     dialog.dataset.setting = setting;
     dialog.dataset.learner = learner;
@@ -445,17 +454,19 @@
       bar.append(shape("rect", { x: 12, y: 18, width: width - 24, height: 14, fill: "url(#shades)" }));
       const axis = axisOf([low, high], false, 12, width - 12, false);
       const along = { ...axis, at: (value) => 12 + ((value - low) / (high - low)) * (width - 24), from: low - 1e-12, to: high + 1e-12 };
-      for (const value of ticks({ ...along, values: Array(99).fill(0) }, 60))
+      for (const value of ticks(along, 60, true))
         bar.append(shape("text", { x: along.at(value), y: 47, "text-anchor": "middle" }, short(value)));
       place.append(bar);
     }
-    if (several) for (const each of learners) items.push(key(square(each.colour), (plane ? "wins: " : "") + each.name));
+    const own = learners.filter((each) => !each.other);
+    if (several) for (const each of own) items.push(key(square(each.colour), (plane ? "wins: " : "") + each.name));
+    if (own.length < learners.length) items.push(key(square(learners.find((each) => each.other).colour), "others"));
     if (several && plane) {
-      const pale = shape("g", {}, shape("path", { d: "M1 1H19L1 19Z", fill: learners[0].pale }), shape("path", { d: "M19 1V19H1Z", fill: learners[1].pale }));
-      items.push(key(pale, "paler: not significant"));
+      const halves = ["M1 1H19L1 19Z", "M19 1V19H1Z"].map((d, k) => shape("path", { d, fill: learners[k].colour, "fill-opacity": data.pale }));
+      items.push(key(shape("g", {}, ...halves), "faint: not significant"));
     }
-    if (!plane) items.push(key(shape("rect", { x: 1, y: 4, width: 18, height: 12, class: "hatch-dark", fill: "currentColor", "fill-opacity": 0.2 }), "95% interval of the mean"));
-    if (nothing.size) items.push(key(shape("g", {}, square("var(--empty)"), square(hatch())), "nothing is feasible"));
+    if (!plane) items.push(key(shape("rect", { x: 1, y: 4, width: 18, height: 12, fill: "currentColor", "fill-opacity": 0.2 }), "95% interval of the mean"));
+    if (nothing.size) items.push(key(shape("g", {}, square("var(--empty)"), square(HATCH)), "nothing is feasible"));
     if (failed.size) items.push(key(shape("path", { class: "cross", d: "M5 5l10 10m0-10l-10 10" }), "failed"));
     const lines = shape("g", {}, shape("path", { d: "M0 0V8", stroke: "#fff", "stroke-width": 5, "stroke-opacity": 0.25 }), shape("path", { d: "M0 0V8", stroke: "#333", "stroke-width": 2.2, "stroke-opacity": 0.75 }));
     const pattern = shape("pattern", { id: "hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, lines);
@@ -468,8 +479,10 @@
     drawLegend();
     find("maps").replaceChildren();
     if (!plane) return drawCurves();
-    learners.forEach((_, learner) => drawMap(learner));
-    if (several) drawMap(null);
+    const wanted = [...learners.keys(), ...(several ? [null] : [])];
+    const figures = wanted.map((learner) => element("figure", {}, element("figcaption", {}, titleOf(learner))));
+    find("maps").append(...figures); // all of them first, which makes their width known
+    figures.forEach((figure, place) => drawMap(figure, wanted[place]));
   }
   function choices(select, names, chosen, changed) {
     names.forEach((name, k) => select.append(element("option", { value: k }, name)));
@@ -501,8 +514,12 @@
     });
   }
   find("explore").classList.add("ready");
-  choices(find("figure"), data.figures.map((each) => each.words), 0, (k) => (state.figure = data.figures[k]));
+  choices(find("figure"), data.figures.map((each) => each.words), data.figures.indexOf(state.figure), (k) => (state.figure = data.figures[k]));
   const names = parameters.map((each) => each.name);
+  if (find("winner")) {
+    const by = data.winners.map((each) => each.words);
+    choices(find("winner"), by, 0, (k) => (state.winner = data.winners[k]));
+  }
   if (find("x"))
     choices(find("x"), names, state.x, (k) => {
       if (k === state.y) state.y = state.x;
