@@ -19,6 +19,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import argparse
 import heapq
+import io
 import json
 import math
 import subprocess
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from fairgate.engines import InProcess, open_engine
 from fairgate.engines.parcel import Packer
@@ -134,7 +136,7 @@ def block_seconds(learner: str, rounds: int, repeats: int) -> dict[str, float]:
         spent = []
         for pack in packs(learner, repeats, settings, rounds):
             start = time.process_time()
-            pack.simulate()
+            pack.simulate("block")
             spent.append(time.process_time() - start)
         found[str(settings)] = min(spent) * ROUNDS / rounds
     return found
@@ -200,14 +202,14 @@ def measure(quick: bool) -> Costs:
     rounds, repeats, calls = (30, 1, 100) if quick else (300, 5, 1000)
     blocks = {name: block_seconds(name, rounds, repeats) for name in dict.fromkeys(job.learner for job in JOBS)}
     (pack,) = packs("ofs", 1, PACKS[-1], 10)
-    returned = len(pack.simulate()) / PACKS[-1]
+    returned = len(pack.simulate("block")["block"]) / PACKS[-1]
     size = round(returned * PACKS[-1])
     return Costs(
         blocks,
         *call_seconds(calls, size),
         keep_seconds(calls, size),
         start_seconds(),
-        len(Packer()(pack.simulate)) / PACKS[-1],
+        len(Packer()(partial(pack.simulate, "block"))) / PACKS[-1],
         returned,
     )
 
@@ -336,7 +338,9 @@ def draw(costs: Costs, path: Path) -> None:
     ax.set_xlabel("cores (simulated)", fontsize=FONT)
     ax.set_ylabel("efficiency, %", fontsize=FONT)
     ax.legend(fontsize=FONT, frameon=False, loc="lower left")
-    figure.savefig(path, dpi=160)
+    with io.BytesIO() as drawn:
+        figure.savefig(drawn, dpi=160)
+        Image.open(drawn).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE).save(path, optimize=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

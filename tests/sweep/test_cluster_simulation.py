@@ -52,7 +52,7 @@ def test_a_slow_client_is_what_all_wait_for() -> None:
 def test_blocks_are_those_of_a_sweep() -> None:
     first, second = packs("ofs", 2, 3, 10)
     assert first.loops == second.loops == 300
-    assert len(first.simulate()) > 1000
+    assert len(first.simulate("block")["block"]) > 1000
 
 
 @pytest.mark.slow
