@@ -100,7 +100,7 @@ class Job:
     settings: int
 
     def __str__(self) -> str:
-        return f"{self.settings:,} settings × {SEEDS} seeds, {self.learner}"
+        return f"{self.settings:,} settings, {self.learner}"
 
     def per_block(self, cores: int) -> int:
         """Settings in a block, as `fg.sweep` chooses them."""
