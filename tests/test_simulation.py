@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import fairgate as fg
 from fairgate import simulation
+from fairgate.block import Block
 from fairgate.problem import Feedback
 
 
@@ -37,13 +38,14 @@ def test_results_are_bit_identical_for_any_number_of_workers(
 def test_blocks_do_not_depend_on_the_order_they_are_run_in(small_task: fg.Task) -> None:
     learner = fg.OFS()
 
-    def block(k: int) -> dict[str, Any]:
-        return simulation._block(small_task, learner, slice(4 * k, 4 * k + 4), 30, 64, 0, k, "common", (), None)
+    def block(k: int) -> fg.Run:
+        (run,) = Block(small_task, learner, 4, 30, 64, seed=0, coupling="common", number=k).pieces([30])
+        return run
 
     forward, backward = [block(k) for k in (0, 1, 2)], [block(k) for k in (2, 1, 0)]
     for one, other in zip(forward, reversed(backward), strict=True):
-        np.testing.assert_array_equal(one["counts"], other["counts"])
-        np.testing.assert_array_equal(one["thresholds"], other["thresholds"])
+        np.testing.assert_array_equal(one.counts, other.counts)
+        np.testing.assert_array_equal(one.thresholds, other.thresholds)
 
 
 def test_replicates_differ_from_each_other(small_task: fg.Task) -> None:
@@ -144,7 +146,7 @@ def test_per_group_thresholds_are_played_as_such(small_task: fg.Task) -> None:
 )
 def test_bad_arguments_get_one_sentence(small_task: fg.Task, arguments: dict[str, object], sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
-        fg.simulate(small_task, **({"learner": fg.OFS(), "rounds": 5} | arguments))  # type: ignore[arg-type]
+        fg.simulate(small_task, **({"learner": fg.OFS(), "rounds": 5} | arguments))  # type: ignore[call-overload]
 
 
 def test_the_weights_of_a_lottery_may_sum_to_one_but_for_rounding() -> None:
@@ -170,7 +172,7 @@ def test_the_weights_of_a_lottery_may_sum_to_one_but_for_rounding() -> None:
 
 def test_a_class_in_place_of_a_learner_is_said(small_task: fg.Task) -> None:
     with pytest.raises(fg.InputError, match=r"learner must be an object such as OFS\(\), got the class OFS"):
-        fg.simulate(small_task, fg.OFS, rounds=2, seeds=1)  # type: ignore[arg-type]
+        fg.simulate(small_task, fg.OFS, rounds=2, seeds=1)  # type: ignore[call-overload]
 
 
 def test_a_record_may_be_one_text_and_a_name_is_no_task() -> None:
@@ -210,3 +212,53 @@ def test_some_replicates_of_a_run_are_a_run(small_task: fg.Task, tmp_path: Path)
     np.testing.assert_array_equal(cut.thresholds, part.thresholds)
     for name in part.states:
         np.testing.assert_array_equal(cut.states[name], part.states[name])
+
+
+@pytest.mark.parametrize("name", ["ofs", "primal-dual", "mixture"])
+def test_a_summary_tells_what_the_run_would(small_task: fg.Task, name: str) -> None:
+    learner = fg.load_learner(name)
+    size: dict[str, Any] = {"rounds": 330, "seeds": 4, "seed": 2, "batch": 64}
+    run = fg.simulate(small_task, learner, **size)
+    found = fg.simulate(small_task, learner, **size, keep="summary", tail=40)
+    for figure, values in run.per_replicate(40).items():
+        np.testing.assert_allclose(found.figures[figure], values, rtol=1e-12, err_msg=figure)
+    assert found.settings == {**run.settings, "tail": 40}
+    assert found.summary()["reward"].mean == pytest.approx(run.summary(40)["reward"].mean)
+
+
+def test_a_summary_is_the_same_for_any_number_of_workers(small_task: fg.Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "BLOCK", 4)
+    one, two = (
+        fg.simulate(small_task, fg.OFS(), rounds=40, seeds=10, keep="summary", workers=workers) for workers in (1, 2)
+    )
+    assert all(np.array_equal(one.figures[name], two.figures[name]) for name in one.figures)
+
+
+def test_what_is_kept_must_be_known_and_its_tail_within_the_run(small_task: fg.Task) -> None:
+    with pytest.raises(fg.InputError, match="keep"):
+        fg.simulate(small_task, fg.OFS(), rounds=10, seeds=2, keep="lines")  # type: ignore[call-overload]
+    with pytest.raises(fg.InputError, match="tail must be at most the 10 rounds"):
+        fg.simulate(small_task, fg.OFS(), rounds=10, seeds=2, keep="summary", tail=11)
+
+
+@pytest.mark.parametrize("name", ["label-delay", "interior"])
+def test_parts_meet_the_same_people_as_one_alone(name: str) -> None:
+    """Late labels and the generators of scalar learners included."""
+
+    class Picky:
+        def __init__(self, grid: list[float], rng: np.random.Generator) -> None:
+            self.grid, self.rng = grid, rng
+
+        def propose(self) -> float:
+            return float(self.rng.choice(self.grid))
+
+        def observe(self, threshold: float, reward: float, residuals: list[float]) -> None:
+            pass
+
+    task = fg.load_task(name)
+    for learner in (fg.OFS(), fg.learners.scalar(Picky)):
+        alone = fg.simulate(task, learner, rounds=30, seeds=3)
+        beside = fg.simulate(task, learner, rounds=30, seeds=9, parts=3)
+        for part in range(3):
+            np.testing.assert_array_equal(beside.rows(slice(3 * part, 3 * part + 3)).thresholds, alone.thresholds)
+            np.testing.assert_array_equal(beside.rows(slice(3 * part, 3 * part + 3)).counts, alone.counts)

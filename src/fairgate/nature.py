@@ -105,6 +105,11 @@ class Repeated(Strided):
         """Draw whole numbers."""
         return self._repeat(super().integers(low, high, self._part(size), *given, **options))
 
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Return generators of their own, those of each part alike."""
+        seeds: Any = self.bit_generator.seed_seq
+        return [np.random.default_rng(each) for each in seeds.spawn(n_children // self.parts) * self.parts]
+
     def __reduce__(self) -> Any:
         return restored, (self.beginning, self.calls, self.parts)
 
@@ -174,7 +179,8 @@ class Nature:
         A label arrives in any round with the same probability.
         """
         rng = self._at(DELAYS)
-        late = rng.random((len(accepted), people))[np.arange(people) < accepted[:, None]]
+        drawn = rng.random((len(accepted) // self.parts, people))
+        late = np.tile(drawn, (self.parts, 1))[np.arange(people) < accepted[:, None]]
         return np.asarray(np.log1p(-late) / np.log1p(-arrival), dtype=np.int64)  # rounded down
 
     def world(self) -> np.random.Generator:

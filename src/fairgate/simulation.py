@@ -2,30 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from fairgate.environments.state import flatten
+from fairgate.block import Block, Progress, widened
+from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
-from fairgate.learners import AnyLearner, Learner
+from fairgate.learners import AnyLearner
 from fairgate.learners.base import as_learner, check_level
-from fairgate.loop import Loop, Round
-from fairgate.nature import COMMON, Nature, Repeated, Strided
+from fairgate.nature import COMMON, Nature
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
-from fairgate.run import Run
+from fairgate.run import Run, tail_of
 from fairgate.settings import Array, common_replicates, whole_number
+from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tasks import Task
 
 BLOCK = 250
 """Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
 
-Progress = Callable[[int], None]
-
 RECORDS = ("state",)
 """What a simulation can record in addition to what a Run always has."""
+
+KEEPS = ("run", "summary")
+"""What a simulation can keep: everything that happened, or a line per replicate."""
+
+
+@overload
+def simulate(
+    task: Task,
+    learner: AnyLearner,
+    rounds: int = 3000,
+    seeds: int | None = None,
+    *,
+    seed: int = 0,
+    batch: int = 256,
+    workers: int = 1,
+    coupling: str | None = None,
+    parts: int = 1,
+    record: Sequence[str] = (),
+    keep: Literal["run"] = "run",
+    tail: None = None,
+    progress: Progress | None = None,
+) -> Run: ...
+
+
+@overload
+def simulate(
+    task: Task,
+    learner: AnyLearner,
+    rounds: int = 3000,
+    seeds: int | None = None,
+    *,
+    seed: int = 0,
+    batch: int = 256,
+    workers: int = 1,
+    coupling: str | None = None,
+    parts: int = 1,
+    record: Sequence[str] = (),
+    keep: Literal["summary"],
+    tail: int | None = None,
+    progress: Progress | None = None,
+) -> Summary: ...
 
 
 def simulate(
@@ -40,8 +82,10 @@ def simulate(
     coupling: str | None = None,
     parts: int = 1,
     record: Sequence[str] = (),
+    keep: str = "run",
+    tail: int | None = None,
     progress: Progress | None = None,
-) -> Run:
+) -> Run | Summary:
     """Run `learner` on `task` in `seeds` independent loops and return what happened.
 
     Parameters
@@ -68,6 +112,11 @@ def simulate(
         same random numbers, as if it were simulated alone.
     record
         What else to keep: ``"state"`` is the state of the environment in each round, before its batch.
+    keep
+        ``"run"`` keeps every round of every loop. ``"summary"`` keeps a line of figures per loop, gathered while it
+        runs, so that memory does not grow with the rounds.
+    tail
+        Rounds at the end whose means a summary has; 200 by default, or the last fifth of a shorter run.
     progress
         Called with the number of loop-rounds just finished.
 
@@ -101,49 +150,49 @@ def simulate(
     if replicates % parts or (parts > 1 and (replicates // parts > BLOCK or coupled != "common")):
         raise InputError(f"{replicates} replicates cannot be {parts} parts of up to {BLOCK} that meet the same people")
     part = replicates // parts
-    blocks = blocks_of(replicates, BLOCK if parts == 1 else BLOCK // part * part)
-    jobs = [
-        (task, chosen, block, rounds, batch, seed, number if parts == 1 else 0, coupled, record)
-        for number, block in enumerate(blocks)
+    if keep not in KEEPS:
+        raise unknown_name("keep", keep, KEEPS)
+    if tail is not None and (keep == "run" or whole_number("tail", tail, 1) > rounds):
+        raise InputError(f"tail must be at most the {rounds} rounds of a run that is kept as a summary, got {tail}")
+    last = tail_of(rounds) if tail is None else tail
+    play: Any = partial(_summary, tail=last) if keep == "summary" else _run
+    size: dict[str, Any] = {"rounds": rounds, "batch": batch, "seed": seed, "coupling": coupled, "record": record}
+    blocks = [
+        Block(
+            task.rows(index),
+            chosen.rows(index),
+            count := index.stop - index.start,
+            **size,
+            number=number if parts == 1 else 0,
+            parts=1 if parts == 1 else count // part,
+        )
+        for number, index in enumerate(blocks_of(replicates, BLOCK if parts == 1 else BLOCK // part * part))
     ]
-    repeated = part if parts > 1 else None
-    if workers == 1 or len(jobs) == 1:
-        done = [_block(*job, progress, repeated) for job in jobs]
+    if workers == 1 or len(blocks) == 1:
+        done = [play(block, progress) for block in blocks]
     else:
-        from joblib import Parallel, delayed
-
-        done = []
-        calls = (delayed(_block)(*job, None, repeated) for job in jobs)
-        for block in Parallel(n_jobs=workers, return_as="generator")(calls):
-            done.append(block)
+        found: dict[int, Any] = {}
+        for place, result in Processes(workers).run([partial(play, block) for block in blocks]):
+            found[place] = result
             if progress is not None:
-                progress(rounds * len(block["counts"]))
-    kept = _joined(done)
+                progress(rounds * blocks[place].replicates)
+        done = [found[place] for place in sorted(found)]
+    settings = {**blocks[0].settings(), "task": task.describe(), "learner": chosen.describe(), "seeds": replicates}
+    if keep == "summary":
+        figures = {name: np.concatenate([each[name] for each in done]) for name in done[0]}
+        return Summary(figures, {**settings, "tail": last})
+    return replace(joined(done), settings=settings)
 
-    def assessed(cells: Array) -> Assessment:
-        found = task.problem.assess(cells.swapaxes(0, 1))  # replicates last, as settings by replicate are
-        return Assessment(np.ascontiguousarray(found.reward.T), np.ascontiguousarray(found.residuals.swapaxes(1, 2)))
 
-    return Run(
-        policies=Policy(kept["thresholds"], kept["weights"]),
-        counts=kept["counts"],
-        probabilities=kept["probabilities"],
-        batch=assessed(kept["counts"]),
-        population=assessed(kept["probabilities"]),
-        traces={name: kept[f"trace {name}"] for name in chosen.traces},
-        names=task.problem.names,
-        final=Policy(kept["final thresholds"], kept["final weights"]) if "final weights" in kept else None,
-        states={name.removeprefix("state "): kept[name] for name in kept if name.startswith("state ")},
-        settings={
-            "task": task.describe(),
-            "learner": chosen.describe(),
-            "rounds": rounds,
-            "seeds": replicates,
-            "seed": seed,
-            "batch": batch,
-            "coupling": coupled,
-        },
-    )
+def _run(block: Block, progress: Progress | None = None) -> Run:
+    """Play a block and keep all of it."""
+    (whole,) = block.pieces([block.rounds], progress)
+    return whole
+
+
+def _summary(block: Block, progress: Progress | None = None, *, tail: int) -> dict[str, Array]:
+    """Play a block and keep a line per replicate."""
+    return gather(block.pieces(lengths_of(block.rounds, tail), progress))
 
 
 def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
@@ -151,99 +200,31 @@ def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
     return [slice(low, min(low + size, replicates)) for low in range(0, replicates, size)]
 
 
-def _block(
-    task: Task,
-    learner: Learner[Any],
-    block: slice,
-    rounds: int,
-    batch: int,
-    seed: int,
-    number: int,
-    coupling: str,
-    record: Sequence[str],
-    progress: Progress | None,
-    repeated: int | None = None,
-) -> dict[str, Any]:
-    """Run the loop for one block of replicates and return what is kept of it, replicates and rounds first.
+def joined(runs: Sequence[Run]) -> Run:
+    """Put runs of other replicates together; lotteries of fewer thresholds get more of weight 0."""
+    if len(runs) == 1:
+        return runs[0]
 
-    The random numbers of the first `repeated` replicates are repeated for the others, so many at a time.
-    """
-    task, learner = task.rows(block), learner.rows(block)
-    replicates = block.stop - block.start
-    parts = replicates // repeated if repeated else 1
-    loop = Loop(task, replicates, batch, Nature(seed, number, coupling, parts), learner.level)
-    source = np.random.SeedSequence(seed, spawn_key=(number, 1))
-    own = Strided(source) if parts == 1 else Repeated(source, parts)
-    state = learner.start(task.setting, replicates, own)
-    kept = _Kept(rounds, loop.shape, learner.traces)
-    for t in range(rounds):
-        policy = loop.admitted(learner.propose(state), learner)
-        if record:
-            kept.keep_state(t, loop.state)
-        happened = loop.play(policy)
-        kept.keep(t, happened, {name: learner.trace(state, name) for name in learner.traces})
-        learner.observe(state, policy, happened.feedback)
-        if progress is not None and (t + 1) % 100 == 0:
-            progress(100 * replicates)
-    if progress is not None:
-        progress(rounds % 100 * replicates)
-    return kept.arrays(learner.recommend(state))
+    def policy(each: Sequence[Policy]) -> Policy:
+        most = max(len(one.weights) for one in each)
+        thresholds = [widened(one.thresholds, most - len(one.weights), np.inf) for one in each]
+        weights = [widened(one.weights, most - len(one.weights), 0.0) for one in each]
+        return Policy(np.concatenate(thresholds, axis=1), np.concatenate(weights, axis=1))
 
+    def assessment(each: Sequence[Assessment]) -> Assessment:
+        rewards, residuals = zip(*each, strict=True)
+        return Assessment(np.concatenate(rewards), np.concatenate(residuals, axis=1))
 
-class _Kept:
-    """What is kept of a block while it runs: rounds first, so that what a round writes lies together."""
-
-    def __init__(self, rounds: int, shape: tuple[int, int], traces: Sequence[str]) -> None:
-        self.rounds, self.shape = rounds, shape
-        self.thresholds = np.empty((1, rounds, *shape))
-        self.weights = np.ones((1, rounds, shape[0]))
-        self.counts = np.empty((rounds, *shape, 2, 2), dtype=np.int32)
-        self.probabilities = np.empty((rounds, *shape, 2, 2))
-        self.by_round: dict[str, Array] = {f"trace {name}": np.empty((rounds, shape[0])) for name in traces}
-
-    def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
-        thresholds, weights = happened.played
-        more = len(weights) - len(self.weights)
-        if more > 0:  # a lottery of more thresholds than any before: others have weight 0
-            self.thresholds = np.concatenate((self.thresholds, np.full((more, self.rounds, *self.shape), np.inf)))
-            self.weights = np.concatenate((self.weights, np.zeros((more, self.rounds, self.shape[0]))))
-        self.thresholds[: len(weights), t], self.weights[: len(weights), t] = thresholds, weights
-        if more < 0:
-            self.thresholds[more:, t], self.weights[more:, t] = np.inf, 0.0
-        self.counts[t], self.probabilities[t] = happened.counts, happened.probabilities
-        for name, values in traces.items():
-            self.by_round[f"trace {name}"][t] = values
-
-    def keep_state(self, t: int, world: Any) -> None:
-        for name, values in flatten(world).items():
-            if t == 0:
-                self.by_round[f"state {name}"] = np.empty((self.rounds, *values.shape))
-            self.by_round[f"state {name}"][t] = values
-
-    def arrays(self, final: Policy | None) -> dict[str, Any]:
-        by_replicate: dict[str, Any] = {"counts": self.counts, "probabilities": self.probabilities, **self.by_round}
-        found = {name: np.ascontiguousarray(values.swapaxes(0, 1)) for name, values in by_replicate.items()}
-        found |= {"thresholds": self.thresholds.swapaxes(1, 2), "weights": self.weights.swapaxes(1, 2)}
-        found = {name: np.ascontiguousarray(values) for name, values in found.items()}
-        if final is not None:
-            found |= {"final thresholds": final.thresholds, "final weights": final.weights}
-        return found
-
-
-def _joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Put the blocks of replicates together; lotteries of fewer thresholds get more of weight 0."""
-    if len(parts) == 1:
-        return parts[0]
-    joined = {}
-    for name in parts[0]:
-        values = [part[name] for part in parts]
-        if name.endswith(("thresholds", "weights")):
-            most, fill = max(map(len, values)), np.inf if name.endswith("thresholds") else 0.0
-            values = [
-                np.concatenate((each, np.full((most - len(each), *each.shape[1:]), fill))) if len(each) < most else each
-                for each in values
-            ]
-            joined[name] = np.concatenate(values, axis=1)
-        else:
-            joined[name] = np.concatenate(values)
-    return joined
+    first = runs[0]
+    finals = [each.final for each in runs if each.final is not None]
+    return replace(
+        first,
+        policies=policy([each.policies for each in runs]),
+        counts=np.concatenate([each.counts for each in runs]),
+        probabilities=np.concatenate([each.probabilities for each in runs]),
+        batch=assessment([each.batch for each in runs]),
+        population=assessment([each.population for each in runs]),
+        traces={name: np.concatenate([each.traces[name] for each in runs]) for name in first.traces},
+        final=policy(finals) if finals else None,
+        states={name: np.concatenate([each.states[name] for each in runs]) for name in first.states},
+    )
