@@ -21,6 +21,9 @@ from fairgate.tasks import Task
 Progress = Callable[[int], None]
 """Told the number of loop-rounds just finished."""
 
+FEW = 50
+"""Rounds that are assessed together."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -94,15 +97,16 @@ class Block:
 
 
 class _Kept:
-    """What is kept of some rounds while they are played: rounds first, so that what a round writes lies together."""
+    """What is kept of some rounds while they are played: in its place, replicates first, so that nothing moves later."""
 
     def __init__(self, rounds: int, shape: tuple[int, int], traces: Sequence[str]) -> None:
-        self.rounds, self.shape = rounds, shape
-        self.thresholds = np.empty((1, rounds, *shape))
-        self.weights = np.ones((1, rounds, shape[0]))
-        self.counts = np.empty((rounds, *shape, 2, 2), dtype=np.int32)
-        self.probabilities = np.empty((rounds, *shape, 2, 2))
-        self.traces: dict[str, Array] = {name: np.empty((rounds, shape[0])) for name in traces}
+        replicates, groups = shape
+        self.rounds = rounds
+        self.thresholds = np.empty((1, replicates, rounds, groups))
+        self.weights = np.ones((1, replicates, rounds))
+        self.counts = np.empty((replicates, rounds, groups, 2, 2), dtype=np.int32)
+        self.probabilities = np.empty((replicates, rounds, groups, 2, 2))
+        self.traces: dict[str, Array] = {name: np.empty((replicates, rounds)) for name in traces}
         self.states: dict[str, Array] = {}
 
     def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
@@ -110,31 +114,33 @@ class _Kept:
         more = len(weights) - len(self.weights)
         if more > 0:  # a lottery of more thresholds than any before: others have weight 0
             self.thresholds, self.weights = widened(self.thresholds, more, np.inf), widened(self.weights, more, 0.0)
-        self.thresholds[: len(weights), t], self.weights[: len(weights), t] = thresholds, weights
+        self.thresholds[: len(weights), :, t] = thresholds
+        if len(self.weights) > 1:
+            self.weights[: len(weights), :, t] = weights
         if more < 0:
-            self.thresholds[more:, t], self.weights[more:, t] = np.inf, 0.0
-        self.counts[t], self.probabilities[t] = happened.counts, happened.probabilities
+            self.thresholds[more:, :, t], self.weights[more:, :, t] = np.inf, 0.0
+        self.counts[:, t], self.probabilities[:, t] = happened.counts, happened.probabilities
         for name, values in traces.items():
-            self.traces[name][t] = values
+            self.traces[name][:, t] = values
 
     def keep_state(self, t: int, world: Any) -> None:
         for name, values in flatten(world).items():
             if t == 0:
-                self.states[name] = np.empty((self.rounds, *values.shape))
-            self.states[name][t] = values
+                self.states[name] = np.empty((len(values), self.rounds, *values.shape[1:]))
+            self.states[name][:, t] = values
 
     def run(self, problem: Problem, final: Policy | None, settings: Mapping[str, Any]) -> Run:
-        """Return it as a run, replicates first."""
+        """Return it as a run."""
         return Run(
-            policies=Policy(_turned(self.thresholds, 1), _turned(self.weights, 1)),
-            counts=_turned(self.counts),
-            probabilities=_turned(self.probabilities),
+            policies=Policy(self.thresholds, self.weights),
+            counts=self.counts,
+            probabilities=self.probabilities,
             batch=_assessed(problem, self.counts),
             population=_assessed(problem, self.probabilities),
-            traces={name: _turned(values) for name, values in self.traces.items()},
+            traces=self.traces,
             names=problem.names,
             final=final,
-            states={name: _turned(values) for name, values in self.states.items()},
+            states=self.states,
             settings=settings,
         )
 
@@ -144,11 +150,12 @@ def widened(values: Array, more: int, fill: float) -> Array:
     return np.concatenate((values, np.full((more, *values.shape[1:]), fill))) if more > 0 else values
 
 
-def _turned(values: Any, axis: int = 0) -> Any:
-    """Put replicates before rounds, which are this axis and the next."""
-    return np.ascontiguousarray(values.swapaxes(axis, axis + 1))
-
-
 def _assessed(problem: Problem, cells: Any) -> Assessment:
-    found = problem.assess(cells)
-    return Assessment(_turned(found.reward), _turned(found.residuals, 1))
+    """Assess cells (replicates, rounds, …), a few rounds at a time, so that all of it stays in the processor's cache."""
+    replicates, rounds = cells.shape[:2]
+    reward, residuals = np.empty((replicates, rounds)), np.empty((len(problem.names), replicates, rounds))
+    for first in range(0, rounds, FEW):
+        few = slice(first, first + FEW)
+        found = problem.assess(cells[:, few].swapaxes(0, 1))  # replicates last, as settings by replicate are
+        reward[:, few], residuals[:, :, few] = found.reward.T, found.residuals.swapaxes(1, 2)
+    return Assessment(reward, residuals)
