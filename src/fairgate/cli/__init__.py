@@ -18,6 +18,7 @@ from fairgate.cli.monitor import monitor
 from fairgate.cli.paper import paper
 from fairgate.cli.reproduce import reproduce
 from fairgate.cli.run import run
+from fairgate.cli.sweep import sweep
 from fairgate.errors import InputError
 
 app = typer.Typer(
@@ -46,6 +47,9 @@ def top(
 
 
 app.command(epilog="Example: fairgate run compas ofs primal-dual --rounds 3000 --seeds 10")(run)
+app.command(
+    epilog="Example: fairgate sweep compas ofs smooth-optimist --over rate=0.01:0.5:20 --over epsilon=0.01:0.1:10"
+)(sweep)
 app.command(name="list", epilog="Example: fairgate list --json")(list_names)
 app.command(epilog="Example: fairgate reproduce table1 figure3 --seeds 100")(reproduce)
 app.command(epilog="Example: fairgate reproduce all --out results && fairgate paper --out results")(paper)

@@ -102,7 +102,7 @@ class Plan:
             if each.owner == learner or each.owner not in self.learners
         }
 
-    def objects(self, index: int, learner: str) -> tuple[Task, Learner[Any], dict[str, int]]:
+    def objects(self, index: int, learner: str) -> tuple[Task, Learner[Any], dict[str, Any]]:
         """Return task, learner, and the rounds, seeds, seed and batch of a cell, for :func:`~fairgate.simulate`."""
         values = self.values(index, learner)
         changed = changed_task(self.task, values), changed_learner(learner, self.learners[learner], values)
@@ -133,7 +133,7 @@ class Plan:
         }
 
 
-def size_of(size: Size, values: Mapping[Parameter, Any]) -> dict[str, int]:
+def size_of(size: Size, values: Mapping[Parameter, Any]) -> dict[str, Any]:
     """Return the rounds, seeds, seed and batch of a cell."""
     loop = {each.field: int(value) for each, value in values.items() if each.owner == "loop"}
     return {**asdict(size), **loop}

@@ -150,3 +150,7 @@ def _figures(task: Task, learner: Learner[Any], stack: Sequence[_Ready]) -> dict
         for place, each in enumerate(gathered):
             each.add(piece.rows(slice(place * seeds, (place + 1) * seeds)))
     return {one.cell.key: each.figures() for one, each in zip(stack, gathered, strict=True)}
+
+
+MAKERS = (_made, _figures, table_bytes)
+"""The code that figures rest on, beside that of the task and the learner."""

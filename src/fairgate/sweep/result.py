@@ -180,7 +180,7 @@ class Sweep:
         >>> found.frame()[["learner", "epsilon", "attainable"]].values.tolist()
         [['ofs', 0.02, True], ['ofs', 0.06, True]]
         >>> found.frame(by="seed", backend="polars").shape
-        (10, 24)
+        (10, 23)
         """
         return frame_of(self.columns(by), backend)
 
@@ -204,7 +204,7 @@ class Sweep:
             found |= {f"{name}_{kind}": values.ravel() for kind, values in self.spread(name).items()}
         return found
 
-    def cell(self, setting: int, learner: str) -> tuple[Task, Learner[Any], dict[str, int]]:
+    def cell(self, setting: int, learner: str) -> tuple[Task, Learner[Any], dict[str, Any]]:
         """Return task, learner, and the rounds, seeds, seed and batch of a cell, for :func:`~fairgate.simulate`.
 
         >>> import fairgate as fg

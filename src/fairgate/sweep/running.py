@@ -21,11 +21,11 @@ from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner
 from fairgate.places import find_learner, find_task
 from fairgate.settings import Array
-from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, prepare_folder, read_table
+from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, file_name, prepare_folder, read_table
 from fairgate.sweep.cells import Cell, Plan, Size
 from fairgate.sweep.design import Range, make_design
 from fairgate.sweep.figures import FIGURES, TRUTH
-from fairgate.sweep.packs import STACK, Pack
+from fairgate.sweep.packs import MAKERS, STACK, Pack
 from fairgate.sweep.parameters import Known
 from fairgate.sweep.result import Failure, Sweep
 from fairgate.tasks import Task, load_task, presets
@@ -109,7 +109,7 @@ def sweep(
         "task": task if isinstance(task, str) else "",
         "learners": {name: text for name, (_, text) in named.items()},
     }
-    code = {name: code_digest(Pack, chosen, learner) for name, learner in known.learners.items()}
+    code = {name: code_digest(*MAKERS, chosen, learner) for name, learner in known.learners.items()}
     if out is not None:
         prepare_folder(Path(out), "out")
     with tempfile.TemporaryDirectory() as nowhere:
@@ -124,10 +124,10 @@ def sweep(
             say(f"{done} of {len(cells)} cells are done already")
         if missing:
             with open_engine(workers, cluster, say) as engine:
-                work = list(_work(plan, missing.values(), engine.workers))
-                for piece, text in complete(folder, work, engine, say, "blocks"):
-                    lost |= dict.fromkeys(_keys(piece), text)
-            kept.read(folder, [each.name for each in work])
+                packing = _Packing(plan, missing.values(), engine.workers)
+                for piece, text in complete(folder, packing.work(), engine, say, "blocks"):
+                    lost |= {cell.key: text for cell in packing.packs[piece.name].cells}
+            kept.read(folder, packing.packs)
         return _assembled(plan, cells, kept, lost, {"commands": commands, **_made_with(code), "design": design})
 
 
@@ -151,29 +151,39 @@ def _named(learners: Any, task: Task) -> dict[str, tuple[Learner[Any], str]]:
     return found
 
 
-def _work(plan: Plan, missing: Iterable[Cell], workers: int) -> Iterable[Work]:
-    """Yield the packs of missing cells: large ones are faster, but every worker must have some."""
-    task: Task | str = plan.task
-    if plan.task.name in presets() and load_task(plan.task.name) is plan.task:
-        task = plan.task.name
-    by_block: dict[tuple[str, int], list[Cell]] = {}
-    for cell in missing:
-        by_block.setdefault((cell.learner, cell.block), []).append(cell)
-    total = sum(cell.seeds for cells in by_block.values() for cell in cells)
-    loops = min(STACK, math.ceil(total / (workers * SHARE)))
-    for (learner, _), cells in by_block.items():
-        per = max(1, loops // cells[0].seeds)
-        for first in range(0, len(cells), per):
-            yield _piece(Pack(task, plan.learners[learner], plan.size, cells[first : first + per]))
+class _Packing:
+    """Missing cells in packs: large ones are faster, but every worker must have some."""
 
+    def __init__(self, plan: Plan, missing: Iterable[Cell], workers: int) -> None:
+        self.plan = plan
+        self.packs: dict[str, Pack] = {}  # by the name of their work, split ones as well
+        own = plan.task.name in presets() and load_task(plan.task.name) is plan.task
+        self.task: Task | str = plan.task.name if own else plan.task
+        self.alike: dict[tuple[str, int], list[Cell]] = {}
+        for cell in missing:
+            self.alike.setdefault((cell.learner, cell.block), []).append(cell)
+        total = sum(cell.seeds for cells in self.alike.values() for cell in cells)
+        self.loops = min(STACK, math.ceil(total / (workers * SHARE)))
 
-def _piece(pack: Pack) -> Work:
-    keys = [cell.key for cell in pack.cells]
-    name = hashlib.sha256(" ".join(keys).encode()).hexdigest()[:32]
-    weight = 1.0 if pack.learner.level == "bandit" else 8.0  # histograms of scores are drawn
-    cost = weight * pack.loops * pack.size.rounds
-    smaller = (lambda: [_piece(each) for each in pack.split()]) if len(keys) > 1 else None
-    return Work(name, name, (_file(name),), cost, partial(_contents, pack, _file(name)), smaller)
+    def work(self) -> list[Work]:
+        """Return all packs as work."""
+        found = []
+        for (learner, _), cells in self.alike.items():
+            per = max(1, self.loops // cells[0].seeds)
+            for first in range(0, len(cells), per):
+                pack = Pack(self.task, self.plan.learners[learner], self.plan.size, cells[first : first + per])
+                found.append(self._piece(pack))
+        return found
+
+    def _piece(self, pack: Pack) -> Work:
+        keys = " ".join(cell.key for cell in pack.cells)
+        name = file_name(f"{pack.cells[0].learner}-{hashlib.sha256(keys.encode()).hexdigest()[:24]}")
+        self.packs[name] = pack
+        weight = 1.0 if pack.learner.level == "bandit" else 8.0  # histograms of scores are drawn
+        smaller = pack.split()
+        split = (lambda: [self._piece(each) for each in smaller]) if smaller else None
+        cost = weight * pack.loops * pack.size.rounds
+        return Work(name, name, (_file(name),), cost, partial(_contents, pack, _file(name)), split)
 
 
 def _contents(pack: Pack, file: str) -> dict[str, bytes]:
@@ -182,11 +192,6 @@ def _contents(pack: Pack, file: str) -> dict[str, bytes]:
 
 def _file(name: str) -> str:
     return f"{name}.parquet"
-
-
-def _keys(work: Work) -> list[str]:
-    pack: Pack = work.make.args[0]  # type: ignore[attr-defined]  # a partial of _contents
-    return [cell.key for cell in pack.cells]
 
 
 class _Kept:
