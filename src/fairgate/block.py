@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,11 +54,19 @@ class Block:
     parts: int = 1
     record: Sequence[str] = ()
 
+    def whole(self, progress: Progress | None = None, room: Run | None = None) -> Run:
+        """Play, and return all that happened; `room` is an empty run to write to."""
+        (found,) = self._played([self.rounds], progress, room)
+        return found
+
     def pieces(self, lengths: Sequence[int], progress: Progress | None = None) -> Iterator[Run]:
         """Play, and yield what happened piece by piece: `lengths` are the rounds of each and sum to all rounds.
 
         What the learner would keep for good is known in the last piece only.
         """
+        return self._played(lengths, progress, None)
+
+    def _played(self, lengths: Sequence[int], progress: Progress | None, room: Run | None) -> Iterator[Run]:
         task, learner = self.task, self.learner
         nature = Nature(self.seed, self.number, self.coupling, self.parts)
         loop = Loop(task, self.replicates, self.batch, nature, learner.level)
@@ -68,7 +76,7 @@ class Block:
         )
         settings = self.settings()
         for length in lengths:
-            kept = _Kept(length, loop.shape, learner.traces)
+            kept = _Kept(room or empty_run(length, loop.shape, task.problem, learner.traces, settings))
             for t in range(length):
                 policy = loop.admitted(learner.propose(state), learner)
                 if self.record:
@@ -79,7 +87,7 @@ class Block:
                 if progress is not None and loop.round % 100 == 0:
                     progress(100 * self.replicates)
             final = learner.recommend(state) if loop.round == self.rounds else None
-            yield kept.run(task.problem, final, settings)
+            yield kept.run(task.problem, final)
         if progress is not None:
             progress(self.rounds % 100 * self.replicates)
 
@@ -96,17 +104,33 @@ class Block:
         }
 
 
-class _Kept:
-    """What is kept of some rounds while they are played: in its place, replicates first, so that nothing moves later."""
+def empty_run(
+    rounds: int, shape: tuple[int, int], problem: Problem, traces: Sequence[str], settings: Mapping[str, Any]
+) -> Run:
+    """Return a run of replicates × groups of `shape` whose arrays have yet to be written."""
+    replicates, groups = shape
 
-    def __init__(self, rounds: int, shape: tuple[int, int], traces: Sequence[str]) -> None:
-        replicates, groups = shape
-        self.rounds = rounds
-        self.thresholds = np.empty((1, replicates, rounds, groups))
-        self.weights = np.ones((1, replicates, rounds))
-        self.counts = np.empty((replicates, rounds, groups, 2, 2), dtype=np.int32)
-        self.probabilities = np.empty((replicates, rounds, groups, 2, 2))
-        self.traces: dict[str, Array] = {name: np.empty((replicates, rounds)) for name in traces}
+    def assessment() -> Assessment:
+        return Assessment(np.empty((replicates, rounds)), np.empty((len(problem.names), replicates, rounds)))
+
+    return Run(
+        policies=Policy(np.empty((1, replicates, rounds, groups)), np.ones((1, replicates, rounds))),
+        counts=np.empty((replicates, rounds, groups, 2, 2), dtype=np.int32),
+        probabilities=np.empty((replicates, rounds, groups, 2, 2)),
+        batch=assessment(),
+        population=assessment(),
+        traces={name: np.empty((replicates, rounds)) for name in traces},
+        names=problem.names,
+        settings=settings,
+    )
+
+
+class _Kept:
+    """What is kept of some rounds while they are played: written to its place in a run, so that nothing moves later."""
+
+    def __init__(self, room: Run) -> None:
+        self.room = room
+        self.thresholds, self.weights = room.policies
         self.states: dict[str, Array] = {}
 
     def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
@@ -115,34 +139,25 @@ class _Kept:
         if more > 0:  # a lottery of more thresholds than any before: others have weight 0
             self.thresholds, self.weights = widened(self.thresholds, more, np.inf), widened(self.weights, more, 0.0)
         self.thresholds[: len(weights), :, t] = thresholds
-        if len(self.weights) > 1:
+        if len(self.weights) > 1:  # else it is 1 already
             self.weights[: len(weights), :, t] = weights
         if more < 0:
             self.thresholds[more:, :, t], self.weights[more:, :, t] = np.inf, 0.0
-        self.counts[:, t], self.probabilities[:, t] = happened.counts, happened.probabilities
+        self.room.counts[:, t], self.room.probabilities[:, t] = happened.counts, happened.probabilities
         for name, values in traces.items():
-            self.traces[name][:, t] = values
+            self.room.traces[name][:, t] = values
 
     def keep_state(self, t: int, world: Any) -> None:
         for name, values in flatten(world).items():
             if t == 0:
-                self.states[name] = np.empty((len(values), self.rounds, *values.shape[1:]))
+                self.states[name] = np.empty((len(values), self.room.rounds, *values.shape[1:]))
             self.states[name][:, t] = values
 
-    def run(self, problem: Problem, final: Policy | None, settings: Mapping[str, Any]) -> Run:
-        """Return it as a run."""
-        return Run(
-            policies=Policy(self.thresholds, self.weights),
-            counts=self.counts,
-            probabilities=self.probabilities,
-            batch=_assessed(problem, self.counts),
-            population=_assessed(problem, self.probabilities),
-            traces=self.traces,
-            names=problem.names,
-            final=final,
-            states=self.states,
-            settings=settings,
-        )
+    def run(self, problem: Problem, final: Policy | None) -> Run:
+        """Return the run, assessed."""
+        _assess(problem, self.room.counts, self.room.batch)
+        _assess(problem, self.room.probabilities, self.room.population)
+        return replace(self.room, policies=Policy(self.thresholds, self.weights), final=final, states=self.states)
 
 
 def widened(values: Array, more: int, fill: float) -> Array:
@@ -150,12 +165,9 @@ def widened(values: Array, more: int, fill: float) -> Array:
     return np.concatenate((values, np.full((more, *values.shape[1:]), fill))) if more > 0 else values
 
 
-def _assessed(problem: Problem, cells: Any) -> Assessment:
+def _assess(problem: Problem, cells: Any, into: Assessment) -> None:
     """Assess cells (replicates, rounds, …), a few rounds at a time, so that all of it stays in the processor's cache."""
-    replicates, rounds = cells.shape[:2]
-    reward, residuals = np.empty((replicates, rounds)), np.empty((len(problem.names), replicates, rounds))
-    for first in range(0, rounds, FEW):
+    for first in range(0, cells.shape[1], FEW):
         few = slice(first, first + FEW)
         found = problem.assess(cells[:, few].swapaxes(0, 1))  # replicates last, as settings by replicate are
-        reward[:, few], residuals[:, :, few] = found.reward.T, found.residuals.swapaxes(1, 2)
-    return Assessment(reward, residuals)
+        into.reward[:, few], into.residuals[:, :, few] = found.reward.T, found.residuals.swapaxes(1, 2)

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from fairgate.block import Block, Progress, widened
+from fairgate.block import Block, Progress, empty_run, widened
 from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
@@ -156,8 +156,9 @@ def simulate(
     if tail is not None and (keep == "run" or whole_number("tail", tail, 1) > rounds):
         raise InputError(f"tail must be at most the {rounds} rounds of a run that is kept as a summary, got {tail}")
     last = tail_of(rounds) if tail is None else tail
-    play: Any = partial(_summary, tail=last) if keep == "summary" else _run
+    play: Any = partial(_summary, tail=last) if keep == "summary" else Block.whole
     size: dict[str, Any] = {"rounds": rounds, "batch": batch, "seed": seed, "coupling": coupled, "record": record}
+    slices = blocks_of(replicates, BLOCK if parts == 1 else BLOCK // part * part)
     blocks = [
         Block(
             task.rows(index),
@@ -167,9 +168,16 @@ def simulate(
             number=number if parts == 1 else 0,
             parts=1 if parts == 1 else count // part,
         )
-        for number, index in enumerate(blocks_of(replicates, BLOCK if parts == 1 else BLOCK // part * part))
+        for number, index in enumerate(slices)
     ]
-    if workers == 1 or len(blocks) == 1:
+    settings = {**blocks[0].settings(), "task": task.describe(), "learner": chosen.describe(), "seeds": replicates}
+    settings |= {"parts": parts} if parts > 1 else {}
+    room = None
+    if keep == "run" and workers == 1:
+        shape = replicates, task.environment.group_count
+        room = empty_run(rounds, shape, task.problem, chosen.traces, settings)
+        done = [block.whole(progress, room.rows(index)) for block, index in zip(blocks, slices, strict=True)]
+    elif workers == 1 or len(blocks) == 1:
         done = [play(block, progress) for block in blocks]
     else:
         found: dict[int, Any] = {}
@@ -178,18 +186,10 @@ def simulate(
             if progress is not None:
                 progress(rounds * blocks[place].replicates)
         done = [found[place] for place in sorted(found)]
-    settings = {**blocks[0].settings(), "task": task.describe(), "learner": chosen.describe(), "seeds": replicates}
-    settings |= {"parts": parts} if parts > 1 else {}
     if keep == "summary":
         figures = {name: np.concatenate([each[name] for each in done]) for name in done[0]}
         return Summary(figures, {**settings, "tail": last})
-    return replace(joined(done), settings=settings, origin=Origin(task, chosen, simulate))
-
-
-def _run(block: Block, progress: Progress | None = None) -> Run:
-    """Play a block and keep all of it."""
-    (whole,) = block.pieces([block.rounds], progress)
-    return whole
+    return replace(joined(done, room), settings=settings, origin=Origin(task, chosen, simulate))
 
 
 def _summary(block: Block, progress: Progress | None = None, *, tail: int) -> dict[str, Array]:
@@ -202,8 +202,11 @@ def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
     return [slice(low, min(low + size, replicates)) for low in range(0, replicates, size)]
 
 
-def joined(runs: Sequence[Run]) -> Run:
-    """Put runs of other replicates together; lotteries of fewer thresholds get more of weight 0."""
+def joined(runs: Sequence[Run], room: Run | None = None) -> Run:
+    """Put runs of other replicates together; lotteries of fewer thresholds get more of weight 0.
+
+    `room` is the whole run, if they were written to their places in it, where only lotteries found no place.
+    """
     if len(runs) == 1:
         return runs[0]
 
@@ -219,6 +222,12 @@ def joined(runs: Sequence[Run]) -> Run:
 
     first = runs[0]
     finals = [each.final for each in runs if each.final is not None]
+    final = policy(finals) if finals else None
+    states = {name: np.concatenate([each.states[name] for each in runs]) for name in first.states}
+    if room is not None:
+        lotteries = any(len(each.policies.weights) > 1 for each in runs)
+        policies = policy([each.policies for each in runs]) if lotteries else room.policies
+        return replace(room, policies=policies, final=final, states=states)
     return replace(
         first,
         policies=policy([each.policies for each in runs]),
@@ -227,6 +236,6 @@ def joined(runs: Sequence[Run]) -> Run:
         batch=assessment([each.batch for each in runs]),
         population=assessment([each.population for each in runs]),
         traces={name: np.concatenate([each.traces[name] for each in runs]) for name in first.traces},
-        final=policy(finals) if finals else None,
-        states={name: np.concatenate([each.states[name] for each in runs]) for name in first.states},
+        final=final,
+        states=states,
     )
