@@ -16,6 +16,7 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment, Problem
 from fairgate.run import Run
 from fairgate.settings import Array
+from fairgate.stacked import StackedGenerator, StackedNature
 from fairgate.tasks import Task
 
 Progress = Callable[[int], None]
@@ -41,6 +42,9 @@ class Block:
         Equal parts of the replicates that all have the random numbers of the first.
     record
         What else to keep: see :func:`~fairgate.simulate`.
+    stacked
+        Replicates of each of several blocks, numbered from `number` on, that are played at once with results as if each
+        were played alone; only `number` if empty.
     """
 
     task: Task
@@ -53,6 +57,7 @@ class Block:
     number: int = 0
     parts: int = 1
     record: Sequence[str] = ()
+    stacked: Sequence[int] = ()
 
     def whole(self, progress: Progress | None = None, room: Run | None = None) -> Run:
         """Play, and return all that happened; `room` is an empty run to write to."""
@@ -68,12 +73,8 @@ class Block:
 
     def _played(self, lengths: Sequence[int], progress: Progress | None, room: Run | None) -> Iterator[Run]:
         task, learner = self.task, self.learner
-        nature = Nature(self.seed, self.number, self.coupling, self.parts)
-        loop = Loop(task, self.replicates, self.batch, nature, learner.level)
-        source = np.random.SeedSequence(self.seed, spawn_key=(self.number, 1))
-        state = learner.start(
-            task.setting, self.replicates, Strided(source) if self.parts == 1 else Repeated(source, self.parts)
-        )
+        loop = Loop(task, self.replicates, self.batch, self._nature(), learner.level)
+        state = learner.start(task.setting, self.replicates, self._own())
         settings = self.settings()
         for length in lengths:
             kept = _Kept(room or empty_run(length, loop.shape, task.problem, learner.traces, settings))
@@ -90,6 +91,21 @@ class Block:
             yield kept.run(task.problem, final)
         if progress is not None:
             progress(self.rounds % 100 * self.replicates)
+
+    def _nature(self) -> Nature:
+        """Return the random numbers of whatever is not the learner."""
+        if not self.stacked:
+            return Nature(self.seed, self.number, self.coupling, self.parts)
+        natures = [Nature(self.seed, number, self.coupling) for number, _ in enumerate(self.stacked, self.number)]
+        return StackedNature(natures, self.stacked)
+
+    def _own(self) -> np.random.Generator:
+        """Return the learner's own random numbers."""
+        numbers = range(self.number, self.number + max(1, len(self.stacked)))
+        sources = [np.random.SeedSequence(self.seed, spawn_key=(number, 1)) for number in numbers]
+        if self.stacked:
+            return StackedGenerator([Strided(source) for source in sources], self.stacked)
+        return Strided(sources[0]) if self.parts == 1 else Repeated(sources[0], self.parts)
 
     def settings(self) -> dict[str, Any]:
         """Return what was asked for, as plain data."""

@@ -163,15 +163,16 @@ class Nature:
 
     def draw(self, probabilities: Array, people: int) -> NDArray[np.int64]:
         """Draw the people of a round by cells (replicates, groups, …, label, decision); the same law either way."""
-        rng = self._at(PEOPLE)
         if self.coupling == "independent":
-            return draw(probabilities, people, rng)
-        rows = len(probabilities) // self.parts
-        numbers = rng.bit_generator.random_raw((rows, (people + 1) // 2)).view(np.uint32)[:, :people]
+            return draw(probabilities, people, self._at(PEOPLE))
+        return count_people(probabilities, self.people(len(probabilities) // self.parts, people))
+
+    def people(self, replicates: int, people: int) -> NDArray[np.uint32]:
+        """Draw the people of a round as numbers below 2³² in increasing order, (replicates, people)."""
+        bits = self._at(PEOPLE).bit_generator
+        numbers = bits.random_raw((replicates, (people + 1) // 2)).view(np.uint32)[:, :people]
         numbers.sort(axis=1)
-        if probabilities.ndim == 4 and len(probabilities) >= MANY and people <= BLOCK * 256:
-            return tally_by_blocks(probabilities, numbers)
-        return tally(probabilities, np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers)
+        return numbers
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.
@@ -192,6 +193,14 @@ class Nature:
         bits: Any = self.generator.bit_generator  # numpy's types do not know that one can advance it
         bits.advance((self.round * KINDS + kind) * STRETCH)
         return self.generator
+
+
+def count_people(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Count people by cells, as :func:`tally` does; the same people come to every equal part of the replicates."""
+    replicates, (rows, people) = len(probabilities), numbers.shape
+    if probabilities.ndim == 4 and replicates >= MANY and people <= BLOCK * 256:
+        return tally_by_blocks(probabilities, numbers)
+    return tally(probabilities, np.tile(numbers, (replicates // rows, 1)) if replicates > rows else numbers)
 
 
 def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
