@@ -182,7 +182,7 @@ def widened(values: Array, more: int, fill: float) -> Array:
 
 
 def _assess(problem: Problem, cells: Any, into: Assessment) -> None:
-    """Assess cells (replicates, rounds, …), a few rounds at a time, so that all of it stays in the processor's cache."""
+    """Assess cells (replicates, rounds, …), a few rounds at a time, so that they stay in the processor's cache."""
     for first in range(0, cells.shape[1], FEW):
         few = slice(first, first + FEW)
         found = problem.assess(cells[:, few].swapaxes(0, 1))  # replicates last, as settings by replicate are

@@ -20,7 +20,7 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run, tail_of
 from fairgate.settings import Array, common_replicates, whole_number
-from fairgate.stacked import NotByRow
+from fairgate.stacked import NotByRowError
 from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tasks import Task
 
@@ -154,7 +154,6 @@ def simulate(
     parts = whole_number("parts", parts, 1)
     if replicates % parts or (parts > 1 and (replicates // parts > BLOCK or coupled != "common")):
         raise InputError(f"{replicates} replicates cannot be {parts} parts of up to {BLOCK} that meet the same people")
-    part = replicates // parts
     if keep not in KEEPS:
         raise unknown_name("keep", keep, KEEPS)
     if tail is not None and (keep == "run" or whole_number("tail", tail, 1) > rounds):
@@ -178,9 +177,7 @@ def simulate(
     return replace(joined(done, room), settings=settings, origin=Origin(task, chosen, simulate))
 
 
-def _summary(
-    block: Block, progress: Progress | None = None, room: Run | None = None, *, tail: int
-) -> dict[str, Array]:
+def _summary(block: Block, progress: Progress | None = None, room: Run | None = None, *, tail: int) -> dict[str, Array]:
     """Play a block and keep a line per replicate, for which there is no `room` to write to."""
     return gather(block.pieces(lengths_of(block.rounds, tail), progress))
 
@@ -194,7 +191,7 @@ def _here(whole: Block, play: Any, room: Run | None, progress: Progress | None) 
 
     try:
         return played(max(BLOCK, STACK // BLOCK * BLOCK) if whole.learner.level == "bandit" else BLOCK)
-    except NotByRow:
+    except NotByRowError:
         return played(BLOCK)
 
 

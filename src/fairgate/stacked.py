@@ -12,7 +12,7 @@ from fairgate.nature import Nature, Strided, count_people
 from fairgate.settings import Array
 
 
-class NotByRow(Exception):
+class NotByRowError(Exception):
     """Random numbers were asked for that are not one row per replicate: such blocks are played one after the other."""
 
 
@@ -45,11 +45,11 @@ class StackedGenerator(Strided):
     def _parts(self, size: Any) -> Iterator[tuple[np.random.Generator, tuple[int, ...]]]:
         rows, *others = np.atleast_1d(size).tolist()
         if rows != sum(self.sizes):
-            raise NotByRow
+            raise NotByRowError
         return ((each, (count, *others)) for each, count in zip(self.generators, self.sizes, strict=True))
 
     def _next(self) -> Strided:
-        raise NotByRow
+        raise NotByRowError
 
     def __reduce__(self) -> Any:
         return StackedGenerator, (self.generators, self.sizes)

@@ -139,7 +139,7 @@ class OFS(Learner[OFSState]):
 
 
 def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
-    """Return √(width / max(1, plays)), (R, K), of up to so many plays; `width` is (R,), or () if it is the same for all.
+    """Return √(width / max(1, plays)), (R, K), of up to so many plays; `width` is (R,), or () if all have the same.
 
     >>> radii(np.array(4.0), np.array([[0, 1, 4]]), rounds=4)
     array([[2., 2., 1.]])
