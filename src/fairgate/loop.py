@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import Counts, over_bins
+from fairgate.counts import Counts
 from fairgate.nature import Nature
 from fairgate.policy import Policy, as_policy
 from fairgate.problem import Arrival, Feedback
@@ -86,10 +86,14 @@ class Loop:
     def play(self, policy: Policy) -> Round:
         """Draw a batch, decide on it, reveal what came of it, and let the world move."""
         environment, edges = self.task.environment, self.edges
-        fine = environment.cells(self.state, policy, edges)
-        cells = self.nature.draw(fine, self.batch)
-        probabilities = fine if edges is None else over_bins(fine)
-        counts = Counts(cells) if edges is None else Counts.of_bins(cells)
+        if edges is None:
+            probabilities = environment.cells(self.state, policy)
+            cells = self.nature.draw(probabilities, self.batch)
+            counts = Counts(cells)
+        else:
+            labelled = environment.histogram(self.state, edges)
+            cells, probabilities = self.nature.draw_bins(labelled, policy, edges, self.batch)
+            counts = Counts.of_bins(cells)
         arrivals, labels = (None, None) if self.delayed is None else self.delayed.arrive(self.round, policy, cells)
         feedback = self.task.problem.reveal(counts, self.level, arrivals, labels, self.round)
         self.state = environment.update(self.state, counts, policy.published, self.nature.world())

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import draw
+from fairgate.bins import decided, tally_by_threshold, tally_cells
+from fairgate.counts import draw, over_bins
 from fairgate.errors import unknown_name
+from fairgate.policy import Policy
 from fairgate.settings import Array
 
 STRETCH = (1 << 48) + 1
@@ -157,13 +159,36 @@ class Nature:
 
     def draw(self, probabilities: Array, people: int) -> NDArray[np.int64]:
         """Draw the people of a round by cells (replicates, groups, …, label, decision); the same law either way."""
-        rng = self._at(PEOPLE)
         if self.coupling == "independent":
-            return draw(probabilities, people, rng)
-        rows = len(probabilities) // self.parts
-        numbers = rng.bit_generator.random_raw((rows, (people + 1) // 2)).view(np.uint32)[:, :people]
+            return draw(probabilities, people, self._at(PEOPLE))
+        return tally(probabilities, self.people(len(probabilities), people))
+
+    def draw_bins(self, labelled: Array, policy: Policy, edges: Array, people: int) -> tuple[NDArray[np.int64], Array]:
+        """Draw the people of a round by score bin, and return them and P(group, label, decision).
+
+        `labelled` is P(group, bin, label), (replicates, groups, bins, 2); people are by decision as well. They are those
+        of :meth:`draw`, but are drawn faster where the policy is no lottery.
+        """
+        share = policy.accepted_share(edges)
+        cells = decided(labelled, share)
+        if self.coupling == "independent":
+            return self.draw(cells, people), over_bins(cells)
+        numbers, certain = self.people(len(cells), people), policy.is_certain
+        if certain.all():
+            return tally_by_threshold(labelled, share, numbers), over_bins(cells)
+        found = np.empty_like(cells, dtype=np.int64)
+        rows, others = np.flatnonzero(certain), np.flatnonzero(~certain)
+        found[others] = tally_cells(cells[others], numbers[others])
+        if rows.size:
+            found[rows] = tally_by_threshold(labelled[rows], share[rows], numbers[rows])
+        return found, over_bins(cells)
+
+    def people(self, replicates: int, people: int) -> NDArray[np.uint32]:
+        """Return the people of a round as increasing numbers below 2³², (replicates, people); common coupling only."""
+        rows = replicates // self.parts
+        numbers = self._at(PEOPLE).bit_generator.random_raw((rows, (people + 1) // 2)).view(np.uint32)[:, :people]
         numbers.sort(axis=1)
-        return tally(probabilities, np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers)
+        return np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.
@@ -193,19 +218,19 @@ def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64
     policy, a higher threshold rejects more of those who were nearest to it, and counts are the same whether score bins
     are told apart or not. A cell's probability is kept to within 2⁻³², far closer than any environment's tables.
     """
-    cells = probabilities if probabilities.ndim == 4 else probabilities.transpose(0, 1, 3, 4, 2)
+    if probabilities.ndim == 5:
+        return tally_cells(probabilities, numbers)
     rows = _rows(*numbers.shape)
     keys = numbers.astype(np.uint64)
     keys += rows  # each with its own, which is faster than one per replicate
-    ends = cells.reshape(len(cells), -1).cumsum(axis=1)
+    ends = probabilities.reshape(len(probabilities), -1).cumsum(axis=1)
     ends *= 2.0**32
     np.minimum(ends, 2.0**32, out=ends)[:, -1] = 2.0**32  # beyond everybody
     places = ends.astype(np.uint64)
     places += rows[:, :1]
     below = keys.ravel().searchsorted(places.ravel())
     below[1:] -= below[:-1]
-    found = below.reshape(cells.shape)
-    return found if probabilities.ndim == 4 else np.ascontiguousarray(found.transpose(0, 1, 4, 2, 3))
+    return below.reshape(probabilities.shape)
 
 
 @functools.lru_cache(maxsize=8)
