@@ -110,8 +110,8 @@ class Policy(NamedTuple):
     def accepted_share(self, edges: Array) -> Array:
         """Return the share accepted per score bin, (replicates, groups, bins), for thresholds in `edges` or ±inf."""
         lowest = np.concatenate(([-np.inf], edges))
-        if len(self.weights) == 1:
-            return np.asarray(lowest >= self.thresholds[0][..., None], dtype=np.float64)
+        if len(self.weights) == 1 or self.is_certain.all():
+            return np.asarray(lowest >= self.single[..., None], dtype=np.float64)
         share = (self.weights[:, :, None, None] * (lowest >= self.thresholds[..., None])).sum(axis=0)
         return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
 

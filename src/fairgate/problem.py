@@ -325,9 +325,8 @@ class Problem(Settings):
             if labels is None:
                 shown = [each.labels if binned else coarse(each.labels) for each in arrivals]
                 labels = sum(shown, np.zeros_like(cells[..., 1]))
-        elif labels is None:
-            labels = cells[..., 1]
-        known = coarse(labels)
+        known = found.cells[..., 1] if labels is None else coarse(labels)
+        labels = cells[..., 1] if labels is None else labels
         seen = Observation(found.people, found.accepted, known[..., 1], known[..., 0])
         if level != "bandit":
             by_decision = cells[..., 0, :] + cells[..., 1, :]
