@@ -34,7 +34,7 @@ from fairgate.environments.normal_scores import positive_mass
 from fairgate.experiments.choices import FIGURES, miss
 from fairgate.experiments.plan import paper as printed
 from fairgate.learners import AnyLearner
-from fairgate.oracle import exact_sweep
+from fairgate.thresholds import exact_sweep
 from fairgate.settings import Array
 
 PRESETS = Path(__file__).resolve().parents[1] / "src" / "fairgate" / "presets.toml"

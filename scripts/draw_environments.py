@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 
 import fairgate as fg
-from fairgate.oracle import ThresholdSweep, exact_sweep
+from fairgate.thresholds import ThresholdSweep, exact_sweep
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.problem import is_feasible
 from fairgate.settings import Array

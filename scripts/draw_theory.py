@@ -24,7 +24,7 @@ from fairgate.environments import GaussianScores
 from fairgate.environments.normal_scores import PEAK
 from fairgate.learners import DoublyOptimistic
 from fairgate.learners.doubly_optimistic import OptimisticState, Rows
-from fairgate.oracle import exact_sweep
+from fairgate.thresholds import exact_sweep
 from fairgate.plots import COLOURS, FONT, add_legend, panels
 from fairgate.settings import Array
 

@@ -25,7 +25,7 @@ import numpy as np
 
 import fairgate as fg
 from fairgate.learners import LEARNERS, Learner
-from fairgate.oracle import exact_sweep
+from fairgate.thresholds import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import presets

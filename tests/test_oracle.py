@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.oracle import exact_sweep
+from fairgate.thresholds import exact_sweep
 
 
 @pytest.mark.slow

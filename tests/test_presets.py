@@ -10,9 +10,9 @@ from scipy.stats import binom
 
 import fairgate as fg
 from fairgate.experiments.plan import STRICT
-from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.tasks import presets
+from fairgate.thresholds import exact_sweep
 
 PAPER, SUITE = presets(("presets.toml",)), [name for name in presets() if name not in presets(("presets.toml",))]
 

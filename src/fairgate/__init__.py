@@ -7,6 +7,7 @@ from typing import Any
 from fairgate import environments, learners, people, plots
 from fairgate.advice import Advice, Aims, advise
 from fairgate.advice.monitor import Monitored, monitor
+from fairgate.against import Against
 from fairgate.audit import Audit, audit
 from fairgate.constraints import (
     Budget,
@@ -31,14 +32,18 @@ from fairgate.learners import (
     load_learner,
     recommended,
 )
-from fairgate.oracle import Oracle, Point, ThresholdSweep, oracle, sampled_sweep
+from fairgate.oracle import Oracle, oracle, sampled_sweep
 from fairgate.people import from_file, from_frame
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
 from fairgate.run import Run
 from fairgate.setting import Setting
 from fairgate.simulation import simulate
+from fairgate.summary import Summary
+from fairgate.sweep import Range, Sweep, sweep
 from fairgate.tasks import Task, load_task
+from fairgate.thresholds import Point, ThresholdSweep
+from fairgate.truth import Truth, truth_of
 
 with suppress(ModuleNotFoundError):  # if gymnasium is installed, gymnasium.make knows every task
     import_module("fairgate.gym")
@@ -48,6 +53,7 @@ __version__ = "0.1.0"
 __all__ = [
     "OFS",
     "Advice",
+    "Against",
     "Aims",
     "Arrival",
     "Assessment",
@@ -72,13 +78,17 @@ __all__ = [
     "PrimalDual",
     "Problem",
     "Random",
+    "Range",
     "Run",
     "SafeForecast",
     "ServiceRate",
     "Setting",
     "SmoothOptimist",
+    "Summary",
+    "Sweep",
     "Task",
     "ThresholdSweep",
+    "Truth",
     "Utility",
     "advise",
     "audit",
@@ -95,6 +105,8 @@ __all__ = [
     "recommended",
     "sampled_sweep",
     "simulate",
+    "sweep",
+    "truth_of",
 ]
 
 

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from fairgate.settings import Array
@@ -34,7 +35,7 @@ class Estimate(NamedTuple):
         if count < 2:
             return cls(mean, seeds=count)
         sd = float(np.std(values, ddof=1))
-        half = float(stdtrit(count - 1, 0.975)) * sd / math.sqrt(count)
+        half = float(half_width(sd, count))
         return cls(mean, mean - half, mean + half, sd, count)
 
     @property
@@ -57,3 +58,14 @@ class Estimate(NamedTuple):
         """Return what is known, for JSON."""
         found = self._asdict().items()
         return {name: value for name, value in found if name == "value" or not (value is None or math.isnan(value))}
+
+
+def half_width(sd: ArrayLike, count: int) -> Array:
+    """Return half the width of the 95% t-interval of a mean, from the sd (n − 1) of `count` values; NaN of one value.
+
+    >>> half_width([1.0, 2.0], 9).round(3)
+    array([0.769, 1.537])
+    """
+    if count < 2:
+        return np.full(np.shape(sd), np.nan)
+    return np.asarray(stdtrit(count - 1, 0.975) * np.asarray(sd) / math.sqrt(count))

@@ -3,83 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fairgate.counts import Counts
-from fairgate.errors import InputError
 from fairgate.learners import Fixed
-from fairgate.problem import best_feasible, is_feasible
+from fairgate.problem import Assessment
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
 from fairgate.tasks import Task
-
-
-@dataclass(frozen=True)
-class Point:
-    """A fixed threshold and what it leads to in the long run."""
-
-    threshold: float
-    reward: float
-    gap: float
-    acceptance: float
-    residuals: tuple[float, ...]
-    feasible: bool
-
-    def __str__(self) -> str:
-        word = "feasible" if self.feasible else "infeasible"
-        return (
-            f"threshold {self.threshold:.4f}: reward {self.reward:.4f}, gap {self.gap:.4f}, "
-            f"acceptance {self.acceptance:.4f} ({word})"
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class ThresholdSweep:
-    """Fixed thresholds (K,) and their long-run reward (K,), gap (K,), acceptance (K,) and residuals (J, K)."""
-
-    thresholds: Array
-    reward: Array
-    gap: Array
-    acceptance: Array
-    residuals: Array
-
-    def point(self, index: int) -> Point:
-        """Return one threshold's figures."""
-        residuals = self.residuals[:, index]
-        return Point(
-            threshold=float(self.thresholds[index]),
-            reward=float(self.reward[index]),
-            gap=float(self.gap[index]),
-            acceptance=float(self.acceptance[index]),
-            residuals=tuple(residuals.tolist()),
-            feasible=bool(is_feasible(residuals)),
-        )
-
-    @property
-    def best(self) -> Point:
-        """The feasible threshold of highest reward; if none is feasible, the one that violates least."""
-        return self.point(int(best_feasible(self.reward, self.residuals)))
+from fairgate.thresholds import Point, ThresholdSweep, exact_sweep
+from fairgate.truth import Moment
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """The exact sweep of the grid, its best point, and the best point of the whole interval."""
+    """The exact sweep of a task's grid, its best point, and the best point of the whole interval."""
 
+    task: Task
     sweep: ThresholdSweep
     best: Point
     refined: Point
 
+    @property
+    def task_name(self) -> str:
+        """Name of the task."""
+        return self.task.name
 
-def exact_sweep(task: Task, thresholds: Array) -> ThresholdSweep:
-    """Return the exact steady-state figures of shared fixed thresholds (K,)."""
-    if task.replicates not in (None, 1):
-        raise InputError(f"the oracle needs one setting, but the task has {task.replicates}: cut it by rows")
-    shared = np.repeat(np.asarray(thresholds, dtype=np.float64)[:, None], task.environment.group_count, axis=1)
-    state = task.environment.steady_state(shared)
-    counts = Counts(task.environment.probabilities(state, shared))
-    found = task.problem.assess(counts)
-    return ThresholdSweep(shared[:, 0], found.reward, counts.gap, counts.overall, found.residuals)
+    @cached_property
+    def _moment(self) -> Moment:
+        return Moment(0, self.task, self.sweep)
+
+    def played(self, thresholds: Array, first: int = 0) -> Assessment:
+        """Return the steady-state reward (R, T) and residuals (J, R, T) of thresholds (R, T, groups)."""
+        return self._moment.played(thresholds)
+
+    def targets(self, first: int, rounds: int) -> tuple[Array, Array]:
+        """Return the reward of the best feasible threshold of the grid and the least violation, for each round."""
+        return np.full(rounds, self._moment.reward), np.full(rounds, self._moment.least)
 
 
 def oracle(task: Task, *, refine: bool = True) -> Oracle:
@@ -97,14 +59,14 @@ def oracle(task: Task, *, refine: bool = True) -> Oracle:
     low, high = float(task.thresholds[0]), float(task.thresholds[-1])
     coarse = exact_sweep(task, task.thresholds)
     if not refine:
-        return Oracle(coarse, coarse.best, coarse.best)
+        return Oracle(task, coarse, coarse.best, coarse.best)
     candidates = np.union1d(task.thresholds, task.environment.candidates(low, high))
     fine = exact_sweep(task, candidates)
     for _ in range(4):
         place = int(np.searchsorted(fine.thresholds, fine.best.threshold))
         around = fine.thresholds[max(place - 1, 0) : place + 2]
         fine = exact_sweep(task, np.union1d(around, np.linspace(around[0], around[-1], 201)))
-    return Oracle(coarse, coarse.best, fine.best)
+    return Oracle(task, coarse, coarse.best, fine.best)
 
 
 def sampled_sweep(

@@ -91,6 +91,50 @@ class Arrival(NamedTuple):
     last: bool = False
 
 
+class Arrivals(Sequence[Arrival]):
+    """Labels of many batches that arrived in one round: a sequence of :class:`Arrival`, stacked.
+
+    Parameters
+    ----------
+    rounds, played, last
+        One per batch; see :class:`Arrival`.
+    labels
+        (batches, replicates, groups, 2), without score bins.
+    people, accepted
+        (batches, replicates, groups).
+    """
+
+    def __init__(
+        self,
+        rounds: Sequence[int],
+        played: Sequence[Policy],
+        labels: NDArray[Any],
+        people: NDArray[Any],
+        accepted: NDArray[Any],
+        last: Sequence[bool],
+    ) -> None:
+        self.rounds, self.played, self.last = rounds, played, last
+        self.labels, self.people, self.accepted = labels, people, accepted
+
+    @classmethod
+    def of(cls, arrivals: Sequence[Arrival]) -> Arrivals:
+        """Stack arrivals, unless they are stacked already."""
+        if isinstance(arrivals, Arrivals):
+            return arrivals
+        rounds, played, labels, people, accepted, last = zip(*arrivals, strict=True)
+        stacked = np.stack([coarse(each) for each in labels])
+        return cls(rounds, played, stacked, np.stack(people), np.stack(accepted), last)
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        stacked = (self.labels[place], self.people[place], self.accepted[place])
+        return Arrival(self.rounds[place], self.played[place], *stacked, self.last[place])
+
+
 class Credit(NamedTuple):
     """What arrived labels say of the policy that accepted those people.
 
@@ -339,32 +383,29 @@ class Problem(Settings):
         """Read the rewards of batches off those of their labels that arrived."""
         if not arrivals:
             return ()
-        labels = np.stack([coarse(each.labels) for each in arrivals])
-        people, accepted = (np.stack([getattr(each, name) for each in arrivals]) for name in ("people", "accepted"))
-        arrived = labels.sum(axis=3)
+        stacked = Arrivals.of(arrivals)
+        labels, people, accepted = stacked.labels, stacked.people, stacked.accepted
+        arrived = labels[..., 0] + labels[..., 1]
         if people.shape != arrived.shape or (arrived > accepted).any() or (accepted > people).any():
             got = f"{arrived.sum()} labels, {accepted.sum()} accepted, {people.sum()} people"
             raise InputError(
                 "arrivals must have no more labels than people accepted, and no more accepted than people, "
                 f"(replicates, groups) each, got {got}"
             )
-        taken = accepted.sum(axis=2)
-        nobody = np.where(people.any(axis=2), 1.0, 0.0)  # accepted: the reward is known without a label
-        share = np.divide(arrived.sum(axis=2), taken, out=nobody, where=taken > 0)
+        total, taken, known = (across_groups(np.add, each) for each in (people, accepted, arrived))
+        nobody = np.where(total > 0, 1.0, 0.0)  # accepted: the reward is known without a label
+        share = np.divide(known, taken, out=nobody, where=taken > 0)
         meant = people * share[..., None]
-        cells = np.zeros((*labels.shape, 2))
-        cells[..., 1] = labels
         rejected = meant - arrived  # of a group whose labels came first, fewer than none: others have so many fewer
         some = np.maximum(rejected, 0.0)
-        whole = some.sum(axis=2, keepdims=True)
-        cells[..., 0, 0] = some * np.divide(
-            rejected.sum(axis=2, keepdims=True), whole, out=whole * 0.0, where=whole > 0
-        )
-        reward = np.nan_to_num(self.utility.reward(Counts(cells)), nan=0.0)
-        return tuple(
-            Credit(each.round, each.played, each.last, *values)
-            for each, *values in zip(arrivals, labels, reward, share, meant.sum(axis=2), strict=True)
-        )
+        fewer, whole = across_groups(np.add, rejected), across_groups(np.add, some)
+        cells = np.zeros((labels.shape[2], 2, 2, *share.shape))  # what is read together lies together
+        cells[:, :, 1] = labels.transpose(2, 3, 0, 1)
+        cells[:, 0, 0] = some.transpose(2, 0, 1) * np.divide(fewer, whole, out=whole * 0.0, where=whole > 0)
+        reward = np.nan_to_num(self.utility.reward(Counts(cells.transpose(3, 4, 0, 1, 2))), nan=0.0)
+        values = zip(labels, reward, share, across_groups(np.add, meant), strict=True)
+        origins = zip(stacked.rounds, stacked.played, stacked.last, strict=True)
+        return tuple(Credit(*origin, *value) for origin, value in zip(origins, values, strict=True))
 
     @property
     def replicates(self) -> int | None:

@@ -6,21 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.against import Against, Reference, check_same_task, compare
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
+from fairgate.frames import Backend, frame_of, round_keys
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
-from fairgate.store import Backend, as_frame, read_table, write_table
+from fairgate.store import read_table, table_bytes, write_bytes
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
+
+STATES = ("steady", "actual")
+"""States of the population that what was played can be judged in."""
 
 FORMAT = 2
 """Version of the file a run is saved as; a reader refuses any other."""
@@ -183,13 +188,50 @@ class Run:
         """
         return {name: Estimate.of(values) for name, values in self.per_replicate(tail).items()}
 
-    def frame(self, by: str = "round", backend: Backend = "pandas") -> Any:
+    def against(self, oracle: Reference, *, state: Literal["steady", "actual"] = "steady", first: int = 0) -> Against:
+        """Compare what was played in each round with the best that is feasible, exactly.
+
+        Parameters
+        ----------
+        oracle
+            What :func:`fairgate.oracle` found for the run's task; for a task that changes by itself, what
+            :func:`fairgate.truth_of` did.
+        state
+            ``"steady"``: thresholds are judged by the steady state they would lead to if kept, whatever state the
+            population was in; a run with lotteries in any round, by the population in the state it was in. ``"actual"``
+            judges every run so.
+        first
+            Round that the run's first one is of the whole, if this is a piece of a longer run.
+
+        Examples
+        --------
+        >>> import fairgate as fg
+        >>> task = fg.load_task("mve-s")
+        >>> run = fg.simulate(task, fg.OFS(), rounds=1000, seeds=5)
+        >>> found = run.against(fg.oracle(task))
+        >>> found.regret.shape, found
+        ((5, 1000), Against(OFS on mve-s: 5 replicates × 1000 rounds))
+        >>> found.success[:, -1].mean()
+        np.float64(1.0)
+        """
+        name = self.settings["task"]["name"]
+        check_same_task(oracle, name)
+        if state not in STATES:
+            raise unknown_name("state", state, STATES)
+        actual = state == "actual" or self.has_lotteries
+        found = self.population if actual else oracle.played(self.thresholds, first)
+        return replace(
+            compare(found, *oracle.targets(first, self.rounds)), task=name, learner=self.learner, first=first
+        )
+
+    def frame(self, by: str = "round", backend: Backend = "pandas", oracle: Reference | None = None) -> Any:
         """Return the run as a tidy table, one row per observation.
 
         With `by` ``"round"``, a row per replicate and round: reward, gap, acceptance and violation of the batch and of
         the population, whether the population is feasible, every residual, and the learner's traces. With ``"group"``,
         a row per replicate, round and group: its threshold, people, positives, how many of either were accepted, and
-        the group's acceptance rate in the batch and in the population.
+        the group's acceptance rate in the batch and in the population. With an `oracle`, rows by round have regret,
+        cumulative_regret, excess, shortfall and success as well, as :meth:`against` finds them.
 
         Examples
         --------
@@ -203,15 +245,14 @@ class Run:
         """
         if by not in ("round", "group"):
             raise unknown_name("by", by, ("round", "group"))
-        return as_frame(self._by_round() if by == "round" else self._by_group(), backend)
+        if by == "group":
+            if oracle is not None:
+                raise InputError("oracle judges whole rounds, so by must be 'round', got 'group'")
+            return frame_of(self._by_group(), backend)
+        return frame_of(self._by_round() | (self.against(oracle).columns if oracle is not None else {}), backend)
 
     def _keys(self) -> dict[str, NDArray[Any]]:
-        """What a row is about, (R, T): task, learner, replicate from 0 and round from 1."""
-        shape = self.counts.shape[:2]
-        names = {"task": self.settings["task"]["name"], "learner": self.learner}
-        found: dict[str, NDArray[Any]] = {name: np.full(shape, value) for name, value in names.items()}
-        places = np.indices(shape)
-        return found | {"replicate": places[0], "round": places[1] + 1}
+        return round_keys(self.settings["task"]["name"], self.learner, self.counts.shape[:2])
 
     def _by_round(self) -> dict[str, NDArray[Any]]:
         found = self._keys()
@@ -244,6 +285,11 @@ class Run:
 
         Written beside its place first and moved there whole, so that an interruption leaves no half a file.
         """
+        write_bytes(Path(path), self.parquet())
+        return Path(path)
+
+    def parquet(self) -> bytes:
+        """Return the contents of the file that :meth:`save` writes."""
         replicates, rounds, groups = self.counts.shape[:3]
         places = np.indices((replicates, rounds), dtype=np.int32)
         columns: dict[str, NDArray[Any]] = {"replicate": places[0].ravel(), "round": places[1].ravel() + 1}
@@ -263,8 +309,7 @@ class Run:
             header["final"] = self.final.to_json()
         if self.states:
             header["states"] = {name: values.shape[2:] for name, values in self.states.items()}
-        write_table(Path(path), columns, header)
-        return Path(path)
+        return table_bytes(columns, header)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:

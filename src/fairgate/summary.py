@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from fairgate.estimates import Estimate
+from fairgate.frames import Backend, frame_of
 from fairgate.problem import violation
 from fairgate.run import Run
 from fairgate.settings import Array
-from fairgate.store import Backend, as_frame
 
 PIECE = 100
 """Rounds that are looked at together: few enough to stay in a processor's cache, enough for NumPy to pay."""
@@ -60,7 +60,7 @@ class Summary:
         """
         keys = {"task": self.settings["task"]["name"], "learner": self.settings["learner"]["kind"]}
         columns: dict[str, Any] = {name: np.full(self.replicates, value) for name, value in keys.items()}
-        return as_frame({**columns, "replicate": np.arange(self.replicates), **self.figures}, backend)
+        return frame_of({**columns, "replicate": np.arange(self.replicates), **self.figures}, backend)
 
 
 def lengths_of(rounds: int, tail: int) -> list[int]:

@@ -15,9 +15,9 @@ from fairgate.advice import Aims
 from fairgate.advice.steady import Response, environment, reference_rates, settle, stands_until, steady_cells
 from fairgate.advice.today import look
 from fairgate.counts import Counts
-from fairgate.oracle import exact_sweep
 from fairgate.people import Applicants, Columns, from_frame
 from fairgate.tasks import Task
+from fairgate.thresholds import exact_sweep
 from tests.advice.people import PARITY, SERVICE
 
 AIMS = Aims(cost=1.5, constraints=[fg.DemographicParity(0.1), fg.ServiceRate(0.2, 0.8)])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.bench.measures import curve, judge, measure, time_to_feasible
-from fairgate.bench.truth import EVERY, truth_of
+from fairgate.bench.measures import curve, measure, time_to_feasible
 from fairgate.learners import AnyLearner
 from fairgate.problem import Feedback
 from fairgate.run import tail_of
 from fairgate.settings import Array
+from fairgate.truth import EVERY, truth_of
 
 ROUNDS, SEEDS = 60, 3
 
@@ -192,7 +192,7 @@ def test_a_curve_ends_with_the_measures() -> None:
     task = fg.load_task("mve-s")
     run = fg.simulate(task, fg.load_learner("ofs", "mve-s"), 200, SEEDS)
     truth = truth_of(task, 200)
-    judged = judge(run, truth)
+    judged = run.against(truth)
     drawn, found = curve(run, judged), measure(run, truth, judged=judged)
     assert drawn["round"][0] == 1
     assert drawn["round"][-1] == 200

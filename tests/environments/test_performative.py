@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
+from fairgate.thresholds import exact_sweep
 from tests.environments.worlds import performative
 
 

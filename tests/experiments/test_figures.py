@@ -11,17 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fairgate.engines import InProcess
 from fairgate.experiments import figures
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, TASKS, TITLES, Context, Plan, epsilon
 from fairgate.experiments.reproduce import FIGURES as ALL_FIGURES
 from fairgate.experiments.reproduce import JOBS, LONG
-from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.store import complete
 from fairgate.tasks import load_task
+from fairgate.thresholds import exact_sweep
 
 FIGURES = {name: draw for name, draw in ALL_FIGURES.items() if name not in LONG}
 
@@ -30,7 +31,7 @@ FIGURES = {name: draw for name, draw in ALL_FIGURES.items() if name not in LONG}
 def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
     plan = Plan(rounds=80, seeds=3, many=3, tail=20)
     folder = tmp_path_factory.mktemp("runs")
-    complete(folder, [job.work(folder) for job in plan.jobs(TASKS)], 1, lambda _: None)
+    complete(folder, [job.work() for job in plan.jobs(TASKS)], InProcess(), lambda _: None)
     return Context(plan, folder)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from fairgate.engines import InProcess
 from fairgate.experiments import findings
 from fairgate.experiments.findings import expected_gap
 from fairgate.experiments.plan import TASKS, TITLES, Context, Plan
@@ -58,7 +59,7 @@ def test_certain_decisions_have_no_noise() -> None:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Finding, Figure]]:
     plan, folder = Plan(rounds=300, seeds=4, many=6, tail=150), tmp_path_factory.mktemp("runs")
-    complete(folder, [job.work(folder) for job in findings.jobs(plan)], 1, lambda _: None)
+    complete(folder, [job.work() for job in findings.jobs(plan)], InProcess(), lambda _: None)
     return findings.compute(Context(plan, folder))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -20,14 +19,14 @@ def test_an_interrupted_reproduction_goes_on_where_it_stopped(tmp_path: Path) ->
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
     ) as first:
-        index = tmp_path / "runs" / "index.json"
+        index = tmp_path / "runs" / "index.jsonl"
         for _ in range(600):
-            if index.is_file() and len(json.loads(index.read_text())) >= 2:
+            if index.is_file() and len(index.read_text().splitlines()) >= 2:
                 break
             time.sleep(0.05)
         first.send_signal(signal.SIGINT)
         _, told = first.communicate(timeout=60)
-    done = len(json.loads(index.read_text()))
+    done = len(index.read_text().splitlines())
     assert first.returncode not in (0, 2)
     assert "Traceback" not in told
     assert 2 <= done < 9

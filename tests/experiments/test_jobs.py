@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.engines import InProcess
 from fairgate.experiments import jobs as module
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import Context, Plan, stress_settings, stressed_task, tuning_grid
-from fairgate.store import Work
 from fairgate.store import complete as complete_work
 
 
@@ -28,20 +28,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def complete(jobs: list[Job], folder: Path, say: Callable[[str], None] = print) -> None:
-    complete_work(folder, [job.work(folder) for job in jobs], 1, say)
+    complete_work(folder, [job.work() for job in jobs], InProcess(), say)
 
 
 @pytest.fixture
 def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the jobs that were really run."""
     names: list[str] = []
-    real = Work.done
+    real = module.keep
 
-    def spy(work: Work) -> tuple[Work, str]:
-        names.append(work.name)
-        return real(work)
+    def spy(job: Job) -> dict[str, bytes]:
+        names.append(job.name)
+        return real(job)
 
-    monkeypatch.setattr(Work, "done", spy)
+    monkeypatch.setattr(module, "keep", spy)
     return names
 
 
@@ -90,7 +90,7 @@ def test_another_tail_makes_summaries_again_but_not_raw_runs(job: Job, folder: P
 def test_a_file_cut_short_is_made_again_and_said(job: Job, folder: Path, performed: list[str]) -> None:
     said: list[str] = []
     complete([job], folder, said.append)
-    path = job.file(folder)
+    path = folder / job.file
     path.write_bytes(path.read_bytes()[:500])
     complete([job], folder, said.append)
     assert performed == ["small-ofs"] * 2
@@ -100,7 +100,7 @@ def test_a_file_cut_short_is_made_again_and_said(job: Job, folder: Path, perform
 
 def test_an_unreadable_index_costs_only_time(job: Job, folder: Path, performed: list[str]) -> None:
     complete([job], folder)
-    (folder / "index.json").write_text("{ cut sho")
+    (folder / "index.jsonl").write_text('["small-ofs", "cut sho')
     complete([job], folder)
     assert performed == ["small-ofs"] * 2
 

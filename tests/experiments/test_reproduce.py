@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.engines import Engine
 from fairgate.experiments.plan import Plan, paper, words
 from fairgate.experiments.reproduce import FIGURES, JOBS, LONG, TABLES, reproduce
 from fairgate.experiments.results import VERDICTS
@@ -89,7 +90,7 @@ def test_every_claim_has_a_verdict(whole: Path) -> None:
 def test_the_manifest_vouches_for_every_file(whole: Path) -> None:
     manifest = json.loads((whole / "manifest.json").read_text())
     listed = set(manifest["files"])
-    assert listed == set(contents(whole)) - {"manifest.json", "runs/index.json"}
+    assert listed == set(contents(whole)) - {"manifest.json", "runs/index.jsonl"}
     assert not any(name.startswith("/") for name in listed)
     assert manifest["settings"]["versions"]["numpy"] == np.__version__
 
@@ -116,7 +117,7 @@ def test_parts_can_be_named(tmp_path: Path) -> None:
 
 
 def test_long_parts_are_run_by_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(folder: Path, work: list[Work], workers: int, say: object) -> None:
+    def stop(folder: Path, work: list[Work], engine: Engine, say: object) -> None:
         raise InterruptedError(" ".join(each.name for each in work))
 
     monkeypatch.setattr("fairgate.experiments.reproduce.complete", stop)

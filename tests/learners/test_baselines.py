@@ -22,8 +22,8 @@ from fairgate.learners import (
 )
 from fairgate.learners.baselines import threshold_optimizer as optimizer
 from fairgate.learners.baselines.bayesian import safe_bayesian
-from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible
+from fairgate.thresholds import exact_sweep
 from tests.learners import plain_baselines as plain
 from tests.reference import step
 

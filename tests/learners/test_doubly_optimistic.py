@@ -16,7 +16,7 @@ from scipy.stats import binom
 import fairgate as fg
 from fairgate.confidence import Sums, mean_bounds, rate_bounds
 from fairgate.learners import DoublyOptimistic
-from fairgate.oracle import exact_sweep
+from fairgate.thresholds import exact_sweep
 from scripts.draw_theory import (
     BATCH,
     FIGURE,

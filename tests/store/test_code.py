@@ -107,7 +107,7 @@ SIMULATED = {RAW, TABLE, POOLS, FORECAST, BENCH, REPORT}
         ("statistics.py", "iqm", {BENCH}),
         ("statistics.py", "holm", set()),
         ("tasks.py", "load_task", {REPORT}),  # makes tasks; a job is given one
-        ("plots.py", "panels", {REPORT}),
+        ("plots/looks.py", "panels", {REPORT}),
         ("advice/choice.py", "choose", set()),
         ("sklearn/classifier.py", "fit", set()),
     ],

@@ -21,11 +21,11 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.counts import Counts
 from fairgate.environments import ScorePools
-from fairgate.oracle import Point, ThresholdSweep
 from fairgate.people.applicants import Applicants
 from fairgate.people.labels import tail
 from fairgate.problem import ROUNDING, Problem, best_feasible
 from fairgate.settings import Array
+from fairgate.thresholds import Point, ThresholdSweep
 
 SPLIT = 0.5
 """Quantile of a group's scores that parts its pools."""

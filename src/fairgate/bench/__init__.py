@@ -3,6 +3,5 @@
 from fairgate.bench.benchmark import Bench, run_bench
 from fairgate.bench.matrix import Size
 from fairgate.bench.measures import measure
-from fairgate.bench.truth import Truth, truth_of
 
-__all__ = ["Bench", "Size", "Truth", "measure", "run_bench", "truth_of"]
+__all__ = ["Bench", "Size", "measure", "run_bench"]

@@ -18,6 +18,7 @@ from fairgate.bench.entrants import pair_up
 from fairgate.bench.leaderboard import ALPHA, REFERENCE, Leaderboard, rank
 from fairgate.bench.matrix import Matrix, Size, fill, outcome
 from fairgate.bench.measures import TARGET, TARGETS
+from fairgate.engines import open_engine
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
@@ -50,6 +51,7 @@ def run_bench(
     own: Mapping[str, AnyLearner] | Sequence[str] = (),
     levels: Sequence[str] = (),
     workers: int = 1,
+    cluster: str | None = None,
     say: Say = lambda text: None,
 ) -> Bench:
     """Run learners on tasks, rank them, and write ``bench.json``, two Parquet files and ``bench.html`` under `out`.
@@ -68,6 +70,9 @@ def run_bench(
         Only learners of these feedback levels, and OFS, as all are compared with it.
     workers
         Processes; the results do not depend on it.
+    cluster
+        A Dask cluster in place of processes, such as ``"tcp://10.0.0.1:8786"`` or ``"local:4"``; see
+        :func:`fairgate.engines.open_engine`. The results are the same.
 
     Examples
     --------
@@ -84,7 +89,8 @@ def run_bench(
     folder = Path(out)
     pairs = pair_up(learners, tasks, size, own, levels)
     prepare_folder(folder)
-    matrix = fill(pairs, folder / "runs", workers, say)
+    with open_engine(workers, cluster, say) as engine:
+        matrix = fill(pairs, folder / "runs", engine, say)
     if not matrix.outcomes:
         raise InputError(f"no learner got through any task: {matrix.failures[0]}")
     say("Leaderboard")

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench import measures, truth
+from fairgate import truth
+from fairgate.bench import measures
+from fairgate.engines import Engine
 from fairgate.errors import told
 from fairgate.learners import Learner
 from fairgate.settings import Array, whole_number
 from fairgate.simulation import simulate
 from fairgate.statistics import iqm
-from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, write_table, write_text
+from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, table_bytes
 from fairgate.tasks import Task
 
 
@@ -51,19 +53,19 @@ class Pair:
         """Name of its file; characters a file name cannot have are replaced."""
         return file_name(f"{self.task.name}--{self.name}")
 
-    def work(self, folder: Path) -> Work:
+    def work(self) -> Work:
         """What there is to do for its file, with a fingerprint of the settings and of the code they are judged by."""
         settings = {
             "task": self.task.describe(),
             "learner": self.learner.describe(),
             "size": asdict(self.size),
-            "code": code_digest(outcome, write_table, self.task, self.learner),
+            "code": code_digest(outcome, table_bytes, self.task, self.learner),
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         cost = self.size.rounds * (150.0 + self.size.seeds * self.task.environment.group_count)  # µs, roughly
         if self.learner.level != "bandit":
             cost *= 8.0  # histograms of scores are drawn
-        return Work(self.key, digest, folder / f"{self.key}.parquet", cost, partial(perform, self, folder))
+        return Work(self.key, digest, (f"{self.key}.parquet",), cost, partial(perform, self))
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,16 +131,21 @@ class Matrix:
         return [np.stack([each[task].figures["shortfall"] for task in tasks], axis=1) for each in found if tasks]
 
 
-def fill(pairs: Sequence[Pair], folder: Path, workers: int, say: Say) -> Matrix:
-    """Run every pair that is not done yet, the longest first, on `workers` processes, and read all outcomes."""
-    complete(folder, [pair.work(folder) for pair in pairs], workers, say)
+def fill(pairs: Sequence[Pair], folder: Path, engine: Engine, say: Say) -> Matrix:
+    """Run every pair that is not done yet, the longest first, on an engine, and read all outcomes."""
+    for pair in pairs:
+        (folder / f"{pair.key}.error").unlink(missing_ok=True)
+    lost = complete(folder, [pair.work() for pair in pairs], engine, say)
+    died = {work.name: text for work, text in lost}
     outcomes: dict[tuple[str, str], Outcome] = {}
     failures: list[Failure] = []
     for pair in pairs:
         names = pair.name, pair.task.name
         failed = folder / f"{pair.key}.error"
         if failed.is_file():
-            failures.append(Failure(*names, failed.read_text(encoding="utf-8")))
+            died[pair.key] = failed.read_text(encoding="utf-8")
+        if pair.key in died:
+            failures.append(Failure(*names, died[pair.key]))
             continue
         figures, header = read_table(folder / f"{pair.key}.parquet")
         header["curve"] = {name: np.asarray(values) for name, values in header["curve"].items()}
@@ -146,24 +153,19 @@ def fill(pairs: Sequence[Pair], folder: Path, workers: int, say: Say) -> Matrix:
     return Matrix(outcomes, failures)
 
 
-def perform(pair: Pair, folder: Path) -> None:
-    """Run and judge a pair and keep the outcome in `folder`; of one that fails, keep the error instead."""
-    path, failed = folder / f"{pair.key}.parquet", folder / f"{pair.key}.error"
+def perform(pair: Pair) -> dict[str, bytes]:
+    """Run and judge a pair and return the file of its outcome; of one that fails, one with the error instead."""
     try:
-        figures, header = outcome(pair.task, pair.learner, pair.size)
+        return {f"{pair.key}.parquet": table_bytes(*outcome(pair.task, pair.learner, pair.size))}
     except Exception as error:
-        write_text(failed, told(error))
-        path.unlink(missing_ok=True)
-        return
-    write_table(path, figures, header)
-    failed.unlink(missing_ok=True)
+        return {f"{pair.key}.error": told(error).encode()}
 
 
 def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Array], dict[str, Any]]:
     """Run and judge a pair: its measures, and its curve, level, settings and truth as plain data."""
     run = simulate(task, learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
     known = truth.truth_of(task, size.rounds)
-    judged = measures.judge(run, known)
+    judged = run.against(known)
     header = {
         "level": learner.level,
         "settings": learner.describe(),

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench.truth import Truth
+from fairgate.against import SUCCESS, Against, compare, known_regret
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.run import Run, tail_of
 from fairgate.settings import Array
 from fairgate.statistics import iqm
+from fairgate.truth import Truth
 
-TARGETS = {"success": (0.01, 0.01), "success_tight": (0.003, 0.005)}
+TARGETS = {"success": SUCCESS, "success_tight": (0.003, 0.005)}
 """Largest regret and largest residual of what a learner settles on that still meet a target."""
 
 TARGET = {"bandit": "success", "scores": "success", "selective-labels": "success_tight", "full-labels": "success_tight"}
@@ -27,45 +27,11 @@ POINTS = 100
 """Rounds of a learning curve, evenly spaced on a log scale."""
 
 
-@dataclass(frozen=True, repr=False)
-class Judged:
-    """A run beside the truth, round by round, (R, T) each, in the steady state of what was played."""
-
-    gap: Array  # reward of the round's best feasible threshold minus that of what was played; NaN if there is none
-    steady: Array  # violation
-    excess: Array  # the part of it that the least violating threshold would not have; all of it if one is feasible
-    shortfall: Array  # max(gap, largest residual, 0); in rounds without a feasible threshold, `excess`
-
-
-def judge(run: Run, truth: Truth) -> Judged:
-    """Compare what was played in each round with the truth of that round.
-
-    A run with lotteries in it is judged by the population's figures in the state it was in instead of the steady state.
-    """
-    long_run = run.population if run.has_lotteries else truth.played(run.thresholds)
-    best = truth.by_round([moment.reward for moment in truth.moments])
-    least = truth.by_round([moment.least for moment in truth.moments])
-    return _compare(long_run, best, least)
-
-
-def _compare(assessment: Assessment, best: Array | float, least: Array | float) -> Judged:
-    gap = best - assessment.reward
-    steady = violation(assessment.residuals)
-    excess = np.maximum(steady - least, 0.0)
-    short = np.maximum(np.maximum(gap, _largest(assessment.residuals)), 0.0)
-    return Judged(gap, steady, excess, np.where(np.isnan(gap), excess, short))
-
-
-def _largest(residuals: Array) -> Array:
-    """Largest residual (…) of residuals (J, …); 0 if there is no constraint."""
-    return np.asarray(residuals.max(axis=0)) if len(residuals) else np.zeros(residuals.shape[1:])
-
-
-def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, Array]:
+def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, Array]:
     """Judge each replicate of a run, (R,) per measure.
 
-    `truth` is that of its task, from :func:`~fairgate.bench.truth.truth_of`; `judged` what :func:`judge` says of the
-    run, if that is known already. The measures are ``regret``, ``violation``, ``steady_violation``,
+    `truth` is that of its task, from :func:`~fairgate.truth.truth_of`; `judged` what the run's
+    `against` finds, if that is known already. The measures are ``regret``, ``violation``, ``steady_violation``,
     ``excess_violation``, ``shortfall``, ``feasible``, ``feasible_tail``, ``time_to_feasible``, ``tail_reward``,
     ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``certified``, ``success`` and
     ``success_tight``; docs/bench.md says what each is.
@@ -73,22 +39,22 @@ def measure(run: Run, truth: Truth, judged: Judged | None = None) -> dict[str, A
     Examples
     --------
     >>> import fairgate as fg
-    >>> from fairgate.bench import truth_of
+    >>> from fairgate.truth import truth_of
     >>> task = fg.load_task("mve-s")
     >>> best = fg.Fixed(fg.oracle(task).best.threshold)
     >>> found = measure(fg.simulate(task, best, rounds=100, seeds=2), truth_of(task, 100))
     >>> found["regret"], found["success_tight"]
     (array([0., 0.]), array([1., 1.]))
     """
-    judged = judge(run, truth) if judged is None else judged
+    judged = run.against(truth) if judged is None else judged
     tail = slice(run.rounds - tail_of(run.rounds), None)
     met = is_feasible(run.population.residuals)
     actual = violation(run.population.residuals)
-    hopeless = bool(np.isnan(judged.gap).all())
+    hopeless = bool(np.isnan(judged.regret).all())
     found = {
-        "regret": np.full(run.replicates, np.nan) if hopeless else np.nansum(judged.gap, axis=1),
+        "regret": np.full(run.replicates, np.nan) if hopeless else np.nansum(judged.regret, axis=1),
         "violation": actual.sum(axis=1),
-        "steady_violation": judged.steady.sum(axis=1),
+        "steady_violation": judged.violation.sum(axis=1),
         "excess_violation": judged.excess.mean(axis=1),
         "shortfall": judged.shortfall.mean(axis=1),
         "feasible": met.mean(axis=1),
@@ -107,12 +73,11 @@ def _final(run: Run, truth: Truth, tail: slice, certified: Array) -> dict[str, A
     lately = Assessment(run.population.reward[:, tail].mean(axis=1), run.population.residuals[..., tail].mean(axis=2))
     settled_on = run.settled(tail_of(run.rounds))
     settled = lately if settled_on.is_lottery.any() else truth.last.solve(settled_on.single)
-    end = _compare(settled, truth.last.reward, truth.last.least)
-    residual = _largest(settled.residuals)
-    found = {"final_regret": end.gap, "final_residual": residual, "final_excess": end.excess}
+    end = compare(settled, truth.last.reward, truth.last.least)
+    found = {"final_regret": end.regret, "final_residual": end.residual, "final_excess": end.excess}
     for name, (regret, most) in TARGETS.items():
         if truth.last.feasible:
-            met = (end.gap <= regret) & (residual <= most)
+            met = end.within(regret, most)
         else:
             met = is_feasible(settled.residuals) | is_feasible(lately.residuals) | (certified >= 0.5)
         found[name] = met.astype(np.float64)
@@ -131,7 +96,7 @@ def time_to_feasible(met: NDArray[np.bool_]) -> Array:
     return np.where(lasting.any(axis=1), lasting.argmax(axis=1), float(rounds))
 
 
-def curve(run: Run, judged: Judged) -> dict[str, NDArray[Any]]:
+def curve(run: Run, judged: Against) -> dict[str, NDArray[Any]]:
     """Return the learning curve: about 100 rounds, and mean, interquartile mean and quartiles of each quantity there.
 
     Columns are ``round`` and, for each quantity, ``_mean``, ``_iqm``, ``_low`` and ``_high`` over replicates. Regret
@@ -139,7 +104,7 @@ def curve(run: Run, judged: Judged) -> dict[str, NDArray[Any]]:
     mean of all rounds so far.
     """
     points = np.unique(np.geomspace(1, run.rounds, POINTS).round().astype(np.int64))
-    gap = judged.gap if np.isnan(judged.gap).all() else np.nan_to_num(judged.gap, nan=0.0)
+    gap = known_regret(judged.regret)
     actual = violation(run.population.residuals)
     sums = {"regret": gap, "violation": actual, "gap": gap, "shortfall": judged.shortfall}
     found: dict[str, NDArray[Any]] = {"round": points}

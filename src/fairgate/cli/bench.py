@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fairgate.cli.options import AllCores, AsJson, Batch, Rounds, Seed, Seeds, say
+from fairgate.cli.options import AllCores, AsJson, Batch, OnCluster, Rounds, Seed, Seeds, say
 from fairgate.errors import InputError
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
@@ -33,6 +33,7 @@ def bench(
         list[str] | None, typer.Option(help="Only learners of this feedback level, such as bandit, and ofs.")
     ] = None,
     workers: AllCores = None,
+    cluster: OnCluster = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
     as_json: AsJson = False,
 ) -> None:
@@ -55,6 +56,7 @@ def bench(
         own=learner or [],
         levels=split_names(level or []),
         workers=workers,
+        cluster=cluster,
         say=partial(say, errors=True),
     )
     if as_json:

@@ -20,6 +20,10 @@ Batch = Annotated[int, typer.Option(help="People per round.")]
 Tail = Annotated[int, typer.Option(help="Rounds at the end over which means are taken.")]
 Workers = Annotated[int, typer.Option(help="Processes; results do not depend on it.")]
 AllCores = Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")]
+OnCluster = Annotated[
+    str | None,
+    typer.Option(help="A Dask cluster in place of processes: tcp://host:port, a scheduler file, or local:4."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

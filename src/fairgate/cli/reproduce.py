@@ -13,7 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fairgate.cli.options import AllCores, Rounds, Seed, Seeds, Tail, check_size, say
+from fairgate.cli.options import AllCores, OnCluster, Rounds, Seed, Seeds, Tail, check_size, say
 from fairgate.errors import InputError
 from fairgate.estimates import Estimate
 from fairgate.experiments.plan import METHODS, ROOT_SEED, TASKS, Plan
@@ -36,6 +36,7 @@ def reproduce(
     seed: Seed = ROOT_SEED,
     tail: Tail = TAIL,
     workers: AllCores = None,
+    cluster: OnCluster = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures, runs and the report.")] = Path("results"),
 ) -> None:
     """Reproduce the paper: every table, every figure, every claim, beside the paper's own numbers."""
@@ -49,7 +50,7 @@ def reproduce(
     if rounds < SMOOTH:
         raise InputError(f"--rounds {rounds} is too short: the figures show means of {SMOOTH} rounds, ask for as many")
     plan = Plan(rounds=rounds, seeds=seeds, many=many, seed=seed, tail=tail)
-    summary, changed = run_all(part or [], plan, out, workers, partial(say, errors=True))
+    summary, changed = run_all(part or [], plan, out, workers, partial(say, errors=True), cluster)
     if any(key.startswith("table1.") for key in summary["numbers"]):
         Console().print(_table1(summary["numbers"]))
     if summary["claims"]:

@@ -2,5 +2,6 @@
 
 from fairgate.engines.base import Crashed, Engine
 from fairgate.engines.local import InProcess, Processes
+from fairgate.engines.opening import open_engine
 
-__all__ = ["Crashed", "Engine", "InProcess", "Processes"]
+__all__ = ["Crashed", "Engine", "InProcess", "Processes", "open_engine"]

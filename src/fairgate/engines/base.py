@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,9 +20,11 @@ class Crashed:
 class Engine(Protocol):
     """Carries out calls, with as many at a time as it has workers; results do not depend on which engine it is."""
 
-    workers: int
+    @property
+    def workers(self) -> int:
+        """How many calls it carries out at a time."""
 
-    def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+    def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
         """Yield the place of each call and its result, or :class:`Crashed`, as they finish, in any order.
 
         What a call raises is raised here. Closing the iterator gives up the calls that have not finished.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ class InProcess:
     def __str__(self) -> str:
         return "this process"
 
-    def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+    def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
         """Yield the place of each call and its result."""
         for place, call in enumerate(calls):
             yield place, call()
@@ -33,7 +33,7 @@ class Processes:
     def __str__(self) -> str:
         return f"{self.workers} processes"
 
-    def run(self, calls: Sequence[Call]) -> Iterator[tuple[int, Any]]:
+    def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
         """Yield the place of each call and its result as they finish."""
         from joblib import Parallel, delayed
 

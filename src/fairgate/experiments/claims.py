@@ -37,9 +37,9 @@ from fairgate.experiments.tables import (
     spread,
     win_rate,
 )
-from fairgate.oracle import exact_sweep
 from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array
+from fairgate.thresholds import exact_sweep
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, TASKS, TITLES, Context, epsilon
 from fairgate.experiments.results import Drawing
-from fairgate.oracle import ThresholdSweep, exact_sweep
 from fairgate.plots import BAND, FONT, add_acceptance_bar, add_legend, panels, plot_learning, plot_tradeoff
 from fairgate.run import Run
 from fairgate.tasks import load_task
+from fairgate.thresholds import ThresholdSweep, exact_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,10 +16,10 @@ from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import SEMI_SYNTHETIC, STRICT, TASKS, TITLES, Context, Plan, epsilon, expect, words
 from fairgate.experiments.results import Cell, Drawing, Finding, Row, Table
 from fairgate.learners import OFS, load_learner
-from fairgate.oracle import exact_sweep
 from fairgate.plots import COLOURS, FONT, add_legend, panels
 from fairgate.settings import Array
 from fairgate.tasks import load_task
+from fairgate.thresholds import exact_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,6 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from fairgate.learners import Learner
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.simulation import simulate
-from fairgate.store import Work, code_digest, write_table
+from fairgate.store import Work, code_digest, table_bytes
 from fairgate.tasks import Task
 
 
@@ -58,31 +57,32 @@ class Job:
         }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
-    def file(self, folder: Path) -> Path:
-        """Where every round of the raw replicates is kept, or the lines if there are none."""
-        return folder / f"{self.name}.parquet"
+    @property
+    def file(self) -> str:
+        """File in which every round of the raw replicates is kept, or the lines if there are none."""
+        return f"{self.name}.parquet"
 
-    def lines(self, folder: Path) -> Path | None:
-        """Where one line per replicate is kept; nowhere if every round of every replicate is."""
+    @property
+    def lines(self) -> str | None:
+        """File in which one line per replicate is kept; none if every round of every replicate is."""
         if not self.raw:
-            return self.file(folder)
-        return folder / f"{self.name}-{self.seeds}-seeds.parquet" if self.raw < self.seeds else None
+            return self.file
+        return f"{self.name}-{self.seeds}-seeds.parquet" if self.raw < self.seeds else None
 
-    def work(self, folder: Path) -> Work:
+    def work(self) -> Work:
         """What there is to do for its files."""
         cost = self.rounds * (150.0 + 2.0 * self.seeds)  # µs, roughly: a round has a fixed part and one per replicate
-        lines = self.lines(folder)
-        beside = (lines,) if self.raw and lines else ()
-        return Work(self.name, self.digest(), self.file(folder), cost, partial(keep, self, folder), beside)
+        files = (self.file, self.lines) if self.raw and self.lines else (self.file,)
+        return Work(self.name, self.digest(), files, cost, partial(keep, self))
 
 
-def keep(job: Job, folder: Path) -> None:
-    """Run a job and write its files."""
+def keep(job: Job) -> dict[str, bytes]:
+    """Run a job and return its files."""
     run = simulate(job.task, job.learner, job.rounds, job.seeds, seed=job.seed, parts=job.parts)
-    if job.raw:
-        run.rows(slice(job.raw)).save(job.file(folder))
-    if lines := job.lines(folder):
-        write_table(lines, figures(run, job.tail))
+    found = {job.file: run.rows(slice(job.raw)).parquet()} if job.raw else {}
+    if job.lines:
+        found[job.lines] = table_bytes(figures(run, job.tail))
+    return found
 
 
 def settled(run: Run, tail: int) -> Array:

@@ -18,12 +18,13 @@ from fairgate.environments import GaussianScores, ScorePools
 from fairgate.experiments import variants
 from fairgate.experiments.jobs import Job, figures
 from fairgate.learners import Learner, PrimalDual
-from fairgate.oracle import Oracle, ThresholdSweep, oracle, sampled_sweep
+from fairgate.oracle import Oracle, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.store import read_table
 from fairgate.tasks import Task, load_task
+from fairgate.thresholds import ThresholdSweep
 
 T = TypeVar("T")
 
@@ -225,8 +226,8 @@ class Context:
     def figures(self, job: Job) -> Mapping[str, Array]:
         """One line per replicate of a job, read once; the first ones if the job has so many."""
         if job.name not in self._figures:
-            lines = job.lines(self.folder)
-            self._figures[job.name] = read_table(lines)[0] if lines else figures(self.load(job), job.tail)
+            read = read_table(self.folder / job.lines)[0] if job.lines else figures(self.load(job), job.tail)
+            self._figures[job.name] = read
         found = self._figures[job.name]
         return found if job.first is None else {name: values[: job.first] for name, values in found.items()}
 
@@ -241,7 +242,7 @@ class Context:
     def load(self, job: Job) -> Run:
         """Every round of a raw job, read once."""
         if job.name not in self._runs:
-            self._runs[job.name] = Run.load(job.file(self.folder))
+            self._runs[job.name] = Run.load(self.folder / job.file)
         return self._runs[job.name]
 
     def run(self, task: str, method: str) -> Run:

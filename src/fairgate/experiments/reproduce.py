@@ -6,14 +6,16 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import metadata, resources
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.errors import unknown_name
+from fairgate.engines import open_engine
+from fairgate.errors import InputError, unknown_name
 from fairgate.experiments import choices, claims, figures, findings, report, rivals, roots, tables, trials
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
@@ -78,10 +80,11 @@ LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "matplotlib", "pyarro
 
 
 def reproduce(
-    parts: Sequence[str], plan: Plan, out: Path, workers: int, say: Callable[[str], None]
+    parts: Sequence[str], plan: Plan, out: Path, workers: int, say: Callable[[str], None], cluster: str | None = None
 ) -> tuple[dict[str, Any], bool]:
     """Run `parts` (if none is named, all but the long ones; ``all`` are all) and write everything under `out`.
 
+    Simulations are run by `workers` processes or on a Dask `cluster`, tables and figures are made on this machine.
     Returns what ``summary.json`` holds, and whether anything had to be done: a second call with nothing changed only
     checks the files.
     """
@@ -97,12 +100,15 @@ def reproduce(
 
     folder = out / "runs"
     jobs = {job.name: job for name in chosen for job in JOBS[name](plan)}
-    complete(folder, [job.work(folder) for job in jobs.values()], workers, say)
-    say("Tables and figures")
-    from joblib import Parallel, delayed
-
-    done = Parallel(n_jobs=workers)(delayed(evaluate)(name, plan, folder, "roots" in chosen) for name in pieces(chosen))
-    found = dict(zip(pieces(chosen), done, strict=True))
+    names = pieces(chosen)
+    with open_engine(workers) as local:
+        with nullcontext(local) if cluster is None else open_engine(workers, cluster, say) as engine:
+            lost = complete(folder, [job.work() for job in jobs.values()], engine, say)
+        if lost:
+            raise InputError("; ".join(f"simulation {work.name} could not be done: {text}" for work, text in lost))
+        say("Tables and figures")
+        done = dict(local.run([partial(evaluate, name, plan, folder, "roots" in chosen) for name in names]))
+    found = {name: done[place] for place, name in enumerate(names)}
     laid_out = [table for name in TABLES if name in found for table in found[name].tables]
     numbers = {name: value for table in laid_out for name, value in table.figures().items()}
     results = Results(

@@ -14,11 +14,12 @@ from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import STRICT, TASKS, TITLES, Context, Plan
 from fairgate.experiments.results import Cell, Drawing, Row, Table
 from fairgate.learners import load_learner
-from fairgate.oracle import exact_sweep, oracle
+from fairgate.oracle import oracle
 from fairgate.plots import COLOURS, FONT, MARKERS, SHADE, add_legend, panels
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import load_task
+from fairgate.thresholds import exact_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -25,9 +25,9 @@ from fairgate.experiments.plan import (
 )
 from fairgate.experiments.results import Cell, Row, Table
 from fairgate.learners import Fixed, PrimalDual
-from fairgate.oracle import exact_sweep
 from fairgate.settings import Array
 from fairgate.simulation import simulate
+from fairgate.thresholds import exact_sweep
 
 FEASIBLE, INFEASIBLE = RULES = "feasible-max-reward", "infeasible-min-violation"
 

@@ -20,7 +20,7 @@ from fairgate.experiments.variants import VARIANTS
 from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.simulation import simulate
-from fairgate.store import Work, code_digest, read_table, write_table
+from fairgate.store import Work, code_digest, read_table, table_bytes
 
 AS_CHOSEN = "as-chosen"
 """What the variant without a name is called in tables and files."""
@@ -83,20 +83,20 @@ class Trial:
         """Tables I and VI."""
         return self.plan.jobs((*TASKS, *STRICT))
 
-    def file(self, folder: Path) -> Path:
-        """Where its outcome is kept."""
-        return folder / f"{self.name}.parquet"
+    @property
+    def file(self) -> str:
+        """File in which its outcome is kept."""
+        return f"{self.name}.parquet"
 
     def digest(self) -> str:
         """Fingerprint of the settings and of the code that makes its file."""
         settings = [code_digest(keep), *(job.digest() for job in self.jobs())]
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
-    def work(self, folder: Path) -> Work:
+    def work(self) -> Work:
         """What there is to do for its file."""
-        cost = sum(job.work(folder).cost for job in self.jobs() if not _is_usual(self, job))
-        path = self.file(folder)
-        return Work(self.name, self.digest(), path, cost + 1.0, partial(keep, self, path))
+        cost = sum(job.work().cost for job in self.jobs() if not _is_usual(self, job))
+        return Work(self.name, self.digest(), (self.file,), cost + 1.0, partial(keep, self))
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,9 @@ def _run(job: Job) -> Run:
     return simulate(job.task, job.learner, job.rounds, job.seeds, seed=job.seed)
 
 
-def keep(trial: Trial, path: Path) -> None:
-    """Run a trial, judge what can be judged by it, and keep figures and verdicts."""
-    context = Held(trial.plan, path.parent)
+def keep(trial: Trial) -> dict[str, bytes]:
+    """Run a trial, judge what can be judged by it, and return the file with figures and verdicts."""
+    context = Held(trial.plan, Path())
     for job in trial.jobs():
         context.hold(job, _usual_run(trial.base, job.name) if _is_usual(trial, job) else _run(job))
     figures = {
@@ -153,14 +153,14 @@ def keep(trial: Trial, path: Path) -> None:
         for method in METHODS
         for figure in FIGURES
     }
-    write_table(path, figures, {"verdicts": context.verdicts()})
+    return {trial.file: table_bytes(figures, {"verdicts": context.verdicts()})}
 
 
 def outcomes(context: Context) -> dict[str, Outcome]:
     """Read what every trial came to."""
     found = {}
     for trial in jobs(context.plan):
-        figures, header = read_table(trial.file(context.folder))
+        figures, header = read_table(context.folder / trial.file)
         found[trial.variant] = Outcome(figures, header["verdicts"])
     return found
 

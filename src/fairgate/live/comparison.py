@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgate.counts import Counts
-from fairgate.oracle import Point
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import TAIL, Run
 from fairgate.settings import Array
 from fairgate.tasks import Task
+from fairgate.thresholds import Point
 
 
 class Standing(NamedTuple):

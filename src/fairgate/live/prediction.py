@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners import Learner
-from fairgate.loop import DelayedLabels, Loop
+from fairgate.delayed_labels import DelayedLabels
+from fairgate.loop import Loop
 from fairgate.nature import Nature, Strided
 from fairgate.policy import Policy
 from fairgate.problem import Assessment

@@ -13,11 +13,11 @@ from fairgate.constraints import DemographicParity
 from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.oracle import ThresholdSweep
 from fairgate.people.search import Found, search
 from fairgate.problem import ROUNDING, Assessment, Problem, Utility
 from fairgate.settings import Array, as_floats, whole_number
 from fairgate.sklearn.people import Scored
+from fairgate.thresholds import ThresholdSweep
 
 
 class Choice(NamedTuple):

@@ -1,5 +1,6 @@
 """The store: work that is kept and found again, the code that made it, and files that are whole or not there."""
 
+from fairgate.progress import Say
 from fairgate.store.code import code_digest, makers_of
 from fairgate.store.files import (
     file_hash,
@@ -7,19 +8,17 @@ from fairgate.store.files import (
     plain,
     prepare_folder,
     read_table,
+    table_bytes,
     write_bytes,
     write_table,
     write_text,
 )
-from fairgate.store.frames import BACKENDS, Backend, as_frame
-from fairgate.store.work import Say, Work, complete
+from fairgate.store.work import Index, Work, complete
 
 __all__ = [
-    "BACKENDS",
-    "Backend",
+    "Index",
     "Say",
     "Work",
-    "as_frame",
     "code_digest",
     "complete",
     "file_hash",
@@ -28,6 +27,7 @@ __all__ = [
     "plain",
     "prepare_folder",
     "read_table",
+    "table_bytes",
     "write_bytes",
     "write_table",
     "write_text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import re
@@ -63,14 +64,20 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_table(path: Path, columns: Mapping[str, ArrayLike], header: Mapping[str, Any] | None = None) -> None:
     """Write columns as a Parquet file, whole or not at all, with a header of plain data in the file's metadata."""
+    write_bytes(path, table_bytes(columns, header))
+
+
+def table_bytes(columns: Mapping[str, ArrayLike], header: Mapping[str, Any] | None = None) -> bytes:
+    """Return the contents of the file that :func:`write_table` writes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     table = pa.table(dict(columns))
     if header is not None:
         table = table.replace_schema_metadata({HEADER: json.dumps(header)})
-    with whole(path) as unfinished:
-        pq.write_table(table, unfinished, compression="zstd")
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd")
+    return content.getvalue()
 
 
 def read_table(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -1,77 +1,141 @@
-"""Work whose outcome is one file each: what is done is found again, what is missing or stale is done."""
+"""Work whose outcome is a few files: what is done is found again, what is missing or stale is done, on any engine."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairgate.progress import progress
-from fairgate.store.files import file_hash, write_text
+from fairgate.engines import Crashed, Engine
+from fairgate.errors import InputError
+from fairgate.progress import Say, meter
+from fairgate.store.files import file_hash, write_bytes
 
-Say = Callable[[str], None]
+INDEX = "index.jsonl"
+"""File of a folder that says which settings and code made the others: a line each, later lines count."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """A piece of work: `make` writes `file` and whatever is `beside` it, or leaves none if that failed.
+    """A piece of work: `make` returns the contents of `files`, by name, wherever it is carried out.
 
-    `digest` is a fingerprint of the settings and the code that make the files; of the highest `cost` is begun first.
+    `digest` is a fingerprint of the settings and the code that make the files. Of the highest `cost` is begun first.
+    What `make` returns instead of its files, such as the text of an error, is written too, but the work counts as
+    failed and is done again the next time. If its process dies again and again, say for want of memory, the pieces
+    that `split` returns are tried in its place.
     """
 
     name: str
     digest: str
-    file: Path
+    files: tuple[str, ...]
     cost: float
-    make: Callable[[], None]
-    beside: tuple[Path, ...] = ()
-
-    def hash(self) -> str:
-        """Return the hash of its files, or nothing if one is missing."""
-        found = [file_hash(path) for path in (self.file, *self.beside)]
-        return " ".join(found) if all(found) else ""
-
-    def done(self) -> tuple[Work, str]:
-        """Do it, and return it with the hash of its files."""
-        self.make()
-        return self, self.hash()
+    make: Callable[[], Mapping[str, bytes]]
+    split: Callable[[], Sequence[Work]] | None = None
 
 
-def complete(folder: Path, work: Iterable[Work], workers: int, say: Say) -> None:
-    """Do all work whose file is not in `folder` yet, the longest first, and say which files had to be made again.
+class Index:
+    """What is noted of the files of a folder; notes are appended, and one cut short by an interruption is no note."""
 
-    What is done is noted in ``index.json``; work that failed is not, and is tried again the next time.
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / INDEX
+        self._notes: dict[str, tuple[str, str]] = {}
+        text = self._path.read_text(encoding="utf-8", errors="replace") if self._path.is_file() else ""
+        self._cut = not text.endswith("\n") and bool(text)
+        for line in text.splitlines():
+            try:
+                name, digest, sha256 = json.loads(line)
+            except (ValueError, TypeError):
+                continue
+            self._notes[name] = digest, sha256
+
+    def notes(self) -> list[tuple[str, str]]:
+        """Return the name of each piece of work that was done, and the hashes of its files."""
+        return [(name, sha256) for name, (_, sha256) in self._notes.items()]
+
+    def has(self, work: Work, say: Say) -> bool:
+        """Whether all files of `work` are there as they were written; says which are not what was written."""
+        digest, written = self._notes.get(work.name, ("", ""))
+        hashes = [file_hash(self._folder / name) for name in work.files]
+        found = " ".join(hashes) if all(hashes) else ""
+        if found and found != written:
+            say(f"{self._folder / work.files[0]} is not what was written there: it is made again")
+        return bool(found) and (digest, written) == (work.digest, found)
+
+    def keep(self, work: Work, contents: Mapping[str, bytes]) -> None:
+        """Write the files that some work has made, whole, and note them if they are all its files."""
+        for name in work.files:
+            if name not in contents:
+                (self._folder / name).unlink(missing_ok=True)
+        for name, content in contents.items():
+            write_bytes(self._folder / name, content)
+        if set(work.files) <= contents.keys():
+            hashes = (hashlib.sha256(contents[name]).hexdigest() for name in work.files)
+            self._note(work.name, work.digest, " ".join(hashes))
+
+    def _note(self, *note: str) -> None:
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write("\n" * self._cut + json.dumps(note) + "\n")
+        except OSError as error:
+            raise InputError(f"cannot write {self._path}: {error.strerror or error}") from None
+        self._cut = False
+
+
+def complete(
+    folder: Path, work: Iterable[Work], engine: Engine, say: Say, noun: str = "simulations"
+) -> list[tuple[Work, str]]:
+    """Do all work whose files are not in `folder` yet, the longest first, and say which files had to be made again.
+
+    Only this process writes files. What is done is noted at once, so that after an interruption the same call goes on
+    with what is missing, on the same engine or another. Returns the work whose processes died again and again, each
+    with a text that says so; they are tried again the next time.
     """
-    from joblib import Parallel, delayed
-
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "index.json"
-    try:
-        index: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        index = {}
-    missing: list[Work] = []
+    index = Index(folder)
     work = list(work)
-    for each in work:
-        known = index.get(each.name, {})
-        found = each.hash()
-        if found and known.get("digest") == each.digest and known.get("sha256") == found:
-            continue
-        if found and known.get("sha256") != found:
-            say(f"{each.file} is not what was written there: it is made again")
-        missing.append(each)
+    missing = [each for each in work if not index.has(each, say)]
     if len(missing) < len(work):
-        say(f"{len(work) - len(missing)} of {len(work)} simulations are done already")
-    if not missing:
-        return
+        say(f"{len(work) - len(missing)} of {len(work)} {noun} are done already")
     missing.sort(key=lambda each: -each.cost)
-    with progress(int(sum(each.cost for each in missing))) as start:
-        start(f"{len(missing)} simulations on {workers} process{'es' if workers > 1 else ''}")
-        calls = (delayed(each.done)() for each in missing)
-        finished = Parallel(n_jobs=workers, return_as="generator_unordered")(calls)
-        for count, (each, sha256) in enumerate(finished, 1):
-            if sha256:
-                index[each.name] = {"digest": each.digest, "sha256": sha256}
-                write_text(path, json.dumps(index, indent=1, sort_keys=True) + "\n")
-            start(f"{count} of {len(missing)} simulations done: {each.name}")(int(each.cost))
+    lost: list[tuple[Work, str]] = []
+    count, total = len(work) - len(missing), len(work)
+
+    def finish(each: Work, result: Mapping[str, bytes] | Crashed) -> Sequence[Work]:
+        """Keep what was made, and return the pieces to try in place of work that crashed."""
+        nonlocal count, total
+        if not isinstance(result, Crashed):
+            index.keep(each, result)
+            count += 1
+        elif each.split is None:
+            lost.append((each, result.text))
+            total -= 1
+        else:
+            pieces = each.split()
+            say(f"{each.name}: {result.text}; it is tried in {len(pieces)} pieces")
+            left = [piece for piece in pieces if not index.has(piece, say)]
+            total += len(pieces) - 1
+            count += len(pieces) - len(left)
+            return left
+        return ()
+
+    while missing:
+        pieces: list[Work] = []
+        first = f"{len(missing)} {noun} on {engine}"
+        try:
+            with (
+                meter(sum(each.cost for each in missing), first) as advance,
+                closing(engine.run([each.make for each in missing])) as results,
+            ):
+                for place, result in results:
+                    each = missing[place]
+                    pieces += finish(each, result)
+                    advance(f"{count} of {total} {noun} done: {each.name}", each.cost)
+        except KeyboardInterrupt:
+            say(f"Interrupted: {count} of {total} {noun} are done and kept; the same command goes on from there")
+            raise
+        missing = pieces
+    return lost

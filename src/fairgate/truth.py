@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.oracle import ThresholdSweep, exact_sweep
+from fairgate.errors import InputError
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
+from fairgate.thresholds import ThresholdSweep, exact_sweep
 
 EVERY = 25
 """Rounds between two looks at an environment that changes by itself."""
@@ -56,6 +57,12 @@ class Moment:
         state = environment.steady_state(thresholds)
         return self.whole.problem.assess(environment.probabilities(state, thresholds))
 
+    def played(self, thresholds: Array) -> Assessment:
+        """Return the steady-state reward (R, T) and residuals (J, R, T) of thresholds (R, T, groups)."""
+        shape = thresholds.shape[:2]
+        found = _look_up(self, thresholds.reshape(-1, thresholds.shape[2]))
+        return Assessment(found.reward.reshape(shape), found.residuals.reshape(-1, *shape))
+
 
 @dataclass(frozen=True, repr=False)
 class Truth:
@@ -79,25 +86,46 @@ class Truth:
         """The task as it stands at the end."""
         return self.moments[-1]
 
+    @property
+    def task_name(self) -> str:
+        """Name of the task."""
+        return self.moments[0].whole.name
+
     def by_round(self, values: Sequence[float]) -> Array:
         """Return what is given by moment for every round, (T,)."""
         return np.repeat(values, np.diff([*(moment.first for moment in self.moments), self.rounds]))
 
-    def played(self, thresholds: Array) -> Assessment:
+    def targets(self, first: int, rounds: int) -> tuple[Array, Array]:
+        """Return, for each of some rounds, the best feasible reward, NaN if there is none, and the least violation."""
+        self._check(first, rounds)
+        best, least = ([getattr(moment, name) for moment in self.moments] for name in ("reward", "least"))
+        part = slice(first, first + rounds)
+        return self.by_round(best)[part], self.by_round(least)[part]
+
+    def played(self, thresholds: Array, first: int = 0) -> Assessment:
         """Return the steady-state reward (R, T) and residuals (J, R, T) of thresholds (R, T, groups).
 
-        Every different row is solved once; thresholds of the grid are looked up. Those in between are moved by at
-        most a forty-thousandth of the grid's length.
+        The thresholds begin with round `first`. Every different row is solved once; thresholds of the grid are looked
+        up. Those in between are moved by at most a forty-thousandth of the grid's length.
         """
-        replicates, rounds, groups = thresholds.shape
-        ends = [*(moment.first for moment in self.moments[1:]), rounds]
-        rewards, residuals = [], []
-        for moment, end in zip(self.moments, ends, strict=True):
-            found = _look_up(moment, thresholds[:, moment.first : end].reshape(-1, groups))
-            shape = (replicates, end - moment.first)
-            rewards.append(found.reward.reshape(shape))
-            residuals.append(found.residuals.reshape(-1, *shape))
-        return Assessment(np.concatenate(rewards, axis=1), np.concatenate(residuals, axis=2))
+        rounds = thresholds.shape[1]
+        self._check(first, rounds)
+        starts = [moment.first - first for moment in self.moments]
+        found = [
+            moment.played(thresholds[:, max(start, 0) : end])
+            for moment, start, end in zip(self.moments, starts, [*starts[1:], rounds], strict=True)
+            if start < rounds and end > 0
+        ]
+        if len(found) == 1:
+            return found[0]
+        return Assessment(
+            np.concatenate([each.reward for each in found], axis=1),
+            np.concatenate([each.residuals for each in found], axis=2),
+        )
+
+    def _check(self, first: int, rounds: int) -> None:
+        if first + rounds > self.rounds:
+            raise InputError(f"the truth is that of {self.rounds} rounds, but a run goes to round {first + rounds}")
 
 
 def _look_up(moment: Moment, rows: Array) -> Assessment:

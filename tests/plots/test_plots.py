@@ -16,9 +16,9 @@ from matplotlib.patches import Rectangle
 
 import fairgate as fg
 from fairgate.advice.example import example_table
-from fairgate.oracle import ThresholdSweep, exact_sweep
 from fairgate.plots import acceptance_scale, plot_acceptance, plot_learning, plot_thresholds, plot_tradeoff
 from fairgate.problem import is_feasible
+from fairgate.thresholds import ThresholdSweep, exact_sweep
 
 Drawer = Callable[..., Axes]
 

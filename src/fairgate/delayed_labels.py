@@ -1,0 +1,91 @@
+"""DelayedLabels: labels of accepted people on their way, batch by batch."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.counts import across_groups, over_bins
+from fairgate.nature import Nature
+from fairgate.policy import Policy
+from fairgate.problem import Arrivals
+
+Whole = NDArray[np.int64]
+
+
+class _Batch(NamedTuple):
+    """A batch some of whose labels are on their way."""
+
+    played: Policy
+    people: Whole  # (replicates, groups); 0 where nobody was accepted, as all is known of these
+    accepted: Whole
+
+
+class DelayedLabels:
+    """Labels of accepted people on their way: each arrives in any round with the same probability."""
+
+    def __init__(self, arrival: float, nature: Nature) -> None:
+        self.arrival, self.nature = arrival, nature
+        self.batches: dict[int, _Batch] = {}  # where labels come from, while any is on its way
+        self.open: dict[int, int] = {}  # labels of each of these that are
+        self.due: dict[int, list[tuple[int, Whole]]] = defaultdict(list)  # batch and places, by arrival
+
+    def arrive(self, now: int, played: Policy, cells: Whole) -> tuple[Arrivals, Whole]:
+        """Send the labels of a batch on their way, and return those that arrive now: by batch, and all by score bin."""
+        accepted = cells[..., 1]
+        coarse = over_bins(cells) if cells.ndim == 5 else cells
+        by_group = coarse[..., 0, 1] + coarse[..., 1, 1]
+        people = by_group + coarse[..., 0, 0] + coarse[..., 1, 0]
+        taken = across_groups(np.add, by_group)
+        self.batches[now] = _Batch(played.copy(), np.where((taken == 0)[:, None], 0, people), by_group)
+        self.open[now] = int(taken.sum())
+        place = np.repeat(np.arange(accepted.size), accepted.ravel())
+        self._send(now, place, self.nature.delays(taken, int(people.sum(axis=1).max()), self.arrival))
+
+        arrived = dict(self.due.pop(now, ()))
+        origins = sorted({now, *arrived})
+        members = [arrived.get(origin, place[:0]) for origin in origins]
+        batches = [self.batches[origin] for origin in origins]
+        last = [self._less(origin, len(each)) for origin, each in zip(origins, members, strict=True)]
+        places = np.concatenate(members)
+        found = Arrivals(
+            origins,
+            [batch.played for batch in batches],
+            _by_batch(places, [len(each) for each in members], accepted.shape),
+            np.stack([*(batch.people for batch in batches[:-1]), people]),
+            np.stack([batch.accepted for batch in batches]),
+            last,
+        )
+        return found, np.bincount(places, minlength=accepted.size).reshape(accepted.shape)
+
+    def _send(self, now: int, place: Whole, delay: Whole) -> None:
+        """Send labels on their way, each of a place among the accepted and so many rounds late."""
+        short = delay.max(initial=0) < 2**15  # small numbers are sorted much faster
+        order = np.argsort(delay.astype(np.int16) if short else delay, kind="stable")
+        place, delay = place[order], delay[order]
+        ends = [*(np.flatnonzero(np.diff(delay)) + 1).tolist(), len(delay)]
+        first = 0
+        for end in ends if len(delay) else ():
+            self.due[now + int(delay[first])].append((now, place[first:end]))
+            first = end
+
+    def _less(self, origin: int, labels: int) -> bool:
+        """Note that so many labels of a batch have arrived, and return whether these were the last."""
+        self.open[origin] -= labels
+        if self.open[origin]:
+            return False
+        del self.batches[origin], self.open[origin]
+        return True
+
+
+def _by_batch(places: Whole, sizes: list[int], shape: tuple[int, ...]) -> Whole:
+    """Count places in an array (replicates, groups, …, 2) by batch, (batches, replicates, groups, 2)."""
+    if len(shape) == 4:  # with score bins
+        places = places // (shape[2] * 2) * 2 + places % 2
+    size = math.prod(shape[:2]) * 2
+    batch = np.repeat(np.arange(len(sizes)) * size, sizes)
+    return np.bincount(places + batch, minlength=len(sizes) * size).reshape(len(sizes), *shape[:2], 2)

@@ -1,0 +1,282 @@
+"""Sweep: what learners came to over many settings, beside what was attainable, as arrays and as tidy tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.errors import InputError, unknown_name
+from fairgate.frames import Backend, frame_of
+from fairgate.learners import Learner
+from fairgate.run import tail_of
+from fairgate.settings import Array
+from fairgate.statistics import holm
+from fairgate.store import read_table, write_table
+from fairgate.sweep.cells import Plan
+from fairgate.sweep.figures import FIGURES, TRUTH
+from fairgate.sweep.parameters import LOOP
+from fairgate.tasks import Task
+
+FORMAT = 1
+"""Version of the file a sweep is saved as; a reader refuses any other."""
+
+HIGHER = ("reward", "population_reward", "acceptance", "feasible", "success", "share")
+"""Figures of which more is better; of the others less is."""
+
+LEVEL = 0.95
+"""Probability that an interval of a mean holds it, for many seeds."""
+
+QUANTILES = {"q10": 0.1, "q50": 0.5, "q90": 0.9}
+"""Quantiles over seeds that a table has."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that came to nothing, and why; without a learner, the setting suits none."""
+
+    setting: Mapping[str, Any]
+    learner: str | None
+    text: str
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name}={value:g}" for name, value in self.setting.items())
+        return " ".join(filter(None, (self.learner, values and f"at {values}"))) + f": {self.text}"
+
+
+class Winners(NamedTuple):
+    """Which learner is best in each setting, (S,) each.
+
+    Attributes
+    ----------
+    learner
+        Place of the best among the learners; −1 where all failed.
+    margin
+        By how much its mean is better than the next learner's; NaN if there is no other.
+    p_value
+        Two-sided p-value of a paired t-test over seeds that the two are equal, by Holm's correction for all settings.
+    """
+
+    learner: NDArray[np.int64]
+    margin: Array
+    p_value: Array
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """What a sweep found: S settings × L learners × R seeds.
+
+    Attributes
+    ----------
+    design
+        Values of each parameter, (S,).
+    learners
+        Names.
+    figures
+        What each loop came to, (S, L, R) per name of :data:`~fairgate.sweep.figures.FIGURES`; NaN where it failed.
+    truth
+        What is known exactly of each setting, (S,) per name of :data:`~fairgate.sweep.figures.TRUTH`.
+    failures
+        Cells that came to nothing.
+    settings
+        Everything that made it, as plain data.
+    plan
+        What was asked for, with which :meth:`cell` makes task and learner of a cell; not kept in a file.
+    """
+
+    design: Mapping[str, NDArray[Any]]
+    learners: tuple[str, ...]
+    figures: Mapping[str, Array]
+    truth: Mapping[str, NDArray[Any]]
+    failures: Sequence[Failure]
+    settings: Mapping[str, Any]
+    plan: Plan | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        over = f" over {', '.join(self.parameters)}" if self.parameters else ""
+        shape = "{} settings × {} learners × {} seeds".format(*self.figures["reward"].shape)
+        return f"Sweep({self.task}{over}: {shape})"
+
+    @property
+    def task(self) -> str:
+        """Name of the task."""
+        return str(self.settings["task"]["name"])
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of what is swept."""
+        return tuple(self.design)
+
+    def __len__(self) -> int:
+        return len(self.figures["reward"])
+
+    def setting(self, index: int) -> dict[str, Any]:
+        """Return a setting's values by name."""
+        return {name: column[index].item() for name, column in self.design.items()}
+
+    def mean(self, figure: str) -> Array:
+        """Return a figure's mean over seeds, (S, L)."""
+        return np.asarray(self._figure(figure).mean(axis=2))
+
+    def spread(self, figure: str) -> dict[str, Array]:
+        """Return a figure's mean, sd, 95% interval of the mean (low, high) and quantiles over seeds, (S, L) each."""
+        from scipy.stats import t as student
+
+        values = self._figure(figure)
+        seeds = values.shape[2]
+        mean = values.mean(axis=2)
+        sd = values.std(axis=2, ddof=1) if seeds > 1 else np.full(mean.shape, np.nan)
+        reach = sd * (student.ppf((1 + LEVEL) / 2, seeds - 1) / math.sqrt(seeds) if seeds > 1 else math.nan)
+        quantiles = np.quantile(values, list(QUANTILES.values()), axis=2)
+        found = {"mean": mean, "sd": sd, "low": mean - reach, "high": mean + reach}
+        return found | dict(zip(QUANTILES, quantiles, strict=True))
+
+    def winners(self, figure: str = "shortfall") -> Winners:
+        """Return which learner is best in each setting, by a figure's mean over seeds.
+
+        >>> import fairgate as fg
+        >>> found = fg.sweep("mve-s", ["ofs", "random"], over={"rate": [0.1, 0.5]}, seeds=5, rounds=100)
+        >>> [found.learners[place] for place in found.winners().learner]
+        ['ofs', 'ofs']
+        """
+        from scipy.stats import t as student
+
+        values = self._figure(figure) * (1.0 if figure in HIGHER else -1.0)
+        mean = values.mean(axis=2)
+        order = np.argsort(np.where(np.isnan(mean), np.inf, -mean), axis=1, kind="stable")  # of equals the first
+        known = ~np.isnan(mean)
+        best = np.where(known.any(axis=1), order[:, 0], -1)
+        margin, p_value = np.full(len(mean), np.nan), np.ones(len(mean))
+        if len(self.learners) > 1:
+            rows = np.arange(len(mean))
+            difference = values[rows, order[:, 0]] - values[rows, order[:, 1]]
+            margin = difference.mean(axis=1)
+            seeds = difference.shape[1]
+            error = difference.std(axis=1, ddof=1) / math.sqrt(seeds) if seeds > 1 else np.full(len(mean), np.nan)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                raw = 2.0 * student.sf(np.abs(margin / error), max(seeds - 1, 1))
+            raw = np.where(error > 0, raw, np.where(margin == 0, 1.0, 0.0))  # no difference, or always the same one
+            tested = ~np.isnan(margin) & ~np.isnan(error)
+            if tested.any():
+                p_value[tested] = holm(raw[tested])
+        return Winners(best.astype(np.int64), margin, p_value)
+
+    def frame(self, by: str = "cell", backend: Backend = "pandas") -> Any:
+        """Return a tidy table.
+
+        With `by` ``"cell"``, a row per setting and learner: the parameters, what is attainable, and of every figure
+        mean, sd, the ends of a 95% interval of the mean, and quantiles over seeds, such as ``reward_mean``,
+        ``reward_low`` and ``reward_q90``. With ``"seed"``, a row per loop.
+
+        Examples
+        --------
+        >>> import fairgate as fg
+        >>> found = fg.sweep("mve-s", ["ofs"], over={"epsilon": [0.02, 0.06]}, seeds=5, rounds=100)
+        >>> found.frame()[["learner", "epsilon", "attainable"]].values.tolist()
+        [['ofs', 0.02, True], ['ofs', 0.06, True]]
+        >>> found.frame(by="seed", backend="polars").shape
+        (10, 24)
+        """
+        return frame_of(self.columns(by), backend)
+
+    def columns(self, by: str = "cell") -> dict[str, NDArray[Any]]:
+        """Return the columns of :meth:`frame`."""
+        if by not in ("cell", "seed"):
+            raise unknown_name("by", by, ("cell", "seed"))
+        shape = self.figures["reward"].shape[: 2 if by == "cell" else 3]
+
+        def spread_out(values: NDArray[Any], axis: int) -> NDArray[Any]:
+            placed = np.reshape(values, [-1 if each == axis else 1 for each in range(len(shape))])
+            return np.broadcast_to(placed, shape).ravel()
+
+        found: dict[str, NDArray[Any]] = {"task": spread_out(np.array([self.task]), 0)}
+        found["learner"] = spread_out(np.array(self.learners), 1)
+        found |= {name: spread_out(column, 0) for name, column in {**self.design, **self.truth}.items()}
+        if by == "seed":
+            found["seed"] = spread_out(np.arange(shape[2]), 2)
+            return found | {name: values.ravel() for name, values in self.figures.items()}
+        for name in self.figures:
+            found |= {f"{name}_{kind}": values.ravel() for kind, values in self.spread(name).items()}
+        return found
+
+    def cell(self, setting: int, learner: str) -> tuple[Task, Learner[Any], dict[str, int]]:
+        """Return task, learner, and the rounds, seeds, seed and batch of a cell, for :func:`~fairgate.simulate`.
+
+        >>> import fairgate as fg
+        >>> found = fg.sweep("mve-s", ["ofs"], over={"epsilon": [0.02, 0.06]}, seeds=5, rounds=100)
+        >>> task, learner, size = found.cell(1, "ofs")
+        >>> again = fg.simulate(task, learner, **size, keep="summary")
+        >>> bool((again.figures["reward"] == found.figures["reward"][1]).all())
+        True
+        """
+        if self.plan is None:
+            raise InputError("a sweep read from a file cannot make its task: ask for the sweep again, or see command()")
+        self._place(learner)
+        return self.plan.objects(setting, learner)
+
+    def command(self, setting: int, learner: str) -> str:
+        """Return the command that runs a cell again; for one's own objects, the Python that does."""
+        self._place(learner)
+        texts = self.settings["commands"]
+        if not texts["task"] or not texts["learners"][learner]:
+            return f"task, learner, size = sweep.cell({setting}, {learner!r}); fg.simulate(task, learner, **size)"
+        given = [f"--set {name}={value!r}" for name, value in self.setting(setting).items() if name not in LOOP]
+        size = {name: self.settings[name] for name in ("rounds", "seeds", "seed", "batch")}
+        size |= {name: value for name, value in self.setting(setting).items() if name in LOOP}
+        size["tail"] = tail_of(size["rounds"])
+        shown = [f"--{name} {value}" for name, value in size.items()]
+        return " ".join(["fairgate run", texts["task"], texts["learners"][learner], *given, *shown])
+
+    def save(self, path: str | Path) -> Path:
+        """Write the sweep as a Parquet file, one row per loop, with its settings in the file's metadata."""
+        header = {
+            "format": FORMAT,
+            "shape": self.figures["reward"].shape,
+            "learners": self.learners,
+            "parameters": self.parameters,
+            "failures": [asdict(each) for each in self.failures],
+            "settings": self.settings,
+        }
+        write_table(Path(path), self.columns("seed"), header)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Sweep:
+        """Read a sweep that :meth:`save` wrote."""
+        from pyarrow import ArrowInvalid
+
+        try:
+            columns, header = read_table(Path(path))
+        except FileNotFoundError:
+            raise InputError(f"{path} is no saved sweep: there is no such file") from None
+        except (OSError, ArrowInvalid) as error:
+            raise InputError(f"{path} is no saved sweep: {error}") from None
+        if not header or "parameters" not in header:
+            raise InputError(f"{path} is no saved sweep, but a table of something else")
+        if header["format"] != FORMAT:
+            raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
+        shape = tuple(header["shape"])
+        by_setting = {name: columns[name].reshape(shape)[:, 0, 0].copy() for name in (*header["parameters"], *TRUTH)}
+        return cls(
+            design={name: by_setting[name] for name in header["parameters"]},
+            learners=tuple(header["learners"]),
+            figures={name: columns[name].reshape(shape) for name in FIGURES},
+            truth={name: by_setting[name] for name in TRUTH},
+            failures=tuple(Failure(**each) for each in header["failures"]),
+            settings=header["settings"],
+        )
+
+    def _figure(self, name: str) -> Array:
+        if name not in self.figures:
+            raise unknown_name("figure", name, self.figures)
+        return self.figures[name]
+
+    def _place(self, learner: str) -> int:
+        if learner not in self.learners:
+            raise unknown_name("learner", learner, self.learners)
+        return self.learners.index(learner)
