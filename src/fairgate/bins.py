@@ -59,8 +59,8 @@ def tally_by_threshold(labelled: Array, share: Array, numbers: NDArray[np.uint32
 def _count(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
     """Count increasing numbers below 2³² (replicates, people) by cells (replicates, cells) that lie side by side.
 
-    Where an end lies among the numbers is read off ``np.interp``, which looks near the place of the end before: twice as
-    fast as ``searchsorted`` for so many ends. A person is half a step above its number, so that none lies on an end.
+    Where an end lies among the numbers is read off ``np.interp``, which looks near the place of the end before: twice
+    as fast as ``searchsorted`` for so many. A person is half a step above its number, so that none lies on an end.
     """
     rows, index = _numbered(*numbers.shape)
     ends = probabilities.cumsum(axis=1)

@@ -21,8 +21,7 @@ class _Batch(NamedTuple):
     """A batch some of whose labels are on their way."""
 
     played: Policy
-    people: Whole  # (replicates, groups); 0 where nobody was accepted, as all is known of these
-    accepted: Whole
+    counts: Whole  # people and accepted, (2, replicates, groups); 0 where nobody was accepted, as all is known of these
 
 
 class DelayedLabels:
@@ -41,7 +40,8 @@ class DelayedLabels:
         by_group = coarse[..., 0, 1] + coarse[..., 1, 1]
         people = by_group + coarse[..., 0, 0] + coarse[..., 1, 0]
         taken = across_groups(np.add, by_group)
-        self.batches[now] = _Batch(played.copy(), np.where((taken == 0)[:, None], 0, people), by_group)
+        counts = np.stack((people, by_group))
+        self.batches[now] = _Batch(played.copy(), np.where((taken == 0)[:, None], 0, counts))
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
         self._send(now, place, self.nature.delays(taken, int(people.sum(axis=1).max()), self.arrival))
@@ -49,17 +49,12 @@ class DelayedLabels:
         arrived = dict(self.due.pop(now, ()))
         origins = sorted({now, *arrived})
         members = [arrived.get(origin, place[:0]) for origin in origins]
-        batches = [self.batches[origin] for origin in origins]
+        batches = [*(self.batches[origin] for origin in origins[:-1]), _Batch(self.batches[now].played, counts)]
         last = [self._less(origin, len(each)) for origin, each in zip(origins, members, strict=True)]
         places = np.concatenate(members)
-        found = Arrivals(
-            origins,
-            [batch.played for batch in batches],
-            _by_batch(places, [len(each) for each in members], accepted.shape),
-            np.stack([*(batch.people for batch in batches[:-1]), people]),
-            np.stack([batch.accepted for batch in batches]),
-            last,
-        )
+        labels = _by_batch(places, [len(each) for each in members], accepted.shape)
+        stacked = np.concatenate([batch.counts for batch in batches]).reshape(-1, *counts.shape)
+        found = Arrivals(origins, [batch.played for batch in batches], labels, stacked[:, 0], stacked[:, 1], last)
         return found, np.bincount(places, minlength=accepted.size).reshape(accepted.shape)
 
     def _send(self, now: int, place: Whole, delay: Whole) -> None:

@@ -166,8 +166,8 @@ class Nature:
     def draw_bins(self, labelled: Array, policy: Policy, edges: Array, people: int) -> tuple[NDArray[np.int64], Array]:
         """Draw the people of a round by score bin, and return them and P(group, label, decision).
 
-        `labelled` is P(group, bin, label), (replicates, groups, bins, 2); people are by decision as well. They are those
-        of :meth:`draw`, but are drawn faster where the policy is no lottery.
+        `labelled` is P(group, bin, label), (replicates, groups, bins, 2); people are by decision as well. They are
+        those of :meth:`draw`, but are drawn faster where the policy is no lottery.
         """
         share = policy.accepted_share(edges)
         cells = decided(labelled, share)

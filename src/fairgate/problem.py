@@ -237,15 +237,6 @@ def coarse(labels: NDArray[Any]) -> NDArray[Any]:
     return over_bins(labels) if labels.ndim == 4 else np.asarray(labels)
 
 
-def _mean_reward(credited: Sequence[Credit], like: Array) -> Array:
-    """Return the mean of the rewards credited, each weighted by its share, (replicates,); NaN where there is none."""
-    total, share = np.zeros_like(like), np.zeros_like(like)
-    for each in credited:
-        total += each.share * each.reward
-        share += each.share
-    return per_person(total, share)
-
-
 class Reward(Protocol):
     """Anything with a `reward`: the built-in :class:`Utility` or a user's own."""
 
@@ -364,8 +355,7 @@ class Problem(Settings):
             residuals = np.where(np.array(self._hidden)[:, None], np.nan, residuals)
         credited = None
         if arrivals is not None:
-            credited = self._credited(arrivals)
-            reward = _mean_reward(credited, reward)
+            credited, reward = self._credited(arrivals, len(reward))
             if labels is None:
                 shown = [each.labels if binned else coarse(each.labels) for each in arrivals]
                 labels = sum(shown, np.zeros_like(cells[..., 1]))
@@ -379,10 +369,13 @@ class Problem(Settings):
             seen = seen._replace(labels=labels + cells[..., 0] if level == "full-labels" else labels)
         return Feedback(reward, residuals, seen, credited, round_number)
 
-    def _credited(self, arrivals: Sequence[Arrival]) -> tuple[Credit, ...]:
-        """Read the rewards of batches off those of their labels that arrived."""
+    def _credited(self, arrivals: Sequence[Arrival], replicates: int) -> tuple[tuple[Credit, ...], Array]:
+        """Read the rewards of batches off those of their labels that arrived; and the mean of these rewards.
+
+        In the mean, (replicates,), each is weighted by its share; it is NaN where no label arrived.
+        """
         if not arrivals:
-            return ()
+            return (), np.full(replicates, np.nan)
         stacked = Arrivals.of(arrivals)
         labels, people, accepted = stacked.labels, stacked.people, stacked.accepted
         arrived = labels[..., 0] + labels[..., 1]
@@ -405,7 +398,9 @@ class Problem(Settings):
         reward = np.nan_to_num(self.utility.reward(Counts(cells.transpose(3, 4, 0, 1, 2))), nan=0.0)
         values = zip(labels, reward, share, across_groups(np.add, meant), strict=True)
         origins = zip(stacked.rounds, stacked.played, stacked.last, strict=True)
-        return tuple(Credit(*origin, *value) for origin, value in zip(origins, values, strict=True))
+        credited = tuple(Credit(*origin, *value) for origin, value in zip(origins, values, strict=True))
+        weighted, shares = (each.cumsum(axis=0)[-1] for each in (share * reward, share))  # one batch after the other
+        return credited, per_person(weighted, shares)
 
     @property
     def replicates(self) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -250,6 +250,16 @@ def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.intp], NDArray[np.bo
     single = played.single
     arm = grid[:-1].searchsorted(single[:, 0])
     return arm, across_groups(np.logical_and, grid[arm][:, None] == single)
+
+
+def arms_of(grid: Array, credited: Sequence[Credit]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """Return :func:`arm_of` of the policies that labels are credited to, looked up together, which is faster."""
+    if not credited:
+        return iter(())
+    single = np.concatenate([each.played.single for each in credited])
+    arm = grid[:-1].searchsorted(single[:, 0])
+    known = across_groups(np.logical_and, grid[arm][:, None] == single)
+    return zip(arm.reshape(len(credited), -1), known.reshape(len(credited), -1), strict=True)
 
 
 def _named(problem: Problem) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -113,7 +113,7 @@ class OFS(Learner[OFSState]):
 
     def learn(self, state: OFSState, played: Policy, feedback: Feedback) -> None:
         """Update the played threshold's count and means (line 10)."""
-        rows, place = places(state, played)
+        rows, place = places(state, *arm_of(state.grid, played))
         plays = state.plays.ravel()[place] + 1.0
         state.plays.ravel()[place] = plays
         residuals = state.residuals.reshape(-1, state.plays.size)
@@ -129,17 +129,16 @@ class OFS(Learner[OFSState]):
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
         rewards, total = state.rewards.ravel(), state.credited.ravel()
-        for each in credited:
-            rows, place = places(state, each.played)
-            share = each.share[rows]
-            total[place] += share
-            known = np.where(total[place] > 0.0, total[place], 1.0)
-            rewards[place] += share * (each.reward[rows] - rewards[place]) / known
+        for each, played in zip(credited, arms_of(state.grid, credited), strict=True):
+            rows, place = places(state, *played)
+            share, mean = each.share[rows], rewards.take(place)
+            known = total.take(place) + share
+            total[place] = known
+            rewards[place] = mean + share * (each.reward[rows] - mean) / np.where(known > 0.0, known, 1.0)
 
 
-def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
+def places(state: OFSState, arm: NDArray[np.intp], known: NDArray[np.bool_]) -> tuple[Any, NDArray[np.int64]]:
     """Return the replicates that played a threshold of the grid, and its place in a flattened (R, K)."""
-    arm, known = arm_of(state.grid, played)
     place = np.arange(0, state.plays.size, len(state.grid)) + arm
     rows: Any = slice(None) if np.count_nonzero(known) == len(known) else np.flatnonzero(known)
     return rows, place[rows]
