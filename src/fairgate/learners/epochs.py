@@ -70,6 +70,10 @@ class Late(NamedTuple):
     share: Array  # as much of the epoch as these labels stand for, (N,)
     reward: Array  # per person, going by these labels, (N,)
 
+    def only(self, kept: NDArray[np.bool_]) -> Late:
+        """Return some of them."""
+        return Late(self.rows[kept], self.arm[kept], self.epoch[kept], self.share[kept], self.reward[kept])
+
 
 E = TypeVar("E", bound=EpochState)
 
@@ -157,9 +161,8 @@ class Epochs(Learner[E]):
         for (each, epoch), (arm, known) in zip(noted, arms_of(state.grid, [each for each, _ in noted]), strict=True):
             rows = np.flatnonzero((epoch >= 0) & (epoch < state.epochs) & (each.share > 0.0) & known)
             if rows.size:
-                self.late(
-                    state, Late(rows, *(values[rows] for values in (arm, epoch, each.share / rounds, each.reward)))
-                )
+                share = (each.share / rounds)[rows]
+                self.late(state, Late(rows, arm[rows], epoch[rows], share, each.reward[rows]))
 
 
 def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepted: Array) -> Array:

@@ -64,7 +64,7 @@ class ExploreThenCommit(Arms, Epochs[ArmsState]):
         """Add late labels of these first epochs."""
         first = labels.epoch < len(state.grid)
         if first.any():
-            super().late(state, Late(*(values[first] for values in labels)))
+            super().late(state, labels.only(first))
 
     def recommend(self, state: ArmsState) -> Policy:
         """Keep the best threshold so far."""
