@@ -50,7 +50,7 @@ def tally_by_threshold(labelled: Array, share: Array, numbers: NDArray[np.uint32
     """
     by_label = labelled.swapaxes(2, 3)
     people = _count(by_label.reshape(len(by_label), -1), numbers).reshape(by_label.shape)
-    cells = np.empty((*people.shape[:3], 2, people.shape[3]), dtype=np.int64)
+    cells = np.empty((*by_label.shape[:3], 2, by_label.shape[3]), dtype=np.int64)
     accepted = np.multiply(people, share[:, :, None].astype(np.int64), out=cells[:, :, :, 1])
     np.subtract(people, accepted, out=cells[:, :, :, 0])
     return cells.transpose(BY_BIN)
@@ -80,4 +80,4 @@ def _count(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int6
 @functools.lru_cache(maxsize=8)
 def _numbered(replicates: int, people: int) -> tuple[Array, Array]:
     """Return what tells the numbers of replicates apart, (replicates, 1), and the people of all of them, from 1."""
-    return 2.0**32 * np.arange(replicates)[:, None], np.arange(1.0, replicates * people + 1.0)
+    return np.arange(float(replicates))[:, None] * 2.0**32, np.arange(1.0, replicates * people + 1.0)

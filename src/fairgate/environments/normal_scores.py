@@ -129,7 +129,7 @@ class NormalScores(Environment):
         for coefficients in powers[1:]:
             found *= along
             found += coefficients.take(row, axis=0)
-        return np.maximum(found, 0.0, out=found).swapaxes(2, 3)  # a spline near 0 may fall just below it
+        return np.asarray(np.maximum(found, 0.0, out=found).swapaxes(2, 3))  # a spline near 0 may fall just below it
 
     def _beyond(self, mu: Array) -> bool:
         return bool((np.abs(mu - self._by_group["means"]) > self.reach).any())
