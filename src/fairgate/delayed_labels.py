@@ -21,7 +21,7 @@ class _Batch(NamedTuple):
     """A batch some of whose labels are on their way."""
 
     played: Policy
-    counts: Whole  # people and accepted, (2, replicates, groups); 0 where nobody was accepted, as all is known of these
+    counts: Whole  # people and accepted, (2, groups, replicates); 0 where nobody was accepted, as all is known of these
 
 
 class DelayedLabels:
@@ -40,8 +40,8 @@ class DelayedLabels:
         by_group = coarse[..., 0, 1] + coarse[..., 1, 1]
         people = by_group + coarse[..., 0, 0] + coarse[..., 1, 0]
         taken = across_groups(np.add, by_group)
-        counts = np.stack((people, by_group))
-        self.batches[now] = _Batch(played.copy(), np.where((taken == 0)[:, None], 0, counts))
+        counts = np.stack((people.T, by_group.T))
+        self.batches[now] = _Batch(played.copy(), np.where(taken == 0, 0, counts))
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
         self._send(now, place, self.nature.delays(taken, int(people.sum(axis=1).max()), self.arrival))
@@ -53,19 +53,21 @@ class DelayedLabels:
         last = [self._less(origin, len(each)) for origin, each in zip(origins, members, strict=True)]
         places = np.concatenate(members)
         labels = _by_batch(places, [len(each) for each in members], accepted.shape)
-        stacked = np.concatenate([batch.counts for batch in batches]).reshape(-1, *counts.shape)
-        found = Arrivals(origins, [batch.played for batch in batches], labels, stacked[:, 0], stacked[:, 1], last)
+        stacked = np.concatenate([batch.counts for batch in batches], axis=1).reshape(
+            2, len(batches), *counts.shape[1:]
+        )
+        found = Arrivals(origins, [batch.played for batch in batches], labels, *stacked.swapaxes(2, 3), last)
         return found, np.bincount(places, minlength=accepted.size).reshape(accepted.shape)
 
     def _send(self, now: int, place: Whole, delay: Whole) -> None:
         """Send labels on their way, each of a place among the accepted and so many rounds late."""
-        short = delay.max(initial=0) < 2**15  # small numbers are sorted much faster
-        order = np.argsort(delay.astype(np.int16) if short else delay, kind="stable")
-        place, delay = place[order], delay[order]
-        ends = [*(np.flatnonzero(np.diff(delay)) + 1).tolist(), len(delay)]
+        sizes = np.bincount(delay)
+        small = len(sizes) < 2**15  # small numbers are sorted much faster
+        place = place[np.argsort(delay.astype(np.int16) if small else delay, kind="stable")]
         first = 0
-        for end in ends if len(delay) else ():
-            self.due[now + int(delay[first])].append((now, place[first:end]))
+        for late in np.flatnonzero(sizes).tolist():
+            end = first + int(sizes[late])
+            self.due[now + late].append((now, place[first:end]))
             first = end
 
     def _less(self, origin: int, labels: int) -> bool:
@@ -78,9 +80,14 @@ class DelayedLabels:
 
 
 def _by_batch(places: Whole, sizes: list[int], shape: tuple[int, ...]) -> Whole:
-    """Count places in an array (replicates, groups, …, 2) by batch, (batches, replicates, groups, 2)."""
-    if len(shape) == 4:  # with score bins
-        places = places // (shape[2] * 2) * 2 + places % 2
-    size = math.prod(shape[:2]) * 2
-    batch = np.repeat(np.arange(len(sizes)) * size, sizes)
-    return np.bincount(places + batch, minlength=len(sizes) * size).reshape(len(sizes), *shape[:2], 2)
+    """Count places in an array (replicates, groups, …, 2) by batch, (batches, replicates, groups, 2).
+
+    In memory replicates come last, as what is read off the labels of a group lies together then.
+    """
+    replicates, groups, batches = *shape[:2], len(sizes)
+    member, label = places // math.prod(shape[2:]), places % 2
+    replicate, group = member // groups, member % groups
+    batch = np.repeat(np.arange(batches) * replicates, sizes)
+    flat = (group * 2 + label) * (batches * replicates) + batch + replicate
+    counted = np.bincount(flat, minlength=groups * 2 * batches * replicates)
+    return counted.reshape(groups, 2, batches, replicates).transpose(2, 3, 0, 1)

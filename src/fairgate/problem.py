@@ -237,6 +237,11 @@ def coarse(labels: NDArray[Any]) -> NDArray[Any]:
     return over_bins(labels) if labels.ndim == 4 else np.asarray(labels)
 
 
+def _in_turn(values: Array) -> Array:
+    """Sum values (N, replicates) one after the other, so that rounding does not depend on how many replicates are."""
+    return np.asarray(values.sum(axis=0) if values.shape[1] > 1 else values.cumsum(axis=0)[-1])
+
+
 class Reward(Protocol):
     """Anything with a `reward`: the built-in :class:`Utility` or a user's own."""
 
@@ -388,19 +393,18 @@ class Problem(Settings):
         total, taken, known = (across_groups(np.add, each) for each in (people, accepted, arrived))
         nobody = np.where(total > 0, 1.0, 0.0)  # accepted: the reward is known without a label
         share = np.divide(known, taken, out=nobody, where=taken > 0)
-        meant = people * share[..., None]
-        rejected = meant - arrived  # of a group whose labels came first, fewer than none: others have so many fewer
-        some = np.maximum(rejected, 0.0)
-        fewer, whole = across_groups(np.add, rejected), across_groups(np.add, some)
-        cells = np.zeros((labels.shape[2], 2, 2, *share.shape))  # what is read together lies together
-        cells[:, :, 1] = labels.transpose(2, 3, 0, 1)
-        cells[:, 0, 0] = some.transpose(2, 0, 1) * np.divide(fewer, whole, out=whole * 0.0, where=whole > 0)
+        cells = np.empty((labels.shape[2], 2, 2, *share.shape))  # groups first: what is read together lies together
+        cells[:, :, 1], cells[:, 1, 0] = labels.transpose(2, 3, 0, 1), 0.0
+        meant = people.transpose(2, 0, 1) * share
+        rejected = meant - arrived.transpose(2, 0, 1)  # of a group whose labels came first, fewer than none:
+        some = np.maximum(rejected, 0.0, out=cells[:, 0, 0])  # others have so many fewer
+        fewer, whole, stood_for = (across_groups(np.add, each.transpose(1, 2, 0)) for each in (rejected, some, meant))
+        some *= np.divide(fewer, whole, out=whole * 0.0, where=whole > 0)
         reward = np.nan_to_num(self.utility.reward(Counts(cells.transpose(3, 4, 0, 1, 2))), nan=0.0)
-        values = zip(labels, reward, share, across_groups(np.add, meant), strict=True)
+        values = zip(labels, reward, share, stood_for, strict=True)
         origins = zip(stacked.rounds, stacked.played, stacked.last, strict=True)
         credited = tuple(Credit(*origin, *value) for origin, value in zip(origins, values, strict=True))
-        weighted, shares = (each.cumsum(axis=0)[-1] for each in (share * reward, share))  # one batch after the other
-        return credited, per_person(weighted, shares)
+        return credited, per_person(_in_turn(share * reward), _in_turn(share))
 
     @property
     def replicates(self) -> int | None:

@@ -154,8 +154,8 @@ class DoublyOptimistic(Learner[OptimisticState]):
         """Pool rewards for the threshold that accepted these people."""
         utility = state.problem.utility
         noted = [(each, rows) for each, rows in state.noted(credited) if rows.size]
-        arms = arms_of(state.grid, [each for each, _ in noted])
-        for (each, rows), (arm, _) in zip(noted, arms, strict=True):
+        arms, _ = arms_of(state.grid, [each for each, _ in noted])
+        for (each, rows), arm in zip(noted, arms, strict=True):
             place = rows, arm[rows]
             reward, share = each.reward[rows], each.share[rows]
             batch = share * reward, share * reward**2, share

@@ -150,19 +150,23 @@ class Epochs(Learner[E]):
     def credit(self, state: E, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add rewards to the epochs whose people they are about: the present one, or those that are over."""
         noted = list(state.noted(credited))
-        for each, epoch in noted:
-            present = epoch == state.epochs
-            if np.count_nonzero(present):
-                state.sums[0] += np.where(present, each.share * each.reward, 0.0)
-                state.known += np.where(present, each.share, 0.0)
+        if not noted:
+            return
+        epochs, shares = np.stack([epoch for _, epoch in noted]), np.stack([each.share for each, _ in noted])
+        present = epochs == state.epochs
+        for place in np.flatnonzero(present.any(axis=1)).tolist():
+            each, now = noted[place][0], present[place]
+            state.sums[0] += np.where(now, each.share * each.reward, 0.0)
+            state.known += np.where(now, each.share, 0.0)
         if type(self).late is Epochs.late:
             return
-        rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
-        for (each, epoch), (arm, known) in zip(noted, arms_of(state.grid, [each for each, _ in noted]), strict=True):
-            rows = np.flatnonzero((epoch >= 0) & (epoch < state.epochs) & (each.share > 0.0) & known)
+        arms, known = arms_of(state.grid, [each for each, _ in noted])
+        late = (epochs >= 0) & (epochs < state.epochs) & (shares > 0.0) & known
+        shares /= np.asarray(self.epoch_length) - np.asarray(self.burn_in)
+        for (each, epoch), arm, share, those in zip(noted, arms, shares, late, strict=True):
+            rows = np.flatnonzero(those)
             if rows.size:
-                share = (each.share / rounds)[rows]
-                self.late(state, Late(rows, arm[rows], epoch[rows], share, each.reward[rows]))
+                self.late(state, Late(rows, arm[rows], epoch[rows], share[rows], each.reward[rows]))
 
 
 def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepted: Array) -> Array:

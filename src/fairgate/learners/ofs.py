@@ -16,6 +16,9 @@ from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Positive, Share
 
+LEAST = np.finfo(np.float64).tiny
+"""What plays are divided by where there are none yet."""
+
 
 @dataclass
 class OFSState(State):
@@ -113,7 +116,7 @@ class OFS(Learner[OFSState]):
 
     def learn(self, state: OFSState, played: Policy, feedback: Feedback) -> None:
         """Update the played threshold's count and means (line 10)."""
-        rows, place = places(state, *arm_of(state.grid, played))
+        rows, place = places(state, played)
         plays = state.plays.ravel()[place] + 1.0
         state.plays.ravel()[place] = plays
         residuals = state.residuals.reshape(-1, state.plays.size)
@@ -129,16 +132,20 @@ class OFS(Learner[OFSState]):
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
         rewards, total = state.rewards.ravel(), state.credited.ravel()
-        for each, played in zip(credited, arms_of(state.grid, credited), strict=True):
-            rows, place = places(state, *played)
+        arms, known = arms_of(state.grid, credited)
+        every, first = bool(known.all()), np.arange(0, total.size, len(state.grid))
+        for each, arm, seen in zip(credited, arms, known, strict=True):
+            rows: Any = slice(None) if every else np.flatnonzero(seen)
+            place = (first + arm)[rows]
             share, mean = each.share[rows], rewards.take(place)
-            known = total.take(place) + share
-            total[place] = known
-            rewards[place] = mean + share * (each.reward[rows] - mean) / np.where(known > 0.0, known, 1.0)
+            plays = total.take(place) + share
+            total[place] = plays
+            rewards[place] = mean + share * (each.reward[rows] - mean) / np.maximum(plays, LEAST)
 
 
-def places(state: OFSState, arm: NDArray[np.intp], known: NDArray[np.bool_]) -> tuple[Any, NDArray[np.int64]]:
+def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
     """Return the replicates that played a threshold of the grid, and its place in a flattened (R, K)."""
+    arm, known = arm_of(state.grid, played)
     place = np.arange(0, state.plays.size, len(state.grid)) + arm
     rows: Any = slice(None) if np.count_nonzero(known) == len(known) else np.flatnonzero(known)
     return rows, place[rows]

@@ -143,7 +143,7 @@ class SmoothOptimist(Learner[SmoothState]):
         """Count labels for the threshold that accepted these people."""
         noted = list(state.noted(credited))
         arms = arms_of(state.grid, [each for each, _ in noted])
-        for (each, counted), (arm, known) in zip(noted, arms, strict=True):
+        for (each, counted), arm, known in zip(noted, *arms, strict=True):
             rows = np.flatnonzero(known & counted)
             place = rows, slice(None), arm[rows]
             labels = each.labels[rows]
