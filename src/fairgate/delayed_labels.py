@@ -56,7 +56,8 @@ class DelayedLabels:
         stacked = np.concatenate([batch.counts for batch in batches], axis=1).reshape(
             2, len(batches), *counts.shape[1:]
         )
-        found = Arrivals(origins, [batch.played for batch in batches], labels, *stacked.swapaxes(2, 3), last)
+        come, taken_in = stacked.swapaxes(2, 3)
+        found = Arrivals(origins, [batch.played for batch in batches], labels, come, taken_in, last)
         return found, np.bincount(places, minlength=accepted.size).reshape(accepted.shape)
 
     def _send(self, now: int, place: Whole, delay: Whole) -> None:
