@@ -34,8 +34,8 @@ from fairgate.environments.normal_scores import positive_mass
 from fairgate.experiments.choices import FIGURES, miss
 from fairgate.experiments.plan import paper as printed
 from fairgate.learners import AnyLearner
-from fairgate.thresholds import exact_sweep
 from fairgate.settings import Array
+from fairgate.thresholds import exact_sweep
 
 PRESETS = Path(__file__).resolve().parents[1] / "src" / "fairgate" / "presets.toml"
 

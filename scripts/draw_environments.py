@@ -18,11 +18,11 @@ import numpy as np
 from PIL import Image
 
 import fairgate as fg
-from fairgate.thresholds import ThresholdSweep, exact_sweep
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import presets
+from fairgate.thresholds import ThresholdSweep, exact_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

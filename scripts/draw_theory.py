@@ -24,9 +24,9 @@ from fairgate.environments import GaussianScores
 from fairgate.environments.normal_scores import PEAK
 from fairgate.learners import DoublyOptimistic
 from fairgate.learners.doubly_optimistic import OptimisticState, Rows
-from fairgate.thresholds import exact_sweep
 from fairgate.plots import COLOURS, FONT, add_legend, panels
 from fairgate.settings import Array
+from fairgate.thresholds import exact_sweep
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "theory.png"
 BATCH = 256

@@ -25,10 +25,10 @@ import numpy as np
 
 import fairgate as fg
 from fairgate.learners import LEARNERS, Learner
-from fairgate.thresholds import exact_sweep
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import presets
+from fairgate.thresholds import exact_sweep
 
 ROUNDS, SEEDS, ROOT = 3000, 20, 1000
 TASKS = ("interior", "german", "compas", "mve-s", "performative", "strategic", "delayed-impact")

@@ -28,6 +28,8 @@ OPTIONS: list[dict[str, Any]] = [
     {}, {"per_group": True}, {"discrete": True}, {"discrete": True, "per_group": True},
 ]  # fmt: skip
 
+SCALED: dict[str, Any] = {"normalise": True, "dtype": "float32", "per_group": True}
+
 
 @pytest.mark.parametrize("name", presets())
 def test_every_task_has_an_id(name: str) -> None:
@@ -54,16 +56,25 @@ def test_gymnasium_finds_nothing_wrong(name: str, options: dict[str, Any]) -> No
     env = gymnasium.make(env_id(name), **options).unwrapped
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        check_env(env)
+        check_env(env, skip_render_check=True)
     recommended = [each for each in said if "recommend using a symmetric and normalized space" in str(each.message)]
     assert len(said) == len(recommended) == ("discrete" not in options)
+
+
+@pytest.mark.parametrize("name", presets())
+def test_gymnasium_has_nothing_to_say_about_normalised_actions(name: str) -> None:
+    check_env(gymnasium.make(env_id(name), normalise=True, dtype="float32").unwrapped, skip_render_check=True)
+
+
+def test_gymnasium_has_nothing_to_say_about_pictures_and_text() -> None:
+    check_env(gymnasium.make("fairgate/ManyGroups-v0", normalise=True, per_group=True).unwrapped)
 
 
 def test_gymnasium_has_nothing_to_say_about_thresholds_from_minus_1_to_1(
     gaussian: fg.environments.GaussianScores, problem: fg.Problem
 ) -> None:
     task = fg.Task(gaussian, problem, np.linspace(-1, 1, 9))
-    check_env(gymnasium.make("fairgate/Interior-v0", task=task).unwrapped)
+    check_env(gymnasium.make("fairgate/Interior-v0", task=task).unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=repr)
@@ -106,7 +117,7 @@ def test_more_loops_than_a_block_meet_the_same_nature_as_simulate() -> None:
     np.testing.assert_array_equal(np.stack(counts, axis=1), run.counts)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=repr)
+@pytest.mark.parametrize("options", [*OPTIONS, SCALED], ids=repr)
 @pytest.mark.parametrize("name", ["german", "label-delay", "many-groups"])
 def test_one_of_many_is_the_single_one(name: str, options: dict[str, Any]) -> None:
     """Bit for bit, across the end of an episode, with gymnasium's own vector environment as the reference."""
@@ -186,6 +197,57 @@ def test_the_reward_is_the_batch_reward_minus_the_penalty() -> None:
         counts = fg.Counts(info["counts"][None])
         np.testing.assert_array_equal(info["acceptance"], counts.rates[0])
         assert info["gap"] == counts.gap[0]
+
+
+@pytest.mark.parametrize("name", ["compas", "interior", "many-groups"])
+def test_costs_are_the_positive_parts_of_the_residuals_for_one_loop_and_for_many(name: str) -> None:
+    many = FairgateVectorEnv(name, 3)
+    many.reset(seed=0)
+    names = many.task.problem.names
+    seen = []
+    for threshold in (-2.0, -0.5, 0.5):
+        *_, info = many.step(np.full((3, 1), threshold))
+        for costs, cost, residuals in (
+            ("costs", "cost", "batch_residuals"),
+            ("population_costs", "population_cost", "population_residuals"),
+        ):
+            wanted = np.stack([np.maximum(info[residuals][each], 0.0) for each in names], axis=1)
+            np.testing.assert_array_equal(info[costs], wanted)
+            np.testing.assert_allclose(info[cost], wanted.sum(axis=1), rtol=1e-15)
+            assert info[f"_{cost}"].all()
+            assert info[f"_{costs}"].all()
+        seen.append(info["cost"])
+    assert (np.concatenate(seen) > 0).any()
+    one = ThresholdEnv(name)
+    one.reset(seed=0)
+    *_, single = one.step(np.full(1, -0.5))
+    assert type(single["cost"]) is float
+    assert single["costs"].shape == (len(names),)
+    assert single["cost"] == pytest.approx(single["costs"].sum())
+
+
+def test_the_documented_idiom_is_0_where_nothing_is_violated() -> None:
+    """Masks beside the entries count as 1 each if one sums over all values: 3 residuals came to 3.0."""
+    everybody = np.full((4, 1), -2.1)
+    for env in (
+        gymnasium.make_vec("fairgate/German-v0", 4),
+        gymnasium.make_vec("fairgate/German-v0", 4, vectorization_mode="sync"),
+    ):
+        env.reset(seed=0)
+        *_, info = env.step(everybody)
+        assert info["population_cost"].tolist() == [0.0] * 4
+        assert sum(np.maximum(each, 0.0) for each in info["population_residuals"].values()).tolist() == [3.0] * 4
+
+
+def test_safety_gymnasiums_six_values_can_be_had() -> None:
+    """As its wrapper Gymnasium2SafetyGymnasium does, whose agents add up cost over an episode."""
+    env, total, paid = ThresholdEnv("interior", penalty=0.0, rounds=20), 0.0, 0.0
+    env.reset(seed=0)
+    for _ in range(20):
+        _, reward, _, _, info = env.step(np.zeros(1))
+        total, paid = total + info["cost"], paid + reward - info["batch_reward"]
+    assert total > 0.0
+    assert paid == 0.0
 
 
 def test_late_labels_make_the_reward_late() -> None:
@@ -278,6 +340,101 @@ def test_a_users_own_reward_and_constraint_are_unbounded(gaussian: fg.environmen
     assert list(info["batch_residuals"]) == ["own", "opportunity"]
 
 
+def test_normalised_actions_reach_from_end_to_end_of_the_grid() -> None:
+    plain, scaled = FairgateVectorEnv("compas", 3), FairgateVectorEnv("compas", 3, normalise=True)
+    grid = plain.task.thresholds
+    plain.reset(seed=0)
+    scaled.reset(seed=0)
+    middle = 0.5 * (grid[0] + grid[-1])
+    *_, wanted = plain.step(np.array([[grid[0]], [middle], [grid[-1]]]))
+    *_, info = scaled.step(np.array([[-1.0], [0.0], [1.0]]))
+    assert data_equivalence(info, wanted, exact=True)
+    assert scaled.single_action_space == spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+
+def test_32_bit_floats_are_the_64_bit_ones_rounded() -> None:
+    plain, short = FairgateVectorEnv("german", 4), FairgateVectorEnv("german", 4, dtype=np.float32)
+    plain.reset(seed=0)
+    short.reset(seed=0)
+    for threshold in np.array([0.0, 0.25, 0.5], dtype=np.float32):
+        action = np.full((4, 1), threshold)
+        wanted, rewards, *_, info = plain.step(action.astype(np.float64))
+        observations, short_rewards, *_, short_info = short.step(action)
+        assert observations.dtype == short.observation_space.dtype == short.action_space.dtype == np.float32
+        np.testing.assert_array_equal(observations, wanted.astype(np.float32))
+        np.testing.assert_array_equal(short_rewards, rewards)
+        assert data_equivalence(short_info, info, exact=True)
+        assert short.observation_space.contains(observations)
+
+
+def test_the_ids_say_how_long_an_episode_is() -> None:
+    assert gymnasium.spec("fairgate/Compas-v0").max_episode_steps == 3000
+    env = gymnasium.make("fairgate/Compas-v0")
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == 3000
+    assert env.get_wrapper_attr("_loop").rounds == 3000
+
+
+@pytest.mark.parametrize("options", [{"rounds": 4}, {"max_episode_steps": 4}, {"rounds": 4, "max_episode_steps": 4}])
+def test_an_episode_is_truncated_once(options: dict[str, Any]) -> None:
+    env = gymnasium.make("fairgate/Compas-v0", **options)
+    many = gymnasium.make_vec("fairgate/Compas-v0", 2, **options)
+    for _ in range(2):
+        env.reset(seed=0)
+        many.reset(seed=0)
+        assert [bool(env.step(np.zeros(1))[3]) for _ in range(4)] == [False, False, False, True]
+        ends = [many.step(np.zeros((2, 1)))[3].tolist() for _ in range(5)]
+        assert ends == [[False, False]] * 3 + [[True, True], [False, False]]
+
+
+@pytest.mark.slow
+def test_an_episode_may_be_longer_than_the_ids_say(small_task: fg.Task) -> None:
+    """gymnasium.make must be told as well, or else cuts it, which is said at the next reset."""
+
+    def ends(env: gymnasium.Env[Any, Any]) -> list[int]:
+        env.reset(seed=0)
+        return [t for t in range(1, 3002) if env.step(np.zeros(1))[3]]
+
+    settings: dict[str, Any] = {"task": small_task, "rounds": 3001}
+    assert ends(gymnasium.make("fairgate/Compas-v0", max_episode_steps=3001, **settings)) == [3001]
+    many = gymnasium.make_vec("fairgate/Compas-v0", 2, **settings)
+    assert isinstance(many, FairgateVectorEnv)
+    assert many.rounds == 3001
+    cut = gymnasium.make("fairgate/Compas-v0", **settings)
+    cut.reset(seed=0)
+    assert [cut.step(np.zeros(1))[3] for _ in range(3000)][-1]
+    with pytest.warns(UserWarning, match="cut after 3000 of its 3001 rounds.*pass it max_episode_steps=3001"):
+        cut.reset()
+
+
+def test_an_episode_is_shown_as_text() -> None:
+    env = gymnasium.make("fairgate/Compas-v0", render_mode="ansi", per_group=True, rounds=9)
+    env.reset(seed=0)
+    assert env.render() == "compas: round 0 of 9"
+    _, first, *_ = env.step(np.array([-1.0, -0.5]))
+    _, second, *_, info = env.step(np.array([-1.0, -0.25]))
+    text = str(env.render())
+    assert text.startswith("compas: round 2 of 9, thresholds -1.000 -0.250, accepted ")
+    assert f"cost {info['cost']:.3f}, reward {second:.3f}, mean reward {(float(first) + float(second)) / 2:.3f}" in text
+    env.reset()
+    assert env.render() == "compas: round 0 of 9"
+
+
+def test_an_episode_is_shown_as_pictures(small_task: fg.Task) -> None:
+    many = FairgateVectorEnv(small_task, 2, render_mode="rgb_array", rounds=50)
+    many.reset(seed=0)
+    many.step(np.array([[-2.0], [2.0]]))
+    frames = many.render()
+    assert frames is not None
+    one, other = (np.asarray(frame) for frame in frames)
+    assert one.shape == other.shape == (400, 600, 3)
+    assert one.dtype == np.uint8
+    assert (one != other).mean() > 0.01  # different thresholds and rates
+    assert {tuple(pixel) for pixel in one.reshape(-1, 3)} >= {(255, 255, 255), (0, 0, 0)}
+    assert FairgateVectorEnv(small_task, 2).render() is None
+    assert ThresholdEnv(small_task).render() is None
+
+
 def test_wrappers_of_gymnasium_work(small_task: fg.Task) -> None:
     env = gymnasium.wrappers.RescaleAction(ThresholdEnv(small_task), np.float64(-1.0), np.float64(1.0))
     env.reset(seed=0)
@@ -312,6 +469,11 @@ BAD_SETTINGS: list[tuple[Any, dict[str, Any], str]] = [
     ("compas", {"penalty": -1.0}, "penalty must be a finite number of at least 0, got -1.0"),
     ("compas", {"penalty": np.nan}, "penalty must be finite, got nan"),
     ("compas", {"penalty": "much"}, "penalty must be numbers, got 'much'"),
+    ("compas", {"dtype": "float16"}, 'dtype must be "float32" or "float64", got \'float16\''),
+    ("compas", {"dtype": "short"}, 'dtype must be "float32" or "float64", got \'short\''),
+    ("compas", {"dtype": "double trouble"}, 'dtype must be "float32" or "float64", got \'double trouble\''),
+    ("compas", {"normalise": True, "discrete": True}, "normalise must be False where discrete is True"),
+    ("compas", {"render_mode": "human"}, "render_mode must be one of rgb_array, ansi or None, got 'human'"),
 ]
 
 
@@ -362,12 +524,9 @@ def test_bad_options_of_a_reset_are_named(small_task: fg.Task) -> None:
         FairgateVectorEnv(small_task, 2).reset(options={"reset_mask": np.array([True, False])})
 
 
-RESIDUALS = ("parity", "service-low", "service-high")
-
-
 def kept(info: dict[str, Any]) -> Any:
     """Exact reward minus violation."""
-    return info["population_reward"] - sum(np.maximum(info["population_residuals"][name], 0.0) for name in RESIDUALS)
+    return info["population_reward"] - info["population_cost"]
 
 
 @pytest.mark.slow

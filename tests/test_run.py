@@ -103,9 +103,9 @@ def test_files_that_are_no_run_are_refused(run: fg.Run, tmp_path: Path) -> None:
         with pytest.raises(fg.InputError, match=f"{name} is no saved run"):
             fg.Run.load(tmp_path / name)
     table = pq.read_table(path)
-    meta = table.schema.metadata[b"fairgate"].replace(b'"format": 2', b'"format": 9')
+    meta = table.schema.metadata[b"fairgate"].replace(b'"format": 3', b'"format": 9')
     pq.write_table(table.replace_schema_metadata({"fairgate": meta}), tmp_path / "newer.parquet")
-    with pytest.raises(fg.InputError, match=r"newer.parquet has format 9, but this fairgate reads format 2"):
+    with pytest.raises(fg.InputError, match=r"newer.parquet has format 9, but this fairgate reads format 3"):
         fg.Run.load(tmp_path / "newer.parquet")
 
 

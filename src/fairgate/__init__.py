@@ -9,6 +9,8 @@ from fairgate.advice import Advice, Aims, advise
 from fairgate.advice.monitor import Monitored, monitor
 from fairgate.against import Against
 from fairgate.audit import Audit, audit
+from fairgate.citation import citation
+from fairgate.comparison import Comparison, compare
 from fairgate.constraints import (
     Budget,
     DemographicParity,
@@ -21,6 +23,7 @@ from fairgate.constraints import (
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.estimates import Estimate
+from fairgate.latex import to_latex
 from fairgate.learners import (
     OFS,
     BanditGradient,
@@ -32,7 +35,7 @@ from fairgate.learners import (
     load_learner,
     recommended,
 )
-from fairgate.oracle import Oracle, oracle, sampled_sweep
+from fairgate.oracle import Oracle, PolicyOracle, PolicyPoint, oracle, sampled_sweep
 from fairgate.people import from_file, from_frame
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Assessment, Feedback, Observation, Problem, Utility
@@ -60,6 +63,7 @@ __all__ = [
     "Audit",
     "BanditGradient",
     "Budget",
+    "Comparison",
     "Counts",
     "DemographicParity",
     "DisparateImpact",
@@ -75,6 +79,8 @@ __all__ = [
     "Oracle",
     "Point",
     "Policy",
+    "PolicyOracle",
+    "PolicyPoint",
     "PrimalDual",
     "Problem",
     "Random",
@@ -92,6 +98,8 @@ __all__ = [
     "Utility",
     "advise",
     "audit",
+    "citation",
+    "compare",
     "environments",
     "from_file",
     "from_frame",
@@ -106,6 +114,7 @@ __all__ = [
     "sampled_sweep",
     "simulate",
     "sweep",
+    "to_latex",
     "truth_of",
 ]
 

@@ -16,18 +16,24 @@ from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
 from fairgate.frames import Backend, frame_of, round_keys
+from fairgate.learners import Learner
+from fairgate.origin import Kept, Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array, whole_number
 from fairgate.store import read_table, table_bytes, write_bytes
+from fairgate.tasks import Task
 
 TAIL = 200
 """Rounds at the end of a run whose means are reported, as in the paper."""
 
+SIZE = ("rounds", "seeds", "seed", "batch", "coupling", "parts")
+"""Settings of a run that say how much was simulated."""
+
 STATES = ("steady", "actual")
 """States of the population that what was played can be judged in."""
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file a run is saved as; a reader refuses any other."""
 
 
@@ -61,6 +67,8 @@ class Run:
         The policy the learner would keep for good, if it says so.
     states
         States of the environment before each batch, (R, T, …) per field, if they were recorded.
+    origin
+        What it was made of: see :meth:`task`, :meth:`rebuilt_learner` and `versions`.
     """
 
     policies: Policy
@@ -73,6 +81,7 @@ class Run:
     settings: Mapping[str, Any]
     final: Policy | None = None
     states: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    origin: Origin | Kept | None = None
 
     def __repr__(self) -> str:
         replicates, rounds, groups = self.policies.thresholds.shape[1:]
@@ -132,7 +141,70 @@ class Run:
             settings={**self.settings, "seeds": len(counts)},
             final=Policy(self.final.thresholds[:, index], self.final.weights[:, index]) if self.final else None,
             states={name: values[index] for name, values in self.states.items()},
+            origin=self.origin.rows(index) if self.origin else None,
         )
+
+    def part(self, index: slice) -> Run:
+        """Return some of the rounds; what the learner would keep for good is known as before.
+
+        >>> import fairgate as fg
+        >>> run = fg.simulate(fg.load_task("mve-s"), fg.OFS(), rounds=50, seeds=5)
+        >>> run.part(slice(40, 50))
+        Run(mve-s: 5 replicates × 10 rounds, 2 groups)
+        """
+
+        def cut(found: Assessment) -> Assessment:
+            return Assessment(found.reward[:, index], found.residuals[:, :, index])
+
+        return replace(
+            self,
+            policies=Policy(self.policies.thresholds[:, :, index], self.policies.weights[:, :, index]),
+            counts=self.counts[:, index],
+            probabilities=self.probabilities[:, index],
+            batch=cut(self.batch),
+            population=cut(self.population),
+            traces={name: values[:, index] for name, values in self.traces.items()},
+            states={name: values[:, index] for name, values in self.states.items()},
+        )
+
+    def task(self, *own: type) -> Task:
+        """Return the task it was simulated on, also of a run that was read from a file: all of it is kept there.
+
+        Simulated again with the same versions, task and learner give the same numbers, bit by bit. Of a file, only
+        classes of fairgate are made: pass those of your `own` that are part of the task.
+
+        Examples
+        --------
+        >>> import fairgate as fg
+        >>> run = fg.simulate(fg.load_task("compas"), fg.OFS(), rounds=20, seeds=2)
+        >>> again = fg.simulate(run.task(), run.rebuilt_learner(), **run.size)
+        >>> bool((again.batch.reward == run.batch.reward).all())
+        True
+        """
+        task: Task = self._origin.made("task", own)
+        return task
+
+    def rebuilt_learner(self, *own: type) -> Learner[Any]:
+        """Return the learner it was simulated with, before it learned anything; see :meth:`task`."""
+        learner: Learner[Any] = self._origin.made("learner", own)
+        return learner
+
+    @property
+    def size(self) -> dict[str, Any]:
+        """Rounds, seeds, seed, batch, coupling and parts, as :func:`~fairgate.simulate` takes them."""
+        return {name: self.settings[name] for name in SIZE if name in self.settings}
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of Python and the libraries that made it, fairgate's among them, and a digest of the code that ran."""
+        found: dict[str, str] = self._origin.to_json()["versions"]
+        return found
+
+    @property
+    def _origin(self) -> Origin | Kept:
+        if self.origin is None:
+            raise InputError(f"{self!r} was not simulated in one piece, so it does not know what it was made of")
+        return self.origin
 
     @cached_property
     def batch_gap(self) -> Array:
@@ -281,7 +353,10 @@ class Run:
         }
 
     def save(self, path: str | Path) -> Path:
-        """Write the run as a Parquet file, one row per replicate and round, with its settings in the file's metadata.
+        """Write the run as a Parquet file, one row per replicate and round.
+
+        The file's metadata has its settings, the versions that made it, and everything of task and learner, arrays
+        included, so that both can be made again (:meth:`task`).
 
         Written beside its place first and moved there whole, so that an interruption leaves no half a file.
         """
@@ -305,6 +380,8 @@ class Run:
                 columns |= _spread(f"{kind}_{name}", values)
         shape = (replicates, rounds, groups, len(self.policies.weights))
         header = {"format": FORMAT, "names": self.names, "shape": shape, "settings": self.settings}
+        if self.origin is not None:
+            header["origin"] = self.origin.to_json()
         if self.final is not None:
             header["final"] = self.final.to_json()
         if self.states:
@@ -350,6 +427,7 @@ class Run:
             settings=header["settings"],
             final=Policy.from_json(header["final"]) if "final" in header else None,
             states={name: gathered(f"state_{name}", shape) for name, shape in header.get("states", {}).items()},
+            origin=Kept(header["origin"]) if "origin" in header else None,
         )
 
 

@@ -15,6 +15,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
 from fairgate.learners.base import as_learner, check_level
 from fairgate.nature import COMMON, Nature
+from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run, tail_of
@@ -178,10 +179,11 @@ def simulate(
                 progress(rounds * blocks[place].replicates)
         done = [found[place] for place in sorted(found)]
     settings = {**blocks[0].settings(), "task": task.describe(), "learner": chosen.describe(), "seeds": replicates}
+    settings |= {"parts": parts} if parts > 1 else {}
     if keep == "summary":
         figures = {name: np.concatenate([each[name] for each in done]) for name in done[0]}
         return Summary(figures, {**settings, "tail": last})
-    return replace(joined(done), settings=settings)
+    return replace(joined(done), settings=settings, origin=Origin(task, chosen, simulate))
 
 
 def _run(block: Block, progress: Progress | None = None) -> Run:

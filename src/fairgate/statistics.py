@@ -6,8 +6,8 @@ same nature, so comparisons resample and test them as pairs. Lower scores are be
 References
 ----------
 Agarwal, Schwarzer, Castro, Courville and Bellemare (2021), "Deep reinforcement learning at the edge of the
-statistical precipice", NeurIPS 34. Holm (1979), "A simple sequentially rejective multiple test procedure",
-Scandinavian Journal of Statistics 6, 65-70.
+statistical precipice", NeurIPS 34. Fisher (1935), "The design of experiments", section 21. Holm (1979), "A simple
+sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 65-70.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ from fairgate.settings import Array, as_floats, whole_number
 
 RESAMPLES = 2000
 """Bootstrap samples of an interval."""
+
+EXACT = 16
+"""Runs up to which all ways to flip signs are tried, 2 to the power of this."""
+
+FLIPS = 10_000
+"""Ways to flip signs that are drawn for more runs."""
 
 CHUNK = 2_000_000
 """Numbers resampled at a time, so that memory stays small."""
@@ -165,6 +171,32 @@ def paired_test(x: ArrayLike, y: ArrayLike) -> Array:
         if len(gap):
             p_values[task] = wilcoxon(gap, alternative="less").pvalue
     return p_values
+
+
+def sign_flip_test(differences: ArrayLike, *, rng: np.random.Generator, flips: int = FLIPS) -> Array:
+    r"""Test two-sided whether the mean of paired differences (runs, tasks) is other than 0: p-values, (tasks,).
+
+    If it made no difference which of two is which, every difference could as well have the other sign. So p is the
+    share of sign flips whose mean is at least as far from 0 as the one there is (Fisher 1935): all of them for up to
+    16 runs, which is exact, so p is a multiple of :math:`2^{1 - runs}`; else `flips` drawn at random, with that there
+    is counted among them, which keeps the level. Runs need not be normal, but their differences symmetric about 0.
+
+    >>> sign_flip_test([[1.0], [2.0], [3.0], [-0.5]], rng=np.random.default_rng(0))
+    array([0.25])
+    """
+    (given,) = _matrices(differences)
+    runs = len(given)
+    there = np.abs(given.sum(axis=0))
+    near = there * (1.0 - 1e-12)  # sums in another order are equal but for rounding
+    if runs <= EXACT:
+        ways = np.arange(2 ** (runs - 1))[:, None] >> np.arange(runs) & 1  # a flip of all signs changes nothing
+        return np.asarray((np.abs((1.0 - 2.0 * ways) @ given) >= near).mean(axis=0))
+    flips = whole_number("flips", flips, 1)
+    at_once, reached = max(1, CHUNK // runs), np.ones_like(there)
+    for low in range(0, flips, at_once):
+        signs = 1.0 - 2.0 * rng.integers(2, size=(min(at_once, flips - low), runs))
+        reached += (np.abs(signs @ given) >= near).sum(axis=0)
+    return np.asarray(reached / (flips + 1))
 
 
 def holm(p_values: ArrayLike) -> Array:

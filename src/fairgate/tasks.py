@@ -20,8 +20,9 @@ from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.data import Dataset, load_dataset, scores
 from fairgate.environments import ENVIRONMENTS, Environment
-from fairgate.errors import unknown_name
+from fairgate.errors import InputError, unknown_name
 from fairgate.problem import Problem, Utility
+from fairgate.recipe import pack, unpack
 from fairgate.setting import Setting
 from fairgate.settings import Array, Index, Settings, common_replicates
 
@@ -90,6 +91,26 @@ class Task(Settings):
     def at(self, round_number: int) -> Self:
         """Return the task with its environment frozen as it stands in a round, so that it has an oracle."""
         return replace(self, environment=self.environment.at(round_number))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for JSON with everything the task is made of, arrays bit by bit; see :meth:`from_json`."""
+        plain: dict[str, Any] = pack(self)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any], *own: type) -> Task:
+        """Return the task that :meth:`to_json` gave: simulated again, it gives the same numbers.
+
+        Only classes of fairgate are made. Pass those of your `own` that are part of it.
+
+        >>> task = load_task("compas")
+        >>> Task.from_json(task.to_json())
+        Task(compas: ScorePools(6172 people, 2 groups, split=0.9, floor=0.1, ceiling=0.94, rate=0.1), 41 thresholds)
+        """
+        found = unpack(plain, own)
+        if not isinstance(found, Task):
+            raise InputError(f"this is no task that to_json gave, but a {type(found).__name__}")
+        return found
 
 
 PRESETS = ("presets.toml", "suite.toml")

@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from matplotlib.patches import Rectangle
 
 import fairgate as fg
 from fairgate.advice.example import example_table
+from fairgate.estimates import Estimate
 from fairgate.plots import acceptance_scale, plot_acceptance, plot_learning, plot_thresholds, plot_tradeoff
 from fairgate.problem import is_feasible
 from fairgate.thresholds import ThresholdSweep, exact_sweep
@@ -28,6 +30,20 @@ def runs(small_task: fg.Task) -> dict[str, fg.Run]:
     return {
         "OFS": fg.simulate(small_task, fg.OFS(), rounds=60, seeds=4),
         "random": fg.simulate(small_task, fg.Random(), rounds=60, seeds=4),
+    }
+
+
+@pytest.fixture(scope="module")
+def task() -> fg.Task:
+    """A task on which some thresholds are feasible."""
+    return fg.load_task("mve-s")
+
+
+@pytest.fixture(scope="module")
+def possible(task: fg.Task) -> dict[str, fg.Run]:
+    return {
+        "OFS": fg.simulate(task, fg.OFS(), rounds=60, seeds=4),
+        "random": fg.simulate(task, fg.Random(), rounds=60, seeds=4),
     }
 
 
@@ -75,6 +91,70 @@ def test_without_smoothing_every_round_is_drawn_as_it_was(runs: dict[str, fg.Run
     line = plot_learning(runs, "gap", smooth=1).lines[0]
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 61))
     np.testing.assert_allclose(np.asarray(line.get_ydata()), runs["OFS"].batch_gap.mean(axis=0), atol=1e-12)
+
+
+def test_an_interval_is_that_of_the_mean(runs: dict[str, fg.Run]) -> None:
+    axes = plot_learning(runs, "gap", smooth=20, band="interval")
+    corners = np.asarray(axes.collections[0].get_paths()[0].vertices)
+    for last in (20, 40, 60):
+        wanted = Estimate.of(by_hand(runs["OFS"], "gap", False, last, 20))
+        edges = corners[corners[:, 0] == last, 1]
+        assert (edges.min(), edges.max()) == pytest.approx((wanted.low, wanted.high))
+    assert not plot_learning(runs, band=None).collections
+
+
+def test_the_oracles_reward_and_gap_are_drawn_and_the_gap_that_is_allowed(
+    possible: dict[str, fg.Run], task: fg.Task
+) -> None:
+    found = fg.oracle(task)
+    reward = plot_learning(possible, "reward", oracle=found).lines[-1]
+    assert reward.get_label() == "oracle"
+    assert set(np.asarray(reward.get_ydata())) == {found.best.reward}
+    *_, gap, allowed = plot_learning(possible, "gap", oracle=found).lines
+    assert set(np.asarray(gap.get_ydata())) == {found.best.gap}
+    epsilon = task.problem.constraints[0].epsilon  # type: ignore[attr-defined]
+    assert np.asarray(allowed.get_ydata()) == pytest.approx(epsilon)
+    assert len(plot_learning(possible, "violation", oracle=found).lines) == 2  # 0 is the axis
+
+
+def test_where_nothing_is_feasible_the_least_violation_grows(small_task: fg.Task) -> None:
+    strict = replace(small_task, problem=fg.Problem(small_task.problem.utility, [fg.ServiceRate(0.999, 1.0)]))
+    strict = replace(strict, grid=np.array([0.0, 1.0]))
+    found = fg.oracle(strict, refine=False)
+    line = plot_learning(fg.simulate(strict, fg.Random(), rounds=60, seeds=2), "violation", oracle=found).lines[-1]
+    assert line.get_label() == "least violation"
+    assert np.asarray(line.get_ydata())[-1] == pytest.approx(60 * max(found.best.residuals))
+    assert max(found.best.residuals) > 0
+
+
+def test_regret_is_summed_and_shortfall_averaged_as_against_the_oracle(
+    possible: dict[str, fg.Run], task: fg.Task
+) -> None:
+    found = fg.oracle(task)
+    judged = possible["OFS"].against(found)
+    assert np.isfinite(judged.regret).all()
+    line = plot_learning(possible, "regret", smooth=1, oracle=found).lines[0]
+    np.testing.assert_allclose(np.asarray(line.get_ydata()), judged.cumulative_regret.mean(axis=0), atol=1e-12)
+    axes = plot_learning(possible, "shortfall", smooth=20, oracle=found)
+    assert np.asarray(axes.lines[0].get_ydata())[-1] == pytest.approx(judged.shortfall[:, -20:].mean())
+    assert axes.get_ylabel() == "shortfall, exact\n(mean of 20 rounds)"
+    with pytest.raises(fg.InputError, match=r"^figure 'regret' compares a run with an oracle: give oracle=fairgate"):
+        plot_learning(possible, "regret")
+    with pytest.raises(fg.InputError, match=r"^oracle is that of task 'german', but the run is of 'mve-s'$"):
+        plot_learning(possible, oracle=fg.oracle(fg.load_task("german")))
+    with pytest.raises(fg.InputError, match=r"^unknown band 'sd'"):
+        plot_learning(possible, band="sd")  # type: ignore[arg-type]
+
+
+def test_a_legend_is_drawn_on_given_axes_where_it_is_asked_for(small_task: fg.Task, runs: dict[str, fg.Run]) -> None:
+    for draw, thing in every_plot(small_task, runs):
+        ax = Figure().add_subplot()
+        legend = draw(thing, ax=ax, legend=True).get_legend()
+        assert legend is not None
+        assert [text.get_text() for text in legend.get_texts()] == ax.get_legend_handles_labels()[1]
+        figure = draw(thing, legend=False).figure
+        assert isinstance(figure, Figure)
+        assert not figure.legends
 
 
 @pytest.mark.parametrize(
@@ -218,7 +298,7 @@ def test_given_axes_are_drawn_on_and_keep_their_legend_to_the_caller(
 
 def test_bad_arguments_get_one_sentence(runs: dict[str, fg.Run], sweep: ThresholdSweep) -> None:
     with pytest.raises(
-        fg.InputError, match=r"^unknown figure 'rewards': did you mean 'reward'\? Known: gap, reward, vio"
+        fg.InputError, match=r"^unknown figure 'rewards': did you mean 'reward'\? Known: gap, regret, reward"
     ):
         plot_learning(runs, "rewards")
     with pytest.raises(fg.InputError, match=r"^runs must be a run, or map at least one name to a run, got \['OFS'"):

@@ -11,6 +11,7 @@ import fairgate as fg
 from fairgate.cli.advise import advise
 from fairgate.cli.audit import audit
 from fairgate.cli.bench import bench
+from fairgate.cli.cite import cite
 from fairgate.cli.init import init
 from fairgate.cli.list import list_names
 from fairgate.cli.live import live
@@ -18,6 +19,7 @@ from fairgate.cli.monitor import monitor
 from fairgate.cli.paper import paper
 from fairgate.cli.reproduce import reproduce
 from fairgate.cli.run import run
+from fairgate.cli.sweep import sweep
 from fairgate.errors import InputError
 
 app = typer.Typer(
@@ -46,6 +48,9 @@ def top(
 
 
 app.command(epilog="Example: fairgate run compas ofs primal-dual --rounds 3000 --seeds 10")(run)
+app.command(
+    epilog="Example: fairgate sweep compas ofs smooth-optimist --over rate=0.01:0.5:20 --over epsilon=0.01:0.1:10"
+)(sweep)
 app.command(name="list", epilog="Example: fairgate list --json")(list_names)
 app.command(epilog="Example: fairgate reproduce table1 figure3 --seeds 100")(reproduce)
 app.command(epilog="Example: fairgate reproduce all --out results && fairgate paper --out results")(paper)
@@ -60,6 +65,7 @@ app.command(
 )(audit)
 app.command(epilog="Example: fairgate monitor march.csv --against advice")(monitor)
 app.command(epilog="Example: fairgate init credit && fairgate advise --config credit/policy.toml")(init)
+app.command(epilog="Example: fairgate cite >> references.bib")(cite)
 app.add_typer(live, name="live")
 
 

@@ -21,6 +21,7 @@ from fairgate.places import find_learner, find_task
 from fairgate.progress import progress
 from fairgate.run import TAIL
 from fairgate.store import file_name, prepare_folder, write_text
+from fairgate.sweep.parameters import with_values
 
 
 def run(
@@ -37,10 +38,15 @@ def run(
     workers: Workers = 1,
     as_json: AsJson = False,
     out: Annotated[Path | None, typer.Option(help="Folder for each run as Parquet, and summary.json.")] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another value of a number of the task or a learner, such as rate=0.2."),
+    ] = None,
 ) -> None:
     """Run learners on a task in the closed loop and compare them with the oracle."""
     chosen = find_task(task)
     learners = {name: find_learner(name, chosen) for name in learner}
+    chosen, learners = with_values(chosen, learners, given or [])
     check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=tail, workers=workers)
     if out is not None:
         prepare_folder(out)

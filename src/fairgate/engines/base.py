@@ -6,6 +6,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from threadpoolctl import threadpool_limits
+
 Call = Callable[[], Any]
 """Work without arguments whose code and result can be sent to another process."""
 
@@ -27,5 +29,11 @@ class Engine(Protocol):
     def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
         """Yield the place of each call and its result, or :class:`Crashed`, as they finish, in any order.
 
-        What a call raises is raised here. Closing the iterator gives up the calls that have not finished.
+        What a call raises is raised here. Closing the generator gives up the calls that have not finished.
         """
+
+
+def alone(call: Call) -> Any:
+    """Carry out a call with linear algebra on one thread: sums of several depend on how many cores there are."""
+    with threadpool_limits(1):
+        return call()

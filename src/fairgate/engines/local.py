@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from fairgate.engines.base import Call
+from fairgate.engines.base import Call, Crashed, alone
+
+ATTEMPTS = 3
+"""How often a call is begun before it counts as crashed; the last time, nothing else is done on the machine."""
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """Carries out one call after the other, here."""
+    """Carries out one call after the other, here.
+
+    >>> dict(InProcess().run([lambda: 2 + 2, lambda: "two"]))
+    {0: 4, 1: 'two'}
+    """
 
     workers: int = 1
 
@@ -19,28 +33,107 @@ class InProcess:
         return "this process"
 
     def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
-        """Yield the place of each call and its result."""
+        """Yield the place of each call and its result, in order."""
         for place, call in enumerate(calls):
-            yield place, call()
+            try:
+                result = alone(call)
+            except MemoryError as error:
+                result = Crashed(f"out of memory {error}".strip())
+            yield place, result
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Carries out calls in so many processes of this machine."""
+    """Carries out calls in so many processes of this machine; one that is killed costs no more than its last call.
+
+    Calls may come from a notebook or a script as it is. A call whose process died is begun again in a new one.
+    """
 
     workers: int
+    _pool: list[Any] = field(default_factory=list, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.workers} processes"
 
     def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
         """Yield the place of each call and its result as they finish."""
-        from joblib import Parallel, delayed
+        left, last = deque(range(len(calls))), deque[int]()
+        begun = [0] * len(calls)
+        running: dict[Future[Any], tuple[int, Any]] = {}
+        idle = list(self._pool)
+        self._pool.clear()
+        try:
+            while left or last or running:
+                while (left and len(running) < self.workers) or (last and not running):
+                    place = (left or last).popleft()
+                    process = idle.pop() if idle else _process()
+                    begun[place] += 1
+                    running[_submit(process, calls[place])] = place, process
+                done = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
+                place, process = running.pop(done)
+                died = _death(done)
+                if died is None:
+                    idle.append(process)
+                    yield place, done.result()
+                    continue
+                process.shutdown(wait=False, kill_workers=True)
+                if begun[place] >= ATTEMPTS:
+                    yield place, Crashed(f"its process died {ATTEMPTS} times, {died}")
+                else:
+                    (last if begun[place] == ATTEMPTS - 1 else left).append(place)
+        finally:
+            for _, process in running.values():
+                process.shutdown(kill_workers=True)
+            self._pool.extend(idle)
 
-        yield from Parallel(n_jobs=self.workers, return_as="generator_unordered")(
-            delayed(_placed)(place, call) for place, call in enumerate(calls)
-        )
+    def close(self) -> None:
+        """Let the processes end; without it, they end with this one."""
+        while self._pool:
+            self._pool.pop().shutdown()
 
 
-def _placed(place: int, call: Call) -> tuple[int, Any]:
-    return place, call()
+def _process() -> Any:
+    """Return an executor of a single process, so that nobody else's call is lost with it."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(max_workers=1, initializer=_end_with, initargs=(os.getpid(),))
+
+
+def _end_with(parent: int) -> None:
+    """End this process, whatever it is doing, once its parent is gone without a word."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _submit(process: Any, call: Call) -> Future[Any]:
+    with _deaf():
+        future: Future[Any] = process.submit(alone, call)
+    return future
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Let processes begun here not hear Ctrl-C, which a terminal sends to all: this one ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _death(done: Future[Any]) -> str | None:
+    """Say how the process of a call died; None if it did not, whatever the call came to."""
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    error = done.exception()
+    if isinstance(error, MemoryError):
+        return f"out of memory {error}".strip()
+    return "killed or out of memory" if isinstance(error, TerminatedWorkerError) else None

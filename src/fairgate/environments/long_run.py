@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations, count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.counts import Counts
-from fairgate.environments.state import State, distance, magnitude, repeat
+from fairgate.environments.state import State, combined, distance, magnitude, repeat
 from fairgate.errors import InputError
+from fairgate.policy import Policy
 from fairgate.settings import Array
 
 if TYPE_CHECKING:
@@ -29,8 +32,7 @@ def iterate(environment: Environment, thresholds: Array) -> State:
     Linear convergence: a contraction of ρ takes about 28 / (1 − ρ) rounds.
     """
     thresholds = np.asarray(thresholds, dtype=np.float64)
-    alike = environment.replicates in (None, 1)
-    state = repeat(environment.start(1), len(thresholds)) if alike else environment.start(len(thresholds))
+    state = _start(environment, len(thresholds))
     before = np.inf
     for rounds in count(1):
         moved = environment.expected_update(state, thresholds)
@@ -49,6 +51,54 @@ def iterate(environment: Environment, thresholds: Array) -> State:
         if rounds % PATIENCE == 0:
             before = move.max()
     return state
+
+
+def settle(environment: Environment, policy: Policy) -> State:
+    """Return the state that a policy kept for good leads to, lottery or not: expected updates until it stops.
+
+    Every number of the state leaps to where its last two moves point (Aitken's delta-squared process), unless leaps are
+    seen to lead a replicate astray, and plain updates must then find it at rest: the state is that of :func:`iterate`,
+    found in fewer rounds. `update` must not draw random numbers.
+    """
+    published, rng = policy.published, np.random.default_rng(0)
+
+    def moved(state: State) -> State:
+        return environment.update(state, Counts(environment.cells(state, policy)), published, rng)
+
+    state = _start(environment, policy.replicates)
+    leaps, nearest, before = np.ones(policy.replicates, dtype=bool), np.full(policy.replicates, np.inf), np.inf
+    for rounds in count(1):
+        once = moved(state)
+        twice = moved(once)
+        move = distance(twice, once)
+        if (move <= STOPPED * (1.0 + magnitude(twice))).all():
+            break
+        if rounds % PATIENCE == 0:
+            if not move.max() <= 0.5 * before:
+                place = int(np.argmax(move))
+                raise InputError(
+                    f"{type(environment).__name__} has no steady state for the lottery of thresholds "
+                    f"{policy.thresholds[:, place].tolist()}: a round still moves the state by {move[place]:.3g}"
+                )
+            before = move.max()
+        leaps &= move <= nearest
+        nearest = np.minimum(nearest, move)
+        state = combined(partial(_ahead, leaps), state, once, twice)
+    return twice
+
+
+def _ahead(leaps: NDArray[np.bool_], state: Array, once: Array, twice: Array) -> Array:
+    """Return where numbers (replicates, …) that moved twice are headed; where they were, if they do not slow down."""
+    first, second = once - state, twice - once
+    slowing = (np.abs(second) < 0.9999 * np.abs(first)) & leaps.reshape(-1, *[1] * (state.ndim - 1))
+    factor = np.divide(second, first, out=np.zeros_like(first), where=slowing)
+    return np.asarray(twice + second * factor / (1.0 - factor))
+
+
+def _start(environment: Environment, replicates: int) -> State:
+    """Return the start of so many replicates, also of an environment whose settings are those of one."""
+    alike = environment.replicates in (None, 1)
+    return repeat(environment.start(1), replicates) if alike else environment.start(replicates)
 
 
 def measure_contraction(environment: Environment, thresholds: Sequence[float] | Array | None = None) -> float:

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -229,7 +229,7 @@ def positive_mass(mu: Array, theta: Array, sd: Array | float, slope: float, midp
     0.5
     """
     count = refine * (48 + math.ceil(25 * abs(slope) * float(np.max(sd))))
-    nodes, weights = np.polynomial.legendre.leggauss(count)
+    nodes, weights = _quadrature(count)
     lowest = np.clip((theta - mu) / sd, -REACH, REACH)
     half = 0.5 * (REACH - lowest)
     total = np.zeros(np.broadcast_shapes(np.shape(mu), np.shape(lowest)))
@@ -237,3 +237,10 @@ def positive_mass(mu: Array, theta: Array, sd: Array | float, slope: float, midp
         z = lowest + half * (1.0 + node)
         total += weight * np.exp(-0.5 * z * z) * expit(slope * (mu + sd * z - midpoint))
     return np.asarray(PEAK * half * total)
+
+
+@lru_cache(maxsize=16)
+def _quadrature(count: int) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss–Legendre quadrature, which take longer to find than to use."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return nodes, weights

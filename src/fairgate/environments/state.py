@@ -51,6 +51,14 @@ def repeat(state: State, count: int) -> State:
     return _each(state, lambda values: np.repeat(values, count, axis=0))
 
 
+def combined(change: Callable[..., NDArray[Any]], *states: State) -> State:
+    """Return the state each of whose arrays is what `change` makes of those of several states."""
+    if isinstance(states[0], np.ndarray):
+        return change(*states)
+    arrays = [flatten(state) for state in states]
+    return dataclasses.replace(states[0], **{name: change(*(each[name] for each in arrays)) for name in arrays[0]})
+
+
 def _each(state: State, change: Callable[[NDArray[Any]], NDArray[Any]]) -> State:
     if isinstance(state, np.ndarray):
         return change(state)

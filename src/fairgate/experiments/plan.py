@@ -191,6 +191,11 @@ def stressed_task(task: Task, seeds: int, settings: Sequence[tuple[str, float]] 
         np.repeat([factor if name == varied else 1.0 for varied, factor in settings], seeds)
         for name in ("cost", "tolerance", "feedback")
     )
+    return varied_task(task, cost, tolerance, feedback)
+
+
+def varied_task(task: Task, cost: Array | float, tolerance: Array | float, feedback: Array | float) -> Task:
+    """Return the task with false-positive cost, ε and feedback multiplied, by one factor each or one per replicate."""
     parity, *others = task.problem.constraints
     usual = expect(Utility, task.problem.utility)
     utility = Utility((cost * np.asarray(usual.false_positive_cost)).tolist())

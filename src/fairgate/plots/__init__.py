@@ -9,6 +9,7 @@ rcParams.
 
 from fairgate.plots.learning import BAND, plot_learning
 from fairgate.plots.looks import COLOURS, COLUMN, FONT, LINES, MARKERS, SHADE, add_legend, image, panels, point_look
+from fairgate.plots.phase import plot_phase, plot_phases
 from fairgate.plots.thresholds import plot_acceptance, plot_thresholds
 from fairgate.plots.tradeoff import acceptance_scale, add_acceptance_bar, plot_tradeoff
 
@@ -27,6 +28,8 @@ __all__ = [
     "panels",
     "plot_acceptance",
     "plot_learning",
+    "plot_phase",
+    "plot_phases",
     "plot_thresholds",
     "plot_tradeoff",
     "point_look",

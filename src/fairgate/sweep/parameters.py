@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +134,8 @@ def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
         if not field.init or isinstance(value, (bool, str)):
             continue
         if isinstance(value, numbers.Real):
-            whole = isinstance(value, numbers.Integral) and field.name not in ranges
+            typical = value if field.default is dataclasses.MISSING else field.default
+            whole = isinstance(typical, int) and not (field.name in ranges and field.default is dataclasses.MISSING)
             yield Parameter(owner, field.name, whole=whole, stacks=field.name in ranges)
         elif _is_row(value):
             yield from (Parameter(owner, field.name, place) for place in range(len(value)))
@@ -148,6 +149,33 @@ def _is_row(value: Any) -> bool:
 
 Values = Mapping[Parameter, Any]
 """A number for each parameter; or, for some that may vary by replicate, (replicates,)."""
+
+
+def with_values(
+    task: Task, learners: Mapping[str, Learner[Any]], given: Sequence[str]
+) -> tuple[Task, dict[str, Learner[Any]]]:
+    """Return a task and learners with other numbers, each given as text such as ``rate=0.2``.
+
+    >>> from fairgate.learners import OFS
+    >>> from fairgate.tasks import load_task
+    >>> task, learners = with_values(load_task("mve-s"), {"ofs": OFS()}, ["epsilon=0.1", "c=0.2"])
+    >>> task.problem.constraints, learners["ofs"].c
+    ([DemographicParity(epsilon=0.1)], 0.2)
+    """
+    known = Known(task, learners) if given else None
+    values: dict[Parameter, Any] = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            raise InputError(f"--set {text!r} must be a parameter and a number, such as rate=0.2") from None
+        for each in known.find(name.strip()) if known else ():
+            if each.owner == "loop":
+                raise InputError(f"--set {text!r}: give it as --{each.field} instead")
+            values[each] = int(value) if each.whole and value.is_integer() else value
+    changed = {name: changed_learner(name, learner, values) for name, learner in learners.items()}
+    return changed_task(task, values) if values else task, changed
 
 
 def changed_task(task: Task, values: Values) -> Task:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from fairgate.errors import InputError, unknown_name
 from fairgate.frames import Backend, frame_of
 from fairgate.learners import Learner
-from fairgate.run import tail_of
+from fairgate.run import Run, tail_of
 from fairgate.settings import Array
+from fairgate.simulation import joined
 from fairgate.statistics import holm
 from fairgate.store import read_table, write_table
 from fairgate.sweep.cells import Plan
@@ -87,6 +88,8 @@ class Sweep:
         Everything that made it, as plain data.
     plan
         What was asked for, with which :meth:`cell` makes task and learner of a cell; not kept in a file.
+    runs
+        Files of every round of each cell, by setting and learner, if they were asked for; see :meth:`run`.
     """
 
     design: Mapping[str, NDArray[Any]]
@@ -96,6 +99,7 @@ class Sweep:
     failures: Sequence[Failure]
     settings: Mapping[str, Any]
     plan: Plan | None = field(default=None, compare=False)
+    runs: Mapping[tuple[int, str], Sequence[Path]] = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
         over = f" over {', '.join(self.parameters)}" if self.parameters else ""
@@ -180,7 +184,7 @@ class Sweep:
         >>> found.frame()[["learner", "epsilon", "attainable"]].values.tolist()
         [['ofs', 0.02, True], ['ofs', 0.06, True]]
         >>> found.frame(by="seed", backend="polars").shape
-        (10, 24)
+        (10, 23)
         """
         return frame_of(self.columns(by), backend)
 
@@ -204,7 +208,7 @@ class Sweep:
             found |= {f"{name}_{kind}": values.ravel() for kind, values in self.spread(name).items()}
         return found
 
-    def cell(self, setting: int, learner: str) -> tuple[Task, Learner[Any], dict[str, int]]:
+    def cell(self, setting: int, learner: str) -> tuple[Task, Learner[Any], dict[str, Any]]:
         """Return task, learner, and the rounds, seeds, seed and batch of a cell, for :func:`~fairgate.simulate`.
 
         >>> import fairgate as fg
@@ -218,6 +222,13 @@ class Sweep:
             raise InputError("a sweep read from a file cannot make its task: ask for the sweep again, or see command()")
         self._place(learner)
         return self.plan.objects(setting, learner)
+
+    def run(self, setting: int, learner: str) -> Run:
+        """Read every round of a cell, if the sweep was told to keep them (``keep="run"``)."""
+        self._place(learner)
+        if (setting, learner) not in self.runs:
+            raise InputError("this sweep kept no rounds: ask for it with keep='run', or simulate its cell() again")
+        return joined([Run.load(path) for path in self.runs[setting, learner]])
 
     def command(self, setting: int, learner: str) -> str:
         """Return the command that runs a cell again; for one's own objects, the Python that does."""

@@ -1,4 +1,4 @@
-"""oracle: the best feasible fixed threshold, from exact steady states; also the paper's sampled sweep."""
+"""The best feasible fixed threshold, from exact steady states; also the paper's sampled sweep."""
 
 from __future__ import annotations
 
@@ -44,18 +44,8 @@ class Oracle:
         return np.full(rounds, self._moment.reward), np.full(rounds, self._moment.least)
 
 
-def oracle(task: Task, *, refine: bool = True) -> Oracle:
-    """Find the best feasible fixed threshold exactly, on the grid and in between.
-
-    Each threshold's steady state is solved, not sampled. `refined` looks at the environment's own candidates
-    between the ends of the grid (every distinct score, or a fine grid) and then closer and closer around the best;
-    with ``refine=False``, for environments whose steady states are slow to find, it is the best of the grid.
-
-    >>> import fairgate as fg
-    >>> best = fg.oracle(fg.load_task("mve-s")).best
-    >>> best.feasible, best.gap <= 0.06
-    (True, True)
-    """
+def best_threshold(task: Task, *, refine: bool = True) -> Oracle:
+    """Find the best feasible fixed threshold exactly, on the grid and, if it is to be refined, in between."""
     low, high = float(task.thresholds[0]), float(task.thresholds[-1])
     coarse = exact_sweep(task, task.thresholds)
     if not refine:

@@ -1,0 +1,138 @@
+"""Comparison: is one learner better than another? Paired over seeds, with an interval and a two-sided test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairgate.against import Reference
+from fairgate.errors import InputError, unknown_name
+from fairgate.estimates import Estimate
+from fairgate.run import TAIL, Run
+from fairgate.settings import Array
+from fairgate.statistics import RESAMPLES, sign_flip_test, stratified_bootstrap
+from fairgate.summary import Summary
+
+SHARED = ("task", "rounds", "seed", "batch", "coupling", "seeds")
+"""Settings in which two runs must agree for their seeds to be pairs."""
+
+ROOT = 0
+"""Root of the random numbers of bootstrap and test, so that the same runs always give the same figures."""
+
+
+class Comparison(NamedTuple):
+    """By how much a figure of one run is above that of another, seed by seed.
+
+    Attributes
+    ----------
+    difference
+        Mean difference with the ends of its 95% bootstrap interval, sd and number of seeds.
+    p_value
+        Two-sided: how likely so large a mean difference is if it made no difference which run is which.
+    above
+        Share of seeds in which the first is above the second; equal ones count half.
+    """
+
+    difference: Estimate
+    p_value: float
+    above: float
+
+    def __str__(self) -> str:
+        low, high = self.difference.low, self.difference.high
+        return f"{self.difference.value:+.4f} [{low:+.4f}, {high:+.4f}], p = {self.p_value:.2g}"
+
+
+def compare(
+    ours: Run | Summary,
+    theirs: Run | Summary,
+    figure: str = "population_reward",
+    *,
+    oracle: Reference | None = None,
+    tail: int = TAIL,
+) -> Comparison:
+    """Compare a figure of two runs that met the same people, seed by seed.
+
+    Parameters
+    ----------
+    ours, theirs
+        Runs on the same task with the same rounds, seeds, seed and batch size, with common people (the default).
+    figure
+        One of :meth:`Run.per_replicate`, or with an `oracle` of :meth:`Against.per_replicate`, such as ``"regret"``.
+    oracle
+        What regret, shortfall and success are judged by.
+    tail
+        Rounds at the end that means are of.
+
+    Returns
+    -------
+    Comparison
+        The mean difference with a bootstrap interval of seeds, and the p-value of a sign-flip test
+        (:func:`~fairgate.statistics.sign_flip_test`), exact for up to 16 seeds. Correct the p-values of many
+        comparisons with :func:`~fairgate.statistics.holm`.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> task = fg.load_task("interior")
+    >>> ours, theirs = (fg.simulate(task, fg.load_learner(name), 300, 12) for name in ("smooth-optimist", "ofs"))
+    >>> found = fg.compare(ours, theirs, "population_violation")
+    >>> found.difference.high < 0.0, found.p_value
+    (True, 0.00048828125)
+    """
+    check_pairs({"ours": ours, "theirs": theirs})
+    first, second = (figures_of(run, oracle, tail) for run in (ours, theirs))
+    if figure not in first:
+        raise unknown_name("figure", figure, first)
+    return compared(first[figure], second[figure])
+
+
+def compared(ours: Array, theirs: Array) -> Comparison:
+    """Compare paired figures, (seeds,) each."""
+    gap = (np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64))[:, None]
+    if np.isnan(gap).any():
+        return Comparison(Estimate(np.nan, seeds=len(gap)), np.nan, np.nan)
+    found = stratified_bootstrap(
+        lambda each: each.mean(axis=(-2, -1)), gap, rng=np.random.default_rng(ROOT), resamples=RESAMPLES
+    )
+    p_value = float(sign_flip_test(gap, rng=np.random.default_rng(ROOT))[0])
+    sd = float(gap.std(ddof=1)) if len(gap) > 1 else np.nan
+    above = float(((gap > 0) + 0.5 * (gap == 0)).mean())
+    return Comparison(found._replace(sd=sd, seeds=len(gap)), p_value, above)
+
+
+def figures_of(run: Run | Summary, oracle: Reference | None, tail: int) -> dict[str, Array]:
+    """Return every figure of a run by seed, (R,), those against an oracle included if there is one."""
+    if isinstance(run, Summary):
+        if oracle is not None:
+            raise InputError(f"oracle judges rounds, of which {run!r} keeps none: simulate with keep='run'")
+        return run.per_replicate()
+    found = {} if oracle is None else run.against(oracle).per_replicate(tail)
+    return found | run.per_replicate(min(tail, run.rounds))
+
+
+def check_pairs(runs: Mapping[str, Run | Summary]) -> None:
+    """Say so if the seeds of runs are no pairs: only then is the noise they share taken out."""
+    (name, first), *others = runs.items()
+    _check_common(name, first.settings)
+    for other, run in others:
+        for key in SHARED:
+            ours, theirs = first.settings[key], run.settings[key]
+            if ours != theirs:
+                if key == "task":
+                    ours, theirs = (
+                        (ours["name"], theirs["name"]) if ours["name"] != theirs["name"] else ("one", "another")
+                    )
+                raise InputError(
+                    f"runs must be pairs to be compared seed by seed, but {key} is {ours!r} in {name} and {theirs!r} "
+                    f"in {other}"
+                )
+
+
+def _check_common(name: str, settings: Mapping[str, Any]) -> None:
+    if settings["coupling"] != "common":
+        raise InputError(
+            f"runs must meet the same people to be compared seed by seed, but coupling is {settings['coupling']!r} in "
+            f"{name}: simulate with coupling='common'"
+        )

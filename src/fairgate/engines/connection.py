@@ -1,0 +1,100 @@
+"""The way to a Dask scheduler: its address, a client of it, and quiet while either is lost."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from fairgate.engines.host import Host
+from fairgate.errors import InputError
+
+REACH = 6.0
+"""Seconds within which a scheduler must answer."""
+
+LOGGERS = ("distributed", "distributed.client", "distributed.comm", "distributed.core", "distributed.scheduler")
+
+SETTINGS = {
+    "distributed.comm.timeouts.connect": f"{REACH}s",
+    "distributed.admin.large-graph-warning-threshold": "1GB",
+}
+
+FORMS = "tcp://host:port, tls://host:port, a scheduler file, or local:4 for 4 workers of this machine"
+
+
+class Connection:
+    """What is meant by `cluster`: a scheduler elsewhere, by address or file, or a cluster of this machine."""
+
+    def __init__(self, cluster: str) -> None:
+        try:
+            import distributed  # noqa: F401
+        except ImportError:
+            raise InputError(
+                f"cluster {cluster!r} needs Dask, which is not installed: pip install 'fairgate[scale]'"
+            ) from None
+        self.name = cluster
+        self._host: Host | None = None
+        local = re.fullmatch(r"local:(\d+)", cluster)
+        if local and int(local[1]) > 0:
+            self._host = Host(int(local[1]))
+        elif not re.fullmatch(r"[a-z]+://.+", cluster) and not Path(cluster).is_file():
+            raise InputError(f"cluster {cluster!r} must be {FORMS}")
+
+    def client(self, timeout: float = REACH) -> Any:
+        """Connect, or raise an OSError within `timeout` seconds."""
+        import distributed
+
+        connect: Any = distributed.Client
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other versions, which are compared when there are workers
+            try:
+                return connect(self.address(), timeout=timeout, set_as_default=False, name="fairgate")
+            except ValueError as error:
+                raise InputError(f"cluster {self.name!r} must be {FORMS}: {error}") from None
+
+    def address(self) -> str:
+        """Return the scheduler's address, as it is now."""
+        if self._host is not None:
+            return self._host.address()
+        if "://" in self.name:
+            return self.name
+        try:
+            return str(json.loads(Path(self.name).read_text(encoding="utf-8"))["address"])
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"cluster {self.name!r} is no scheduler file: it has no address") from None
+
+    def close(self) -> None:
+        """End what was started here."""
+        if self._host is not None:
+            self._host.close()
+
+
+def leave(client: Any) -> None:
+    """Close a client, whether or not its scheduler is still there."""
+    with suppress(Exception):
+        client.close(timeout=3)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence what Dask logs about connections and workers that are lost: the engine says it in its own words.
+
+    Dask is told not to wait for long, and that calls may be large.
+    """
+    import dask
+
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        with dask.config.set(SETTINGS):
+            yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

@@ -1,0 +1,174 @@
+"""Parts of a phase map: cells or points in colour, hatching, crosses, contours and the keys to them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.plots.looks import COLOURS, FONT
+from fairgate.plots.swept import View
+from fairgate.settings import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.contour import ContourSet
+
+EMPTY = "0.93"
+"""Grey of cells without a value."""
+
+SIGNIFICANT = 0.05
+"""Smallest p-value of a difference that is drawn as not significant."""
+
+PALE = 0.35
+"""How much of its colour is left of a learner whose advantage is not significant."""
+
+OTHERS = "#999999"
+"""Grey of learners that have no colour of their own."""
+
+MANY = 2000
+"""Cells from which on a map is drawn as an image in a PDF, which would be slow to open otherwise."""
+
+OUTLINE: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.45", "linewidth": 0}
+
+
+def draw_values(axes: Axes, view: View, values: NDArray[Any], style: Mapping[str, Any]) -> ScalarMappable:
+    """Draw the mean of (S,) at every point: cells of a grid, or points."""
+    return _coloured(axes, view, view.mean(values), style)
+
+
+def draw_winners(
+    axes: Axes, view: View, best: NDArray[np.int64], sure: NDArray[np.bool_], names: Sequence[str], style: Any
+) -> None:
+    """Draw at every point the learner that is `best` (S,; −1 for none) most often, paler unless mostly `sure` (S,)."""
+    from matplotlib.colors import ListedColormap
+
+    count = len(names)
+    wins = np.array([np.nan_to_num(view.mean(best == place)) for place in range(count)])
+    surely = np.array([np.nan_to_num(view.mean((best == place) & sure)) for place in range(count)])
+    winner = wins.argmax(axis=0)
+    pale = np.take_along_axis(surely, winner[None], axis=0)[0] < 0.5
+    values = np.where(wins.max(axis=0) > 0, 2.0 * winner + pale, np.nan)
+    colours = learner_colours(best, count)
+    shades = [shade for colour in colours for shade in (colour, paler(colour))]
+    _coloured(axes, view, values, {"cmap": ListedColormap(shades), "vmin": -0.5, "vmax": 2 * count - 0.5, **style})
+    named = {"others" if colour == OTHERS else name: colour for name, colour in zip(names, colours, strict=True)}
+    if pale[np.isfinite(values)].any():
+        named[f"paler: p ≥ {SIGNIFICANT:g}"] = paler("0.4")
+    for name, colour in named.items():
+        axes.scatter([], [], marker="s", s=50, color=colour, label=name)
+
+
+def learner_colours(best: NDArray[np.int64], count: int) -> list[str]:
+    """Return a colour for each of `count` learners, where `best` (S,) is the place of each setting's winner.
+
+    Of more learners than there are colours, those that win most have their own and the others are grey.
+
+    >>> learner_colours(np.array([0, 8, 8]), 9)[7:]
+    ['#999999', '#E69F00']
+    """
+    if count <= len(COLOURS):
+        return list(COLOURS[:count])
+    wins = np.bincount(best[best >= 0], minlength=count)
+    front = np.sort(np.argsort(-wins, kind="stable")[: len(COLOURS) - 2])  # black is none beside grey
+    found = [OTHERS] * count
+    for colour, place in zip(COLOURS, front.tolist(), strict=False):
+        found[place] = colour
+    return found
+
+
+def paler(colour: str) -> str:
+    """Mix a colour with white, for a learner whose advantage is not significant."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    red, green, blue = (1 - PALE * (1 - part) for part in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+def _coloured(axes: Axes, view: View, values: Array, style: Mapping[str, Any]) -> ScalarMappable:
+    if view.is_grid:
+        axes.set_facecolor(EMPTY)
+        cells = np.ma.masked_invalid(view.matrix(values))
+        look = {"rasterized": cells.size > MANY, **style}
+        return axes.pcolormesh(view.x.edges, view.y.edges, cells, **look)
+    known = np.isfinite(values)
+    x, y = _points(view)
+    size = _point_size(len(values))
+    axes.scatter(x[~known], y[~known], s=size, color=EMPTY, edgecolors="0.6", linewidths=0.4)
+    return axes.scatter(x[known], y[known], s=size, c=values[known], edgecolors="0.3", linewidths=0.3, **style)
+
+
+def _points(view: View) -> tuple[Array, Array]:
+    return view.x.places[view.columns], view.y.places[view.rows]
+
+
+def _point_size(count: int) -> float:
+    """Area in points² such that points cover some of a panel, whatever their number."""
+    return float(np.clip(6000 / max(count, 1), 6, 60))
+
+
+def draw_unattainable(axes: Axes, view: View, nothing: NDArray[np.bool_]) -> None:
+    """Hatch where no threshold is feasible in any setting of a point, more loosely where there is none in some."""
+    share = view.mean(nothing)
+    for members, hatch, name in (
+        (share == 1, "////", "nothing is feasible"),
+        ((share > 0) & (share < 1), "..", "nothing is feasible in some"),
+    ):
+        if not members.any():
+            continue
+        if view.is_grid:
+            from matplotlib.collections import PolyCollection
+
+            cells = [_corners(view, place) for place in np.flatnonzero(members).tolist()]
+            axes.add_collection(PolyCollection(cells, hatch=hatch, label=name, **OUTLINE), autolim=False)
+        else:
+            x, y = (each[members] for each in _points(view))
+            axes.scatter(x, y, s=_point_size(len(share)), hatch=hatch * 2, label=name, **OUTLINE)
+
+
+def _corners(view: View, place: int) -> list[tuple[float, float]]:
+    column, row = view.columns[place], view.rows[place]
+    (left, right), (low, high) = view.x.edges[column : column + 2], view.y.edges[row : row + 2]
+    return [(left, low), (right, low), (right, high), (left, high)]
+
+
+def draw_failed(axes: Axes, view: View, gone: NDArray[np.bool_]) -> None:
+    """Cross out points at which a cell failed."""
+    crossed = view.mean(gone) > 0
+    if crossed.any():
+        x, y = (each[crossed] for each in _points(view))
+        axes.plot(x, y, "x", color="black", markersize=4, markeredgewidth=1, label="failed", linestyle="none")
+
+
+def draw_contour(axes: Axes, view: View, values: Array, levels: Array) -> None:
+    """Draw the lines at which the values of the points (P,) have these levels, each with its number."""
+    levels = np.unique(levels)
+    look: dict[str, Any] = {"levels": levels, "colors": "white", "linewidths": 1.4}
+    drawn: ContourSet
+    if view.is_grid and min(len(view.x.values), len(view.y.values)) > 1:
+        drawn = axes.contour(view.x.places, view.y.places, np.ma.masked_invalid(view.matrix(values)), **look)
+    else:
+        known = np.isfinite(values)
+        x, y = (each[known] for each in _points(view))
+        drawn = axes.tricontour(x, y, values[known], **look)
+    _outlined(drawn)
+    for text in axes.clabel(drawn, fontsize=FONT - 1, fmt="%g"):
+        _outlined(text)
+
+
+def _outlined(artist: Any) -> None:
+    from matplotlib.patheffects import withStroke
+
+    artist.set_path_effects([withStroke(linewidth=2.6, foreground="black")])
+
+
+def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str) -> None:
+    """Add a colour bar beside axes, with its meaning in words."""
+    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02)
+    bar.set_label(textwrap.fill(words, 26), fontsize=FONT)
+    bar.ax.tick_params(labelsize=FONT)
+    bar.outline.set_visible(False)

@@ -1,0 +1,203 @@
+"""Phase maps: where a learner works and which one wins, over the settings of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.errors import InputError, unknown_name
+from fairgate.plots.looks import COLUMN, FONT, Legend, add_legend, panels, shown
+from fairgate.plots.maps import (
+    SIGNIFICANT,
+    add_bar,
+    draw_contour,
+    draw_failed,
+    draw_unattainable,
+    draw_values,
+    draw_winners,
+)
+from fairgate.plots.measures import WINNER, limits_of, measure_of
+from fairgate.plots.swept import Swept, failed, unattainable, view_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+WIDTH = 7.16
+"""Inches from margin to margin of a two-column page."""
+
+SIDE = 3
+"""Panels side by side at most."""
+
+
+def plot_phase(
+    sweep: Swept,
+    x: str | None = None,
+    y: str | None = None,
+    figure: str = "share",
+    learner: str | None = None,
+    ax: Axes | None = None,
+    at: Mapping[str, Any] | None = None,
+    contour: float | Sequence[float] | None = None,
+    by: str = "shortfall",
+    legend: Legend = "auto",
+    **style: Any,
+) -> Axes:
+    """Draw a phase map: what a learner came to in every setting of a sweep, in the plane of two of its parameters.
+
+    A full design is a map of cells; a random one, points. Log-spaced values have a log axis. Settings in which no
+    threshold meets every constraint are hatched, cells that failed are crossed out.
+
+    Parameters
+    ----------
+    sweep
+        What :func:`fairgate.sweep` returns.
+    x, y
+        Parameters of the sweep; by default its first two.
+    figure
+        Any figure of the sweep, as a mean over seeds: ``"share"`` (of attainable reward), ``"violation"``,
+        ``"success"``, ``"feasible"``, …; of its truth: ``"best_reward"``, …; or ``"winner"``: the best learner of each
+        setting, paler where the paired difference to the second best is not significant (two-sided p ≥ 0.05,
+        corrected for the number of settings).
+    learner
+        Whose figure; can be left out if the sweep has one learner, and for ``"winner"`` and truth.
+    at
+        Values at which other parameters are held fixed, such as ``{"batch": 256}``. The figure is averaged over
+        those that are not; a winner is then the one that wins most of the settings there, paler if it wins fewer than
+        half of them significantly.
+    contour
+        Draw the line, or lines, at which the figure has this value.
+    by
+        The figure by which ``"winner"`` compares learners.
+    legend
+        Whether to draw colour bar and legend: ``"auto"`` does so in a figure of its own, but not on given axes.
+    style
+        Further arguments of :meth:`matplotlib.axes.Axes.pcolormesh`, such as `vmin`, `vmax` and `cmap`.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> over = {"rate": [0.05, 0.1, 0.5], "epsilon": [0.02, 0.06]}
+    >>> found = fg.sweep("mve-s", ["ofs", "random"], over=over, seeds=3, rounds=50)
+    >>> axes = fg.plots.plot_phase(found, x="rate", y="epsilon", figure="violation", learner="ofs")
+    >>> axes.get_title(), axes.get_xlabel()
+    ('ofs on mve-s', 'rate')
+    """
+    keys = shown(legend, alone=ax is None)
+    axes, drawn = _draw(sweep, x, y, figure, learner, ax, at, contour, by, style)
+    if keys and drawn is not None:
+        add_bar(drawn, [axes], measure_of(figure).words)
+    if keys and axes.get_legend_handles_labels()[1]:
+        if ax is None:
+            add_legend(axes.figure, [axes], columns=2)
+        else:
+            axes.legend(fontsize=FONT, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+    return axes
+
+
+def plot_phases(
+    sweep: Swept,
+    x: str | None = None,
+    y: str | None = None,
+    figure: str = "share",
+    at: Mapping[str, Any] | None = None,
+    contour: float | Sequence[float] | None = None,
+    by: str = "shortfall",
+    **style: Any,
+) -> Figure:
+    """Draw :func:`plot_phase` of every learner in a panel of its own, on one colour scale, and then who wins."""
+    view = view_of(sweep, x, y, at)
+    places = range(len(sweep.learners))
+    values = [view.mean(_values(sweep, figure, place)) for place in places]
+    style = {**limits_of(figure, np.concatenate(values)), **style}
+    count = len(places) + (len(places) > 1)
+    columns = 2 if count == 4 else min(SIDE, count)
+    rows = -(-count // columns)
+    page, axes = panels(rows, columns, WIDTH if columns > 1 else COLUMN, 0.6 + 2.4 * rows)
+    drawn = None
+    for place, each in zip(places, axes, strict=False):
+        _, drawn = _draw(sweep, x, y, figure, sweep.learners[place], each, at, contour, by, style)
+        each.set_title(sweep.learners[place], fontsize=FONT)
+    if drawn is not None:
+        add_bar(drawn, axes[: len(places)], measure_of(figure).words)
+    if len(places) > 1:
+        _draw(sweep, x, y, WINNER, None, axes[len(places)], at, None, by, {})
+        axes[len(places)].set_title(f"winner by {by.replace('_', ' ')}", fontsize=FONT)
+    for each in axes[count:]:
+        each.remove()
+    for number, each in enumerate(axes[:count]):
+        if number % columns:
+            each.set_ylabel("")
+    page.suptitle(f"{sweep.task}{', ' + view.rest if view.rest else ''}", fontsize=FONT + 1)
+    add_legend(page, axes[:count][::-1], columns=3)
+    return page
+
+
+def _draw(
+    sweep: Swept,
+    x: str | None,
+    y: str | None,
+    figure: str,
+    learner: str | None,
+    ax: Axes | None,
+    at: Mapping[str, Any] | None,
+    contour: float | Sequence[float] | None,
+    by: str,
+    style: Mapping[str, Any],
+) -> tuple[Axes, ScalarMappable | None]:
+    """Draw a map without its keys; return the axes and, unless it is one of winners, what a colour bar explains."""
+    view = view_of(sweep, x, y, at)
+    place = _learner(sweep, figure, learner)
+    if figure == WINNER and contour is not None:
+        raise InputError(f"contour is a level of a figure, but winners have none: leave it out, got {contour!r}")
+    levels = None if contour is None else np.atleast_1d(np.asarray(contour, dtype=np.float64))
+    gone = np.asarray(failed(sweep).all(axis=1) if place is None else failed(sweep)[:, place])
+    drawn = None
+    if figure == WINNER:
+        found = sweep.winners(by)
+        axes = panels(1, 1, COLUMN, 3.2)[1][0] if ax is None else ax
+        draw_winners(axes, view, found.learner, found.p_value < SIGNIFICANT, sweep.learners, style)
+    else:
+        values = _values(sweep, figure, place)
+        axes = panels(1, 1, COLUMN, 2.9)[1][0] if ax is None else ax
+        drawn = draw_values(axes, view, values, {**limits_of(figure, view.mean(values)), **style})
+        if levels is not None:
+            draw_contour(axes, view, view.mean(values), levels)
+    draw_unattainable(axes, view, unattainable(sweep))
+    draw_failed(axes, view, gone)
+    view.x.dress(axes, "x", cells=view.is_grid)
+    view.y.dress(axes, "y", cells=view.is_grid)
+    who = f"winner by {by.replace('_', ' ')}" if figure == WINNER else None if place is None else sweep.learners[place]
+    axes.set_title("\n".join(filter(None, [" on ".join(filter(None, [who, sweep.task])), view.rest])), fontsize=FONT)
+    return axes, drawn
+
+
+def _learner(sweep: Swept, figure: str, learner: str | None) -> int | None:
+    """Return the place of the learner whose figure is drawn; None for winners and truth."""
+    known = tuple(sweep.learners)
+    if figure not in (WINNER, *sweep.figures, *sweep.truth):
+        raise unknown_name("figure", figure, (WINNER, *sweep.figures, *sweep.truth))
+    if learner is not None and learner not in known:
+        raise unknown_name("learner", learner, known)
+    if figure == WINNER and len(known) < 2:
+        raise InputError(f"figure 'winner' compares learners, but the sweep has one: {known[0]}")
+    if figure not in sweep.figures:
+        if learner is not None:
+            raise InputError(f"figure {figure!r} is not one of a single learner: leave learner out, got {learner!r}")
+        return None
+    if learner is None and len(known) > 1:
+        raise InputError(f"learner must be one of {', '.join(known)}: the map shows a single one")
+    return 0 if learner is None else known.index(learner)
+
+
+def _values(sweep: Swept, figure: str, place: int | None) -> NDArray[Any]:
+    """Return the figure in every setting, (S,)."""
+    if place is None:
+        return np.asarray(sweep.truth[figure], dtype=np.float64)
+    if figure not in sweep.figures:
+        raise unknown_name("figure of a learner", figure, sweep.figures)
+    return sweep.mean(figure)[:, place]
