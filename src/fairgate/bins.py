@@ -70,8 +70,9 @@ def _count(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int6
     ends += rows
     people, places = (numbers + (rows + 0.5)).ravel(), ends.ravel()
     below = np.empty(places.size, dtype=np.int64)
-    for first in range(0, places.size, people.size - 1):  # of more ends than people it makes a table, which is slow
-        some = slice(first, first + people.size - 1)
+    step = max(people.size - 1, 4096)  # of more ends than people it makes a table, which is slow for many
+    for first in range(0, places.size, step):
+        some = slice(first, first + step)
         below[some] = np.interp(places[some], people, index, left=0.0)  # rounded down
     below[1:] -= below[:-1]
     return below.reshape(probabilities.shape)
