@@ -80,7 +80,8 @@ def test_stacked_arrivals_reveal_what_single_ones_do() -> None:
     assert isinstance(found, Arrivals)
     assert [each.round for each in found[1:]] == list(found.rounds[1:])
     np.testing.assert_array_equal(stacked.reward, single.reward)
-    assert stacked.credits is not None and single.credits is not None
+    assert stacked.credits is not None
+    assert single.credits is not None
     for one, other in zip(stacked.credits, single.credits, strict=True):
         for name in ("labels", "reward", "share", "people"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

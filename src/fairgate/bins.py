@@ -11,7 +11,11 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import over_bins
 from fairgate.settings import Array
+
+BLOCK = 40_000
+"""Cells looked at together."""
 
 BY_BIN = (0, 1, 4, 2, 3)
 """Axes as they are told, from those in memory."""
@@ -31,6 +35,34 @@ def decided(labelled: Array, share: Array) -> Array:
     np.multiply(by_label, 1.0 - accepted, out=cells[:, :, :, 0])
     np.multiply(by_label, accepted, out=cells[:, :, :, 1])
     return cells.transpose(BY_BIN)
+
+
+def decide(
+    labelled: Array, share: Array, certain: NDArray[np.bool_], numbers: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], Array]:
+    """Count people, given by increasing numbers (replicates, people), by cell; and P(group, label, decision).
+
+    `certain` (replicates,) tells where thresholds decide, so that `share` is 0 or 1. So many replicates at a time that
+    their cells fit in a processor's cache, which changes no result.
+    """
+    replicates, groups, bins = share.shape
+    blocks = -(-4 * share.size // BLOCK)
+    step = -(-replicates // blocks)
+    if blocks > 1 and step < replicates:
+        rows = [slice(first, first + step) for first in range(0, replicates, step)]
+        parts = [decide(labelled[each], share[each], certain[each], numbers[each]) for each in rows]
+        found, probabilities = zip(*parts, strict=True)
+        return np.concatenate(found), np.concatenate(probabilities)
+    cells = decided(labelled, share)
+    if certain.all():
+        counts = tally_by_threshold(labelled, share, numbers)
+    elif not certain.any():
+        counts = tally_cells(cells, numbers)
+    else:
+        counts = np.empty((replicates, groups, 2, 2, bins), dtype=np.int64).transpose(BY_BIN)
+        counts[certain] = tally_by_threshold(labelled[certain], share[certain], numbers[certain])
+        counts[~certain] = tally_cells(cells[~certain], numbers[~certain])
+    return counts, over_bins(cells)
 
 
 def tally_cells(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bins import decided, tally_by_threshold, tally_cells
+from fairgate.bins import decide, decided, tally_cells
 from fairgate.counts import draw, over_bins
 from fairgate.errors import unknown_name
 from fairgate.policy import Policy
@@ -170,18 +170,10 @@ class Nature:
         those of :meth:`draw`, but are drawn faster where the policy is no lottery.
         """
         share = policy.accepted_share(edges)
-        cells = decided(labelled, share)
         if self.coupling == "independent":
+            cells = decided(labelled, share)
             return self.draw(cells, people), over_bins(cells)
-        numbers, certain = self.people(len(cells), people), policy.is_certain
-        if certain.all():
-            return tally_by_threshold(labelled, share, numbers), over_bins(cells)
-        found = np.empty_like(cells, dtype=np.int64)
-        rows, others = np.flatnonzero(certain), np.flatnonzero(~certain)
-        found[others] = tally_cells(cells[others], numbers[others])
-        if rows.size:
-            found[rows] = tally_by_threshold(labelled[rows], share[rows], numbers[rows])
-        return found, over_bins(cells)
+        return decide(labelled, share, policy.is_certain, self.people(len(labelled), people))
 
     def people(self, replicates: int, people: int) -> NDArray[np.uint32]:
         """Return the people of a round as increasing numbers below 2³², (replicates, people); common coupling only."""
