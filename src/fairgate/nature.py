@@ -161,7 +161,7 @@ class Nature:
         """Draw the people of a round by cells (replicates, groups, …, label, decision); the same law either way."""
         if self.coupling == "independent":
             return draw(probabilities, people, self._at(PEOPLE))
-        return tally(probabilities, self.people(len(probabilities), people))
+        return tally(probabilities, self.everybody(len(probabilities), people))
 
     def draw_bins(self, labelled: Array, policy: Policy, edges: Array, people: int) -> tuple[NDArray[np.int64], Array]:
         """Draw the people of a round by score bin, and return them and P(group, label, decision).
@@ -173,14 +173,19 @@ class Nature:
         if self.coupling == "independent":
             cells = decided(labelled, share)
             return self.draw(cells, people), over_bins(cells)
-        return decide(labelled, share, policy.is_certain, self.people(len(labelled), people))
+        return decide(labelled, share, policy.is_certain, self.everybody(len(labelled), people))
+
+    def everybody(self, replicates: int, people: int) -> NDArray[np.uint32]:
+        """Return the people of a round as :meth:`people` draws them, the same for all parts, (replicates, people)."""
+        numbers = self.people(replicates // self.parts, people)
+        return np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers
 
     def people(self, replicates: int, people: int) -> NDArray[np.uint32]:
-        """Return the people of a round as increasing numbers below 2³², (replicates, people); common coupling only."""
-        rows = replicates // self.parts
-        numbers = self._at(PEOPLE).bit_generator.random_raw((rows, (people + 1) // 2)).view(np.uint32)[:, :people]
+        """Draw the people of a round as numbers below 2³² in increasing order, (replicates, people)."""
+        bits = self._at(PEOPLE).bit_generator
+        numbers = bits.random_raw((replicates, (people + 1) // 2)).view(np.uint32)[:, :people]
         numbers.sort(axis=1)
-        return np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers
+        return numbers
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.
