@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import draw
+from fairgate.bins import decide, decided, tally_cells
+from fairgate.counts import draw, over_bins
 from fairgate.errors import unknown_name
+from fairgate.policy import Policy
 from fairgate.settings import Array
 
 STRETCH = (1 << 48) + 1
@@ -174,6 +176,23 @@ class Nature:
             return draw(probabilities, people, self._at(PEOPLE))
         return count_people(probabilities, self.people(len(probabilities) // self.parts, people))
 
+    def draw_bins(self, labelled: Array, policy: Policy, edges: Array, people: int) -> tuple[NDArray[np.int64], Array]:
+        """Draw the people of a round by score bin, and return them and P(group, label, decision).
+
+        `labelled` is P(group, bin, label), (replicates, groups, bins, 2); people are by decision as well. They are
+        those of :meth:`draw`, but are drawn faster where the policy is no lottery.
+        """
+        share = policy.accepted_share(edges)
+        if self.coupling == "independent":
+            cells = decided(labelled, share)
+            return self.draw(cells, people), over_bins(cells)
+        return decide(labelled, share, policy.is_certain, self.everybody(len(labelled), people))
+
+    def everybody(self, replicates: int, people: int) -> NDArray[np.uint32]:
+        """Return the people of a round as :meth:`people` draws them, the same for all parts, (replicates, people)."""
+        numbers = self.people(replicates // self.parts, people)
+        return np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers
+
     def people(self, replicates: int, people: int) -> NDArray[np.uint32]:
         """Draw the people of a round as numbers below 2³² in increasing order, (replicates, people)."""
         bits = self._at(PEOPLE).bit_generator
@@ -217,19 +236,19 @@ def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64
     policy, a higher threshold rejects more of those who were nearest to it, and counts are the same whether score bins
     are told apart or not. A cell's probability is kept to within 2⁻³², far closer than any environment's tables.
     """
-    cells = probabilities if probabilities.ndim == 4 else probabilities.transpose(0, 1, 3, 4, 2)
+    if probabilities.ndim == 5:
+        return tally_cells(probabilities, numbers)
     rows = _rows(*numbers.shape)
     keys = numbers.astype(np.uint64)
     keys += rows  # each with its own, which is faster than one per replicate
-    ends = cells.reshape(len(cells), -1).cumsum(axis=1)
+    ends = probabilities.reshape(len(probabilities), -1).cumsum(axis=1)
     ends *= 2.0**32
     np.minimum(ends, 2.0**32, out=ends)[:, -1] = 2.0**32  # beyond everybody
     places = ends.astype(np.uint64)
     places += rows[:, :1]
     below = keys.ravel().searchsorted(places.ravel())
     below[1:] -= below[:-1]
-    found = below.reshape(cells.shape)
-    return found if probabilities.ndim == 4 else np.ascontiguousarray(found.transpose(0, 1, 4, 2, 3))
+    return below.reshape(probabilities.shape)
 
 
 def tally_by_blocks(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -9,12 +9,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Positive, Share
+
+LEAST = np.finfo(np.float64).tiny
+"""What plays are divided by where there are none yet."""
 
 
 @dataclass
@@ -130,12 +133,15 @@ class OFS(Learner[OFSState]):
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
         rewards, total = state.rewards.ravel(), state.credited.ravel()
-        for each in credited:
-            rows, place = places(state, each.played)
-            share = each.share[rows]
-            total[place] += share
-            known = np.where(total[place] > 0.0, total[place], 1.0)
-            rewards[place] += share * (each.reward[rows] - rewards[place]) / known
+        arms, known = arms_of(state.grid, credited)
+        every, first = bool(known.all()), np.arange(0, total.size, len(state.grid))
+        for each, arm, seen in zip(credited, arms, known, strict=True):
+            rows: Any = slice(None) if every else np.flatnonzero(seen)
+            place = (first + arm)[rows]
+            share, mean = each.share[rows], rewards.take(place)
+            plays = total.take(place) + share
+            total[place] = plays
+            rewards[place] = mean + share * (each.reward[rows] - mean) / np.maximum(plays, LEAST)
 
 
 def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
