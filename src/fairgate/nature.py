@@ -7,6 +7,7 @@ from the beginning of a stretch, one row per replicate, so the first rows are th
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ COUPLINGS = ("common", "independent")
 
 COMMON = 1000
 """Largest batch that is drawn person by person unless told otherwise: beyond, a batch's noise hardly matters."""
+
+LARGEST = np.uint32(2**32 - 1)
+BLOCK = 16
+EACH_BYTE, TOP_BYTE = np.uint64(0x0101010101010101), np.uint64(56)
+MANY = 50
 
 PEOPLE, DELAYS, WORLD, KINDS = range(4)
 """What a round draws random numbers for, each in a stretch of its own."""
@@ -161,7 +167,7 @@ class Nature:
         """Draw the people of a round by cells (replicates, groups, …, label, decision); the same law either way."""
         if self.coupling == "independent":
             return draw(probabilities, people, self._at(PEOPLE))
-        return tally(probabilities, self.everybody(len(probabilities), people))
+        return count_people(probabilities, self.people(len(probabilities) // self.parts, people))
 
     def draw_bins(self, labelled: Array, policy: Policy, edges: Array, people: int) -> tuple[NDArray[np.int64], Array]:
         """Draw the people of a round by score bin, and return them and P(group, label, decision).
@@ -208,6 +214,14 @@ class Nature:
         return self.generator
 
 
+def count_people(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Count people by cells, as :func:`tally` does; the same people come to every equal part of the replicates."""
+    replicates, (rows, people) = len(probabilities), numbers.shape
+    if probabilities.ndim == 4 and replicates >= MANY and people <= BLOCK * 256:
+        return tally_by_blocks(probabilities, numbers)
+    return tally(probabilities, np.tile(numbers, (replicates // rows, 1)) if replicates > rows else numbers)
+
+
 def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
     """Count people, given by increasing numbers below 2³² (replicates, people), by the cells that they fall into.
 
@@ -228,6 +242,40 @@ def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64
     below = keys.ravel().searchsorted(places.ravel())
     below[1:] -= below[:-1]
     return below.reshape(probabilities.shape)
+
+
+def tally_by_blocks(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Do what :func:`tally` does without score bins, faster for many replicates: `numbers` are repeated for all parts.
+
+    Numbers below the end of a cell are found in two looks, without the branches of a binary search, which a processor
+    cannot foresee: how many blocks of 16 lie below as a whole, then how many numbers of the next block do.
+    """
+    (replicates, *shape), (rows, people) = probabilities.shape, numbers.shape
+    if people % BLOCK:  # fill up with what is below nothing
+        given, numbers = numbers, np.full((rows, people + -people % BLOCK), LARGEST)
+        numbers[:, :people] = given
+    first = _first_blocks(rows, numbers.shape[1] // BLOCK)
+    ends = np.empty((math.prod(shape) - 1, replicates // rows, rows))
+    np.multiply(probabilities.reshape(replicates, -1).T[:-1].reshape(ends.shape), 2.0**32, out=ends)
+    np.add.accumulate(ends, axis=0, out=ends)
+    places = np.minimum(ends, LARGEST).astype(np.uint32)
+    last = numbers.T[BLOCK - 1 : -1 : BLOCK].copy()  # of all blocks but the last, replicates side by side
+    blocks = np.add.reduce(last < places[:, :, None], axis=2, dtype=np.uint8)
+    inside = numbers.reshape(-1, BLOCK).take(blocks + first, axis=0) < places[..., None]
+    halves = inside.view(np.uint64)
+    more = (halves[..., 0] + halves[..., 1]) * EACH_BYTE >> TOP_BYTE  # what sum(axis=-1) tells, seven times as fast
+    below = np.zeros((len(ends) + 2, *ends.shape[1:]), dtype=np.int64)
+    np.multiply(blocks, BLOCK, out=below[1:-1], dtype=np.int64)
+    below[1:-1] += more.view(np.int64)
+    np.copyto(below[1:-1], people, where=ends >= 2.0**32)
+    below[-1] = people
+    return (below[1:] - below[:-1]).reshape(*shape, replicates).transpose(3, 0, 1, 2)
+
+
+@functools.lru_cache(maxsize=8)
+def _first_blocks(replicates: int, blocks: int) -> NDArray[np.intp]:
+    """Return the place of the first block of each replicate, if all lie side by side."""
+    return np.arange(0, replicates * blocks, blocks)
 
 
 @functools.lru_cache(maxsize=8)

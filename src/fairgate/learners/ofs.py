@@ -34,7 +34,7 @@ class OFSState(State):
         How many thresholds seem feasible, (R,).
     """
 
-    plays: Array
+    plays: NDArray[np.int64]
     credited: Array
     rewards: Array
     residuals: Array
@@ -89,7 +89,7 @@ class OFS(Learner[OFSState]):
         shape = (common["replicates"], len(setting.thresholds))
         return OFSState(
             **common,
-            plays=np.zeros(shape),
+            plays=np.zeros(shape, dtype=np.int64),
             credited=np.zeros(shape),
             rewards=np.zeros(shape),
             residuals=np.zeros((len(setting.problem.names), *shape)),
@@ -100,9 +100,10 @@ class OFS(Learner[OFSState]):
         """Pick a threshold for each replicate (lines 4 to 8 of Algorithm 1)."""
         t, arms = state.rounds + 1, len(state.grid)
         width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
-        radius = np.sqrt(width[..., None] / np.maximum(1.0, state.plays))
-        upper = state.residuals + radius
-        excess = np.maximum(upper, np.zeros(radius.shape), out=upper).sum(axis=0)  # twice as fast as against a plain 0
+        radius = radii(width, state.plays, state.rounds)
+        upper, excess = state.residuals + radius, np.zeros(radius.shape)
+        for part in np.maximum(upper, excess, out=upper):  # twice as fast as against a plain 0
+            excess += part
         chosen = excess.argmin(axis=1)
         state.feasible = np.zeros(state.replicates, dtype=np.int64)
         if excess.min() <= 0.0:  # somewhere F_t is not empty
@@ -117,7 +118,7 @@ class OFS(Learner[OFSState]):
     def learn(self, state: OFSState, played: Policy, feedback: Feedback) -> None:
         """Update the played threshold's count and means (line 10)."""
         rows, place = places(state, played)
-        plays = state.plays.ravel()[place] + 1.0
+        plays = state.plays.ravel()[place] + 1
         state.plays.ravel()[place] = plays
         residuals = state.residuals.reshape(-1, state.plays.size)
         mean = residuals.take(place, axis=1)
@@ -141,6 +142,19 @@ class OFS(Learner[OFSState]):
             plays = total.take(place) + share
             total[place] = plays
             rewards[place] = mean + share * (each.reward[rows] - mean) / np.maximum(plays, LEAST)
+
+
+def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
+    """Return √(width / max(1, plays)), (R, K), of up to so many plays; `width` is (R,), or () if it is the same for all.
+
+    >>> radii(np.array(4.0), np.array([[0, 1, 4]]), rounds=4)
+    array([[2., 2., 1.]])
+    """
+    if width.ndim or rounds > plays.size:
+        return np.asarray(np.sqrt(width[..., None] / np.maximum(1, plays)))
+    table = np.arange(rounds + 1.0)  # by the number of plays: fewer roots than there are thresholds
+    table[0] = 1.0
+    return np.sqrt(np.divide(width, table, out=table), out=table).take(plays.astype(np.intp, copy=False))
 
 
 def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
