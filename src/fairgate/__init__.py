@@ -9,6 +9,7 @@ from fairgate.advice import Advice, Aims, advise
 from fairgate.advice.monitor import Monitored, monitor
 from fairgate.against import Against
 from fairgate.audit import Audit, audit
+from fairgate.citation import citation
 from fairgate.comparison import Comparison, compare
 from fairgate.constraints import (
     Budget,
@@ -97,6 +98,7 @@ __all__ = [
     "Utility",
     "advise",
     "audit",
+    "citation",
     "compare",
     "environments",
     "from_file",

@@ -144,6 +144,29 @@ class Run:
             origin=self.origin.rows(index) if self.origin else None,
         )
 
+    def part(self, index: slice) -> Run:
+        """Return some of the rounds; what the learner would keep for good is known as before.
+
+        >>> import fairgate as fg
+        >>> run = fg.simulate(fg.load_task("mve-s"), fg.OFS(), rounds=50, seeds=5)
+        >>> run.part(slice(40, 50))
+        Run(mve-s: 5 replicates × 10 rounds, 2 groups)
+        """
+
+        def cut(found: Assessment) -> Assessment:
+            return Assessment(found.reward[:, index], found.residuals[:, :, index])
+
+        return replace(
+            self,
+            policies=Policy(self.policies.thresholds[:, :, index], self.policies.weights[:, :, index]),
+            counts=self.counts[:, index],
+            probabilities=self.probabilities[:, index],
+            batch=cut(self.batch),
+            population=cut(self.population),
+            traces={name: values[:, index] for name, values in self.traces.items()},
+            states={name: values[:, index] for name, values in self.states.items()},
+        )
+
     def task(self, *own: type) -> Task:
         """Return the task it was simulated on, also of a run that was read from a file: all of it is kept there.
 
@@ -173,9 +196,8 @@ class Run:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of Python and the libraries that made it, fairgate's among them, and a digest of the code that ran."""
-        found: dict[str, str] = self._origin.to_json()["versions"]
-        return found
+        """Versions of Python, fairgate and the libraries that made it, and a digest of the code that ran."""
+        return self._origin.versions
 
     @property
     def _origin(self) -> Origin | Kept:

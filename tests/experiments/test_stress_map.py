@@ -57,14 +57,14 @@ def test_a_small_map_is_drawn_and_told(tmp_path: Path) -> None:
     (found,) = stressed(["mve-s"], settings(np.array([0.5, 1.0, 2.0]), [0.0, 1.0]), 60, 4, 1)
     three = cut(found, PAPER, "batch")
     won = three.won
-    for index, best in enumerate(won.best):
+    for index, best in enumerate(won.learner):
         met = [each["batch_residual_0"][index].mean() <= 0.0 for each in three.lines]
         reward = [
             each["reward"][index].mean() if kept else -np.inf for each, kept in zip(three.lines, met, strict=True)
         ]
         spent = [each["violation"][index].mean() for each in three.lines]
         assert best == (np.argmax(reward) if any(met) else np.argmin(spent))
-    assert 0.0 <= won.p.min() <= won.p.max() <= 1.0
+    assert 0.0 <= won.p_value.min() <= won.p_value.max() <= 1.0
     text = "\n".join(report([found]))
     assert text.count("| mve-s |") == 3
     assert all(name in text for name in LEARNERS[1:])

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import fairgate as fg
 from fairgate.plots import plot_phase, plot_phases
-from fairgate.plots.maps import learner_colour
+from fairgate.plots.maps import learner_colours, paler
 from fairgate.sweep import Sweep
 from tests.sweep.worlds import made
 
@@ -103,7 +103,8 @@ def test_the_winner_has_its_colour_and_is_paler_where_the_difference_is_not_sign
         if setting == 7:
             assert colours[row, column, 3] == 0
         else:
-            wanted = learner_colour(int(found.learner[setting]), pale=not sure[setting])
+            colour = learner_colours(found.learner, 2)[found.learner[setting]]
+            wanted = colour if sure[setting] else paler(colour)
             np.testing.assert_allclose(colours[row, column], to_rgba(wanted), atol=0.01)
     assert labels(axes)[:3] == ["ofs", "safe-forecast", "paler: p ≥ 0.05"]
 
@@ -201,3 +202,10 @@ def test_bad_arguments_get_one_sentence(deep: Sweep, arguments: dict[str, Any], 
 def test_a_sweep_of_one_parameter_has_no_map() -> None:
     with pytest.raises(fg.InputError, match=r"^a phase map needs two swept parameters, but the sweep has 1: rate$"):
         plot_phase(made({"rate": RATES}), learner="ofs")
+
+
+def test_one_learner_has_nobody_to_win_against() -> None:
+    alone = made({"rate": RATES, "epsilon": EPSILONS}, learners=["ofs"])
+    with pytest.raises(fg.InputError, match=r"^figure 'winner' compares learners, but the sweep has one: ofs$"):
+        plot_phase(alone, figure="winner")
+    assert len(plot_phases(alone).axes) == 2  # the map and its colour bar

@@ -75,7 +75,7 @@ def after_first(function: str, line: str) -> Callable[[str], str]:
 
     def change(text: str) -> str:
         tree = ast.parse(text)
-        node = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function)
+        *_, node = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function)
         first = next(s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)))
         lines = text.splitlines(keepends=True)
         lines.insert(first.lineno - 1, " " * first.col_offset + line + "\n")

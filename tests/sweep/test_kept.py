@@ -22,11 +22,11 @@ SIZE: dict[str, Any] = {"seeds": 4, "rounds": 40}
 def packs(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     """The cells of every pack that is simulated."""
     found: list[list[Any]] = []
-    simulate: Callable[[Any], bytes] = Pack.simulate
+    simulate: Callable[..., dict[str, bytes]] = Pack.simulate
 
-    def noted(pack: Pack) -> bytes:
+    def noted(pack: Pack, name: str) -> dict[str, bytes]:
         found.append([*pack.cells])
-        return simulate(pack)
+        return simulate(pack, name)
 
     monkeypatch.setattr(Pack, "simulate", noted)
     monkeypatch.setattr(running, "code_digest", lambda *makers: "code")
@@ -63,10 +63,10 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path, packs: list[list[Any]], mo
     noted = Pack.simulate
     monkeypatch.setattr(running, "STACK", SIZE["seeds"])
 
-    def interrupted(pack: Pack) -> bytes:
+    def interrupted(pack: Pack, name: str) -> dict[str, bytes]:
         if len(packs) == 2:
             raise KeyboardInterrupt
-        return noted(pack)
+        return noted(pack, name)
 
     monkeypatch.setattr(Pack, "simulate", interrupted)
     said: list[str] = []
@@ -121,8 +121,9 @@ def test_a_sweep_is_saved_and_read(tmp_path: Path) -> None:
     assert read.failures == found.failures
     assert read.design["batch"].dtype == np.int64
     assert read.command(0, "ofs") == found.command(0, "ofs")
-    with pytest.raises(fg.InputError, match="cannot make its task"):
-        read.cell(0, "ofs")
+    task, learner, size = read.cell(1, "ofs")
+    alone = fg.simulate(task, learner, **size, keep="summary")
+    np.testing.assert_array_equal(alone.figures["reward"], found.figures["reward"][1, 0])
     with pytest.raises(fg.InputError, match="is no saved sweep: there is no such file"):
         fg.Sweep.load(tmp_path / "none.parquet")
     fg.simulate(fg.load_task("mve-s"), fg.OFS(), rounds=10, seeds=2).save(tmp_path / "run.parquet")
@@ -134,3 +135,24 @@ def test_an_unwritable_folder_is_said_before_anything_is_done(tmp_path: Path) ->
     (tmp_path / "file").write_text("")
     with pytest.raises(fg.InputError, match=r"out .*file must be a folder one can write to"):
         fg.sweep("mve-s", "ofs", over=OVER, **SIZE, out=tmp_path / "file")
+
+
+def test_whole_runs_are_kept_on_request(tmp_path: Path, packs: list[list[Any]]) -> None:
+    kept = fg.sweep("mve-s", ["ofs", "mixture"], over=OVER, **SIZE, out=tmp_path, keep="run")
+    assert same(kept, fg.sweep("mve-s", ["ofs", "mixture"], over=OVER, **SIZE, out=tmp_path / "other"))
+    for index in (0, 3):
+        task, learner, size = kept.cell(index, "mixture")
+        alone, read = fg.simulate(task, learner, **size), kept.run(index, "mixture")
+        np.testing.assert_array_equal(read.counts, alone.counts)
+        np.testing.assert_array_equal(read.policies.thresholds, alone.policies.thresholds)
+        assert read.settings == alone.settings
+    packs.clear()
+    again = fg.sweep("mve-s", ["ofs", "mixture"], over=OVER, **SIZE, out=tmp_path, keep="run")
+    assert packs == []
+    next((tmp_path / "blocks").glob("run-*.parquet")).unlink()
+    assert same(again, fg.sweep("mve-s", ["ofs", "mixture"], over=OVER, **SIZE, out=tmp_path, keep="run"))
+    assert packs
+    with pytest.raises(fg.InputError, match="this sweep kept no rounds"):
+        fg.sweep("mve-s", "ofs", **SIZE).run(0, "ofs")
+    with pytest.raises(fg.InputError, match="keep='run' writes a file per cell and needs a folder"):
+        fg.sweep("mve-s", "ofs", **SIZE, keep="run")

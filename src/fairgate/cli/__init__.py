@@ -11,6 +11,7 @@ import fairgate as fg
 from fairgate.cli.advise import advise
 from fairgate.cli.audit import audit
 from fairgate.cli.bench import bench
+from fairgate.cli.cite import cite
 from fairgate.cli.init import init
 from fairgate.cli.list import list_names
 from fairgate.cli.live import live
@@ -64,6 +65,7 @@ app.command(
 )(audit)
 app.command(epilog="Example: fairgate monitor march.csv --against advice")(monitor)
 app.command(epilog="Example: fairgate init credit && fairgate advise --config credit/policy.toml")(init)
+app.command(epilog="Example: fairgate cite >> references.bib")(cite)
 app.add_typer(live, name="live")
 
 

@@ -27,52 +27,65 @@ SIGNIFICANT = 0.05
 PALE = 0.35
 """How much of its colour is left of a learner whose advantage is not significant."""
 
+OTHERS = "#999999"
+"""Grey of learners that have no colour of their own."""
+
 MANY = 2000
 """Cells from which on a map is drawn as an image in a PDF, which would be slow to open otherwise."""
 
 OUTLINE: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.45", "linewidth": 0}
 
 
-def draw_values(axes: Axes, view: View, values: NDArray[Any], style: Mapping[str, Any]) -> ScalarMappable:
-    """Draw the mean of (S,) at every point: cells of a grid, or points."""
-    return _coloured(axes, view, view.mean(values), style)
-
-
 def draw_winners(
     axes: Axes, view: View, best: NDArray[np.int64], sure: NDArray[np.bool_], names: Sequence[str], style: Any
 ) -> None:
     """Draw at every point the learner that is `best` (S,; −1 for none) most often, paler unless mostly `sure` (S,)."""
+    from matplotlib.colors import ListedColormap
+
     count = len(names)
     wins = np.array([np.nan_to_num(view.mean(best == place)) for place in range(count)])
     surely = np.array([np.nan_to_num(view.mean((best == place) & sure)) for place in range(count)])
     winner = wins.argmax(axis=0)
     pale = np.take_along_axis(surely, winner[None], axis=0)[0] < 0.5
     values = np.where(wins.max(axis=0) > 0, 2.0 * winner + pale, np.nan)
-    shades = [shade for place in range(count) for shade in (learner_colour(place), learner_colour(place, pale=True))]
-
-    from matplotlib.colors import ListedColormap
-
-    _coloured(axes, view, values, {"cmap": ListedColormap(shades), "vmin": -0.5, "vmax": 2 * count - 0.5, **style})
-    for place, name in enumerate(names):
-        axes.scatter([], [], marker="s", s=50, color=learner_colour(place), label=name)
+    colours = learner_colours(best, count)
+    shades = [shade for colour in colours for shade in (colour, paler(colour))]
+    draw_values(axes, view, values, {"cmap": ListedColormap(shades), "vmin": -0.5, "vmax": 2 * count - 0.5, **style})
+    named = {"others" if colour == OTHERS else name: colour for name, colour in zip(names, colours, strict=True)}
     if pale[np.isfinite(values)].any():
-        axes.scatter([], [], marker="s", s=50, color=_mixed("0.4"), label=f"paler: p ≥ {SIGNIFICANT:g}")
+        named[f"paler: p ≥ {SIGNIFICANT:g}"] = paler("0.4")
+    for name, colour in named.items():
+        axes.scatter([], [], marker="s", s=50, color=colour, label=name)
 
 
-def learner_colour(place: int, *, pale: bool = False) -> str:
-    """Return the colour of a learner by its place in the sweep, paler if its advantage is not significant."""
-    colour = COLOURS[place % len(COLOURS)]
-    return _mixed(colour) if pale else colour
+def learner_colours(best: NDArray[np.int64], count: int) -> list[str]:
+    """Return a colour for each of `count` learners, where `best` (S,) is the place of each setting's winner.
+
+    Of more learners than there are colours, those that win most have their own and the others are grey.
+
+    >>> learner_colours(np.array([0, 8, 8]), 9)[7:]
+    ['#999999', '#E69F00']
+    """
+    if count <= len(COLOURS):
+        return list(COLOURS[:count])
+    wins = np.bincount(best[best >= 0], minlength=count)
+    front = np.sort(np.argsort(-wins, kind="stable")[: len(COLOURS) - 2])  # black is none beside grey
+    found = [OTHERS] * count
+    for colour, place in zip(COLOURS, front.tolist(), strict=False):
+        found[place] = colour
+    return found
 
 
-def _mixed(colour: str) -> str:
+def paler(colour: str) -> str:
+    """Mix a colour with white, for a learner whose advantage is not significant."""
     from matplotlib.colors import to_hex, to_rgb
 
     red, green, blue = (1 - PALE * (1 - part) for part in to_rgb(colour))
     return to_hex((red, green, blue))
 
 
-def _coloured(axes: Axes, view: View, values: Array, style: Mapping[str, Any]) -> ScalarMappable:
+def draw_values(axes: Axes, view: View, values: Array, style: Mapping[str, Any]) -> ScalarMappable:
+    """Draw a value of every point (P,): cells of a grid, or points."""
     if view.is_grid:
         axes.set_facecolor(EMPTY)
         cells = np.ma.masked_invalid(view.matrix(values))
@@ -149,9 +162,20 @@ def _outlined(artist: Any) -> None:
     artist.set_path_effects([withStroke(linewidth=2.6, foreground="black")])
 
 
-def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str) -> None:
-    """Add a colour bar beside axes, with its meaning in words."""
-    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02)
+def colours_of(look: Mapping[str, Any]) -> ScalarMappable:
+    """Return the colours of a map drawn with these `cmap`, `vmin` and `vmax`."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    return ScalarMappable(Normalize(look["vmin"], look["vmax"]), look["cmap"])
+
+
+def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str, values: Array) -> None:
+    """Add a colour bar beside axes, with its meaning in words, and with arrows where values lie beyond its ends."""
+    low, high = drawn.get_clim()
+    beyond = bool(np.nanmin(values, initial=np.inf) < low), bool(np.nanmax(values, initial=-np.inf) > high)
+    ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
+    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02, extend=ends)
     bar.set_label(textwrap.fill(words, 26), fontsize=FONT)
     bar.ax.tick_params(labelsize=FONT)
     bar.outline.set_visible(False)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-TICKS = 8
-"""Values of a parameter up to which each has its own tick."""
+TICKS = 24
+"""Characters of a parameter's values up to which each has its own tick; else round numbers have."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,11 @@ class Scale:
             edges = np.exp(edges) if self.kind == "log" else edges
         return float(edges[0]), float(edges[1])
 
+    @property
+    def _are_few_and_short(self) -> bool:
+        """Whether every value can have a tick of its own."""
+        return sum(len(written(value)) for value in self.values[: TICKS + 1]) <= TICKS
+
     def index(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the number of each value in their order."""
         return np.searchsorted(self.values, values)
@@ -80,7 +85,7 @@ class Scale:
         axis: Axis = axes.xaxis if direction == "x" else axes.yaxis
         if self.kind == "log":
             axes.set(**{f"{direction}scale": "log"})
-        if self.kind == "names" or len(self.values) <= TICKS:
+        if self.kind == "names" or self._are_few_and_short:
             axis.set_major_locator(FixedLocator(self.places.tolist()))
             texts = [written(value) for value in self.values]
             axis.set_major_formatter(FuncFormatter(lambda _, place: texts[place or 0]))
@@ -112,9 +117,12 @@ def is_log_spaced(values: Array) -> bool:
 
 
 def written(value: Any) -> str:
-    """Write a value of a parameter short, as it would be typed.
+    """Write a value of a parameter short: whole numbers as they are, others with four digits.
 
-    >>> written(0.30000000000000004), written(np.int64(256)), written("ofs")
-    ('0.3', '256', 'ofs')
+    >>> written(0.041666667), written(np.float64(256)), written("ofs")
+    ('0.04167', '256', 'ofs')
     """
-    return f"{value:.6g}" if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else str(value)
+    if not isinstance(value, (int, float, np.integer, np.floating)):
+        return str(value)
+    amount = float(value)
+    return f"{amount:.0f}" if amount.is_integer() and abs(amount) < 1e15 else f"{amount:.4g}"

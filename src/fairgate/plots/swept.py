@@ -151,6 +151,5 @@ def failed(sweep: Swept) -> NDArray[np.bool_]:
 
 
 def unattainable(sweep: Swept) -> NDArray[np.bool_]:
-    """In which settings no threshold meets every constraint, (S,); a setting that failed is none of them."""
-    known = np.isfinite(sweep.truth["best_reward"])
-    return np.asarray(known & ~sweep.truth["attainable"])
+    """In which settings no threshold meets every constraint, (S,); one in which all learners failed is none of them."""
+    return np.asarray(~sweep.truth["attainable"] & ~failed(sweep).all(axis=1))

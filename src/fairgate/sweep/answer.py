@@ -40,7 +40,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Region:
-    """A range of one parameter, and the share of its settings that each learner wins, or of loops in which one succeeds."""
+    """A range of one parameter, and the share of its settings that each learner wins; of one alone, its success."""
 
     parameter: str
     values: str
@@ -107,12 +107,18 @@ class Answer:
             wins=int(won.sum()),
             sure=int((won & self.sure).sum()),
             success=mean_of(self.sweep.mean("success")[:, place]),
-            share=mean_of(self.sweep.mean("share")[:, place]),
+            share=self._share(place),
             violation=mean_of(self.sweep.mean("population_violation")[:, place]),
             shortfall=mean_of(short),
             worst="" if worst is None else self.name(worst),
             worst_shortfall=math.nan if worst is None else float(short[worst]),
         )
+
+    def _share(self, place: int) -> float:
+        """Return the reward of all settings as a share of what was attainable in all: a mean of shares says nothing."""
+        known = np.isfinite(self.sweep.mean("share")[:, place])
+        best = self.sweep.truth["best_reward"][known]
+        return float(self.sweep.mean("population_reward")[known, place].sum() / best.sum()) if known.any() else math.nan
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
@@ -169,7 +175,8 @@ class Answer:
         parts: list[str] = []
         for row in self.standings:
             wins = counted(row.wins, self.settings) if not parts else f"{row.wins} ({row.wins / self.settings:.0%})"
-            parts.append(f"{row.learner} {'wins ' if not parts else ''}in {wins}, significantly in {row.sure}")
+            told = f"{wins}, significantly in {row.sure}" if row.wins else "none"
+            parts.append(f"{row.learner} {'wins ' if not parts else ''}in {told}")
         return "; ".join(parts) + "."
 
 

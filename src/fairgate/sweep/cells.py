@@ -108,7 +108,7 @@ class Plan:
         changed = changed_task(self.task, values), changed_learner(learner, self.learners[learner], values)
         return *changed, size_of(self.size, values)
 
-    def cells(self, code: Mapping[str, str]) -> Iterator[Cell]:
+    def cells(self, code: Mapping[str, str], keep: str = "summary") -> Iterator[Cell]:
         """Yield every cell, block by block of its seeds; `code` is a fingerprint of each learner's code."""
         blocks = [index.stop - index.start for index in blocks_of(self.size.seeds, BLOCK)]
         task = _digest(self.task.describe())
@@ -120,6 +120,7 @@ class Plan:
                 told = sorted((_role(each, learner), repr(value)) for each, value in values.items())
                 for number, seeds in enumerate(blocks):
                     known = [task, own, told, size["rounds"], size["batch"], size["seed"], number, seeds, code[learner]]
+                    known += [keep] * (keep != "summary")
                     yield Cell(index, learner, values, number, seeds, _digest(known))
 
     @cached_property

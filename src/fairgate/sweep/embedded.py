@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from fairgate.plots.maps import SIGNIFICANT, learner_colour
-from fairgate.plots.measures import MEASURES, measure_of
+from fairgate.plots.maps import OTHERS, PALE, SIGNIFICANT, learner_colours
+from fairgate.plots.measures import MEASURES, limits_of, measure_of
 from fairgate.plots.scales import Scale
 from fairgate.plots.swept import failed, unattainable
 from fairgate.sweep.figures import FIGURES
@@ -25,8 +25,14 @@ DIGITS = 4
 STOPS = 24
 """Colours that a scale of the page runs through."""
 
+WINNERS = ("shortfall", "share", "success", "population_violation")
+"""Figures by which the page tells who wins."""
+
 KINDS = ("mean", "low", "high", "q10", "q50", "q90")
 """What the page tells of a figure."""
+
+MANY = 6000
+"""Cells from which on the page leaves the quantiles to the table, so that it stays small enough to open."""
 
 
 def embedded(sweep: Sweep, by: str) -> Markup:
@@ -42,12 +48,12 @@ def data_of(sweep: Sweep, by: str) -> dict[str, Any]:
     over cells goes setting by setting, and within one learner by learner.
     """
     scales = [Scale.of(name, sweep.design[name]) for name in sweep.parameters]
-    won = sweep.winners(by)
+    colours = learner_colours(sweep.winners(by).learner, len(sweep.learners))
     return {
         "task": sweep.task,
         "learners": [
-            {"name": name, "colour": learner_colour(place), "pale": learner_colour(place, pale=True)}
-            for place, name in enumerate(sweep.learners)
+            {"name": name, "colour": colour, "other": colour == OTHERS}
+            for name, colour in zip(sweep.learners, colours, strict=True)
         ],
         "parameters": [
             {
@@ -67,15 +73,10 @@ def data_of(sweep: Sweep, by: str) -> dict[str, Any]:
         "nothing": np.flatnonzero(unattainable(sweep)).tolist(),
         "failed": np.flatnonzero(failed(sweep).ravel()).tolist(),
         "failures": _failures(sweep),
-        "winner": {
-            "by": by,
-            "words": measure_of(by).words,
-            "learner": won.learner.tolist(),
-            "margin": _short(won.margin),
-            "p": _short(won.p_value),
-            "level": SIGNIFICANT,
-        },
-        "commands": [_commands(sweep, name) for name in sweep.learners],
+        "winners": [_winners(sweep, name) for name in dict.fromkeys((by, *WINNERS))],
+        "level": SIGNIFICANT,
+        "pale": PALE,
+        "commands": _commands(sweep),
     }
 
 
@@ -90,27 +91,44 @@ def is_full(sweep: Sweep) -> bool:
     return len(sweep) == math.prod(len(np.unique(values)) for values in sweep.design.values())
 
 
+def _winners(sweep: Sweep, by: str) -> dict[str, Any]:
+    won = sweep.winners(by)
+    return {
+        "words": measure_of(by).words,
+        "learner": won.learner.tolist(),
+        "margin": _short(won.margin),
+        "p": _short(won.p_value),
+    }
+
+
 def _figure(sweep: Sweep, name: str) -> dict[str, Any]:
     measure = measure_of(name)
     spread = sweep.spread(name)
+    limits = limits_of(name, spread["mean"])
+    kinds = KINDS if len(sweep) * len(sweep.learners) <= MANY else KINDS[:3]
     return {
         "name": name,
         "words": measure.words,
         "about": FIGURES.get(name, ""),
-        "colours": measure.colours,
-        "share": measure.is_share,
-        "bad": not measure.more_is_better,
-        **{kind: _short(spread[kind]) for kind in KINDS},
+        "colours": limits["cmap"],
+        "limits": [limits["vmin"], limits["vmax"]],
+        **{kind: _short(spread[kind]) for kind in kinds},
     }
 
 
-def _short(values: NDArray[Any]) -> list[float | None]:
-    return [None if math.isnan(value) else _shortened(value) for value in np.ravel(values).tolist()]
+def _short(values: NDArray[Any]) -> str:
+    """Write numbers side by side, with nothing for one that is not known: a third shorter than a list of JSON."""
+    return " ".join("" if math.isnan(value) else _shortened(value) for value in np.ravel(values).tolist())
 
 
-def _shortened(value: float) -> float:
-    rounded = float(f"{value:.{DIGITS}g}")
-    return int(rounded) if rounded.is_integer() else rounded
+def _shortened(value: float) -> str:
+    """Write a number as short as can be.
+
+    >>> [_shortened(value) for value in (0.123456, -0.5, 12.0, 0.0)]
+    ['.1235', '-.5', '12', '0']
+    """
+    text = f"{value:.{DIGITS}g}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def _stops(name: str) -> list[str]:
@@ -134,12 +152,18 @@ def _failures(sweep: Sweep) -> dict[str, str]:
     return found
 
 
-def _commands(sweep: Sweep, learner: str) -> dict[str, Any]:
-    """Return a learner's commands: the words they share once, and those that differ for each setting."""
-    words = [sweep.command(setting, learner).split(" ") for setting in range(len(sweep))]
-    if len({len(each) for each in words}) > 1:
-        return {"words": [None], "vary": {"0": [" ".join(each) for each in words]}}
-    columns = list(zip(*words, strict=True))
-    shared = [column[0] if len(set(column)) == 1 else None for column in columns]
-    vary: Mapping[str, list[str]] = {str(place): list(columns[place]) for place, word in enumerate(shared) if word is None}
-    return {"words": shared, "vary": vary}
+def _commands(sweep: Sweep) -> dict[str, Any]:
+    """Return every cell's command: the words a learner's share, and those that differ by setting, by their place.
+
+    Where the latter are the same for all learners they are there once.
+    """
+    words, varying = [], []
+    for learner in sweep.learners:
+        texts = [sweep.command(setting, learner).split(" ") for setting in range(len(sweep))]
+        if len({len(each) for each in texts}) > 1:
+            texts = [[" ".join(each)] for each in texts]
+        columns = list(zip(*texts, strict=True))
+        words.append([column[0] if len(set(column)) == 1 else None for column in columns])
+        varying.append({str(place): columns[place] for place, word in enumerate(words[-1]) if word is None})
+    same = all(each == varying[0] for each in varying)
+    return {"words": words, "vary": varying[:1] if same else varying}

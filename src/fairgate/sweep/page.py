@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fairgate.pages import Picture, flat, templates
-from fairgate.plots import image, plot_phases
+from fairgate.plots import add_legend, image, panels, plot_phase, plot_phases
 from fairgate.plots.maps import SIGNIFICANT
-from fairgate.plots.measures import measure_of
+from fairgate.plots.measures import WINNER, measure_of
 from fairgate.plots.scales import written
 from fairgate.sweep.answer import Answer, named
 from fairgate.sweep.embedded import DIGITS, KINDS, embedded, is_full, ordered
@@ -20,8 +20,16 @@ from fairgate.sweep.result import Sweep
 ROWS = 200
 """Settings that the table lists; sweep.parquet has all of them."""
 
-TABLE = ("success", "share", "population_violation", "shortfall")
-"""Figures of a learner in the table of settings."""
+TABLE = {
+    "success": "Success",
+    "share": "Share of attainable reward",
+    "population_violation": "Violation, whole run",
+    "shortfall": "Shortfall per round",
+}
+"""Figures of a learner in the table of settings, and their headings."""
+
+PANELS = 5
+"""Learners up to which each has a panel in the picture for readers without a script."""
 
 DPI = 110
 """Dots per inch of the picture for readers without a script."""
@@ -38,13 +46,12 @@ def render(sweep: Sweep, by: str = "shortfall") -> str:
         by=measure_of(by).words,
         level=SIGNIFICANT,
         figures={name: (measure_of(name).words, FIGURES.get(name, "")) for name in ordered(sweep.figures)},
-        measures={name: measure_of(name).words for name in TABLE},
+        headings=list(TABLE.values()),
         table=_table(sweep, answer),
         rows=ROWS,
         whole=_whole(sweep) if len(sweep) == 1 else [],
         failures=[(named(each.setting), each.learner or "every learner", each.text) for each in sweep.failures],
         picture=_picture(sweep, by),
-        at=middle(sweep),
         lines=flat(_plain(sweep.settings)),
         data=embedded(sweep, by),
     )
@@ -58,11 +65,28 @@ def middle(sweep: Sweep) -> dict[str, Any]:
     return {name: values[(len(values) - 1) // 2].item() for name, values in distinct.items()}
 
 
-def _picture(sweep: Sweep, by: str) -> Picture | None:
-    """Draw the first maps for readers without a script."""
+def _picture(sweep: Sweep, by: str) -> tuple[Picture, str] | None:
+    """Draw the first maps for readers without a script, and say what they show; of many learners only who wins."""
     if len(sweep.parameters) < 2:
         return None
-    return Picture.of("maps", image(plot_phases(sweep, at=middle(sweep), by=by), "png", DPI))
+    at = middle(sweep)
+    if len(sweep.learners) > PANELS:
+        drawn, (ax,) = panels(1, 1, 5.0, 4.2)
+        plot_phase(sweep, figure=WINNER, ax=ax, at=at, by=by)
+        add_legend(drawn, [ax], columns=3)
+        words = f"which learner wins, by {measure_of(by).words}"
+    else:
+        figure = first_figure(sweep)
+        drawn = plot_phases(sweep, figure=figure, at=at, by=by)
+        several = ", and which one wins" if len(sweep.learners) > 1 else ""
+        words = f"{measure_of(figure).words} of each learner{several}"
+    held = " and ".join(f"{name} is {written(value)}" for name, value in at.items())
+    return Picture.of("maps", image(drawn, "png", DPI)), f"{words}{', where ' if held else ''}{held}"
+
+
+def first_figure(sweep: Sweep) -> str:
+    """Return the figure that the page shows first: the share of attainable reward, where anything is attainable."""
+    return next((name for name in ordered(sweep.figures) if np.isfinite(sweep.mean(name)).any()), "share")
 
 
 def _table(sweep: Sweep, answer: Answer) -> list[dict[str, Any]]:
@@ -88,7 +112,9 @@ def _whole(sweep: Sweep) -> list[tuple[str, list[list[float | None]]]]:
     found = []
     for name in ordered(sweep.figures):
         spread = sweep.spread(name)
-        found.append((measure_of(name).words, [[_known(spread[kind][0, at]) for kind in KINDS] for at in _places(sweep)]))
+        found.append(
+            (measure_of(name).words, [[_known(spread[kind][0, at]) for kind in KINDS] for at in _places(sweep)])
+        )
     return found
 
 

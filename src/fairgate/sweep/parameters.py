@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,8 @@ class Parameter:
     whole
         Whether it must be a whole number.
     stacks
-        Whether it may vary by replicate, so that several of its values are simulated together.
+        Whether it may vary by replicate and one value is nothing to the others, so that several are simulated
+        together.
     """
 
     owner: str
@@ -105,6 +106,10 @@ class Known:
             raise unknown_name("parameter", text, self.names())
         return shared or owned
 
+    def find_all(self, texts: Iterable[str]) -> dict[str, list[Parameter]]:
+        """Return what each of some names stands for."""
+        return {text: self.find(text) for text in texts}
+
     def names(self) -> list[str]:
         """Return all names, short where that is enough."""
         found: dict[str, str] = {}
@@ -129,6 +134,7 @@ def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
         return
     own = type(settings).__module__.partition(".")[0] == __name__.partition(".")[0]  # others may not vary by replicate
     ranges = settings._numbers() if isinstance(settings, Settings) and own else {}
+    stacks = ranges.keys() - settings._tabled if isinstance(settings, Settings) else set()
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if not field.init or isinstance(value, (bool, str)):
@@ -136,7 +142,7 @@ def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
         if isinstance(value, numbers.Real):
             typical = value if field.default is dataclasses.MISSING else field.default
             whole = isinstance(typical, int) and not (field.name in ranges and field.default is dataclasses.MISSING)
-            yield Parameter(owner, field.name, whole=whole, stacks=field.name in ranges)
+            yield Parameter(owner, field.name, whole=whole, stacks=field.name in stacks)
         elif _is_row(value):
             yield from (Parameter(owner, field.name, place) for place in range(len(value)))
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import platform
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.engines import open_engine
-from fairgate.errors import InputError
+from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner
+from fairgate.origin import versions
 from fairgate.places import find_learner, find_task
 from fairgate.settings import Array
+from fairgate.simulation import KEEPS
 from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, file_name, prepare_folder, read_table
 from fairgate.sweep.cells import Cell, Plan, Size
 from fairgate.sweep.design import Range, make_design
 from fairgate.sweep.figures import FIGURES, TRUTH
-from fairgate.sweep.packs import MAKERS, STACK, Pack
+from fairgate.sweep.packs import MAKERS, STACK, Pack, run_file
 from fairgate.sweep.parameters import Known
 from fairgate.sweep.result import Failure, Sweep
 from fairgate.tasks import Task, load_task, presets
 
 SHARE = 4
 """Packs per worker, at least, where there are cells enough: so that no worker waits long for the last."""
-
-LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "pyarrow")
 
 
 def sweep(
@@ -50,6 +49,7 @@ def sweep(
     workers: int | None = 1,
     cluster: str | None = None,
     out: str | Path | None = None,
+    keep: str = "summary",
     say: Say = lambda text: None,
 ) -> Sweep:
     """Run learners over many settings of a task and return what each came to, beside what was attainable.
@@ -83,6 +83,9 @@ def sweep(
         ``"local:4"`` or the address of a Dask scheduler: see the guide from laptop to cluster.
     out
         Folder in which what is done is kept, so that an interrupted or extended sweep computes only what is missing.
+    keep
+        ``"summary"`` keeps a line of figures per loop; ``"run"`` every round of every loop too, in `out`, each cell a
+        file: see :meth:`Sweep.run`.
     say
         Told what is being done.
 
@@ -101,7 +104,7 @@ def sweep(
         raise InputError(f"task must be a Task or the name of one, got {task!r}")
     named = _named(learners, chosen)
     known = Known(chosen, {name: learner for name, (learner, _) in named.items()})
-    parameters = {name: known.find(name) for name in over or {}}
+    parameters = known.find_all(over or {})
     whole = {name: any(each.whole for each in found) for name, found in parameters.items()}
     size = Size(rounds=rounds, seeds=seeds, seed=seed, batch=batch)
     plan = Plan(chosen, known.learners, size, make_design(over or {}, whole, design, settings, seed), parameters)
@@ -110,13 +113,17 @@ def sweep(
         "learners": {name: text for name, (_, text) in named.items()},
     }
     code = {name: code_digest(*MAKERS, chosen, learner) for name, learner in known.learners.items()}
+    if keep not in KEEPS:
+        raise unknown_name("keep", keep, KEEPS)
     if out is not None:
         prepare_folder(Path(out), "out")
+    elif keep == "run":
+        raise InputError("keep='run' writes a file per cell and needs a folder for them: give out")
     with tempfile.TemporaryDirectory() as nowhere:
         folder = Path(nowhere if out is None else out) / "blocks"
         folder.mkdir(exist_ok=True)
-        cells = list(plan.cells(code))
-        kept = _Kept(folder, {cell.key for cell in cells})
+        cells = list(plan.cells(code, keep))
+        kept = _Kept(folder, {cell.key for cell in cells}, keep == "run")
         lost: dict[str, str] = {}
         missing = {cell.key: cell for cell in cells if cell.key not in kept.cells}
         if len(missing) < len(cells):
@@ -124,11 +131,18 @@ def sweep(
             say(f"{done} of {len(cells)} cells are done already")
         if missing:
             with open_engine(workers, cluster, say) as engine:
-                packing = _Packing(plan, missing.values(), engine.workers)
+                packing = _Packing(plan, missing.values(), engine.workers, keep == "run")
                 for piece, text in complete(folder, packing.work(), engine, say, "blocks"):
                     lost |= {cell.key: text for cell in packing.packs[piece.name].cells}
             kept.read(folder, packing.packs)
-        return _assembled(plan, cells, kept, lost, {"commands": commands, **_made_with(code), "design": design})
+        made = {"commands": commands, "code": code, "versions": versions(), "design": design}
+        found = _assembled(plan, cells, kept, lost, made)
+    if keep == "summary":
+        return found
+    runs: dict[tuple[int, str], list[Path]] = {}
+    for cell in cells:
+        runs.setdefault((cell.setting, cell.learner), []).append(folder / run_file(cell.key))
+    return replace(found, runs=runs)
 
 
 def _named(learners: Any, task: Task) -> dict[str, tuple[Learner[Any], str]]:
@@ -154,8 +168,8 @@ def _named(learners: Any, task: Task) -> dict[str, tuple[Learner[Any], str]]:
 class _Packing:
     """Missing cells in packs: large ones are faster, but every worker must have some."""
 
-    def __init__(self, plan: Plan, missing: Iterable[Cell], workers: int) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, missing: Iterable[Cell], workers: int, keep: bool) -> None:
+        self.plan, self.keep = plan, keep
         self.packs: dict[str, Pack] = {}  # by the name of their work, split ones as well
         own = plan.task.name in presets() and load_task(plan.task.name) is plan.task
         self.task: Task | str = plan.task.name if own else plan.task
@@ -163,7 +177,7 @@ class _Packing:
         for cell in missing:
             self.alike.setdefault((cell.learner, cell.block), []).append(cell)
         total = sum(cell.seeds for cells in self.alike.values() for cell in cells)
-        self.loops = min(STACK, math.ceil(total / (workers * SHARE)))
+        self.loops = min(STACK, math.ceil(total / (max(workers, 1) * SHARE)))
 
     def work(self) -> list[Work]:
         """Return all packs as work."""
@@ -171,7 +185,8 @@ class _Packing:
         for (learner, _), cells in self.alike.items():
             per = max(1, self.loops // cells[0].seeds)
             for first in range(0, len(cells), per):
-                pack = Pack(self.task, self.plan.learners[learner], self.plan.size, cells[first : first + per])
+                some = cells[first : first + per]
+                pack = Pack(self.task, self.plan.learners[learner], self.plan.size, some, self.keep)
                 found.append(self._piece(pack))
         return found
 
@@ -183,11 +198,7 @@ class _Packing:
         smaller = pack.split()
         split = (lambda: [self._piece(each) for each in smaller]) if smaller else None
         cost = weight * pack.loops * pack.size.rounds
-        return Work(name, name, (_file(name),), cost, partial(_contents, pack, _file(name)), split)
-
-
-def _contents(pack: Pack, file: str) -> dict[str, bytes]:
-    return {file: pack.simulate()}
+        return Work(name, name, pack.files(_file(name)), cost, partial(pack.simulate, _file(name)), split)
 
 
 def _file(name: str) -> str:
@@ -197,11 +208,12 @@ def _file(name: str) -> str:
 class _Kept:
     """The figures of cells that are done, read from the blocks of a folder."""
 
-    def __init__(self, folder: Path, wanted: set[str]) -> None:
-        self.wanted = wanted
+    def __init__(self, folder: Path, wanted: set[str], keep: bool) -> None:
+        self.wanted, self.keep = wanted, keep
         self.cells: dict[str, tuple[dict[str, Array], dict[str, Any]]] = {}
         self.failures: dict[str, str] = {}
-        self.read(folder, [name for name, hashes in Index(folder).notes() if file_hash(folder / _file(name)) == hashes])
+        known = Index(folder).notes()
+        self.read(folder, [name for name, hashes in known if file_hash(folder / _file(name)) == hashes.split()[0]])
 
     def read(self, folder: Path, names: Iterable[str]) -> None:
         """Take in the cells of some blocks that are wanted; a block that is not there was lost."""
@@ -212,7 +224,7 @@ class _Kept:
             self.failures |= {key: text for key, text in header["failures"].items() if key in self.wanted}
             first = 0
             for place, (key, seeds) in enumerate(zip(header["cells"], header["seeds"], strict=True)):
-                if key in self.wanted:
+                if key in self.wanted and (not self.keep or (folder / run_file(key)).is_file()):
                     figures = {figure: columns[figure][first : first + seeds].copy() for figure in FIGURES}
                     self.cells[key] = figures, {each: header["truth"][each][place] for each in TRUTH}
                 first += seeds
@@ -251,8 +263,3 @@ def _assembled(
     if np.isnan(figures["reward"]).all():
         raise InputError(f"no cell of the sweep came to anything: {failures[0]}")
     return Sweep(plan.design, tuple(names), figures, truth, tuple(failures), {**plan.describe, **made}, plan)
-
-
-def _made_with(code: Mapping[str, str]) -> dict[str, Any]:
-    versions = {name: metadata.version(name) for name in LIBRARIES}
-    return {"code": dict(code), "versions": {"python": platform.python_version(), **versions}}

@@ -10,17 +10,14 @@ from rich.console import Console
 from rich.table import Table
 
 from fairgate.bench.terminal import folded
-from fairgate.sweep.answer import Answer, named
+from fairgate.sweep.answer import Answer
 
 if TYPE_CHECKING:
     from fairgate.sweep.result import Sweep
 
-SHOWN = 5
-"""Failures that are told of; the page has all of them."""
-
 
 def show(sweep: Sweep, console: Console) -> None:
-    """Print who wins where, every learner's means over the settings, its worst setting, and what failed."""
+    """Print who wins where, every learner's means over the settings and its worst setting."""
     answer = Answer(sweep)
     for sentence in answer.sentences():
         console.print(sentence, highlight=False, markup=False)
@@ -33,7 +30,6 @@ def show(sweep: Sweep, console: Console) -> None:
         "largest residual, per round; by it, learners win.",
         highlight=False,
     )
-    _tell_failures(sweep, console)
 
 
 def _learners(answer: Answer) -> Table:
@@ -41,12 +37,13 @@ def _learners(answer: Answer) -> Table:
     table.add_column("learner", overflow="fold", max_width=20)
     for heading in (() if answer.alone else ("wins",)) + ("success", "share", "viol.", "shortfall"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("worst setting, its shortfall", overflow="fold")
+    if answer.settings > 1:
+        table.add_column("worst setting, its shortfall", overflow="fold")
     for row in answer.standings:
         wins = [] if answer.alone else [f"{row.wins / answer.settings:.0%}"]
         figures = [percent(row.success), percent(row.share), number(row.violation, 1), number(row.shortfall, 4)]
-        worst = f"{row.worst}: {number(row.worst_shortfall, 3)}" if row.worst else "–"
-        table.add_row(folded(row.learner), *wins, *figures, worst)
+        worst = [f"{row.worst}: {number(row.worst_shortfall, 3)}" if row.worst else "–"] if answer.settings > 1 else []
+        table.add_row(folded(row.learner), *wins, *figures, *worst)
     return table
 
 
@@ -65,14 +62,6 @@ def _regions(answer: Answer) -> Table:
         table.add_row(parameter, region.values, *(percent(share) for share in region.shares))
         last = region.parameter
     return table
-
-
-def _tell_failures(sweep: Sweep, console: Console) -> None:
-    for failure in sweep.failures[:SHOWN]:
-        who = f", {failure.learner}" if failure.learner else ""
-        console.print(f"Failed: {named(failure.setting)}{who}: {failure.text}", highlight=False, markup=False)
-    if len(sweep.failures) > SHOWN:
-        console.print(f"… and {len(sweep.failures) - SHOWN} more, which the page lists.", highlight=False)
 
 
 def percent(share: float) -> str:
