@@ -107,12 +107,21 @@ class Answer:
             wins=int(won.sum()),
             sure=int((won & self.sure).sum()),
             success=mean_of(self.sweep.mean("success")[:, place]),
-            share=mean_of(self.sweep.mean("share")[:, place]),
+            share=self._share(place),
             violation=mean_of(self.sweep.mean("population_violation")[:, place]),
             shortfall=mean_of(short),
             worst="" if worst is None else self.name(worst),
             worst_shortfall=math.nan if worst is None else float(short[worst]),
         )
+
+    def _share(self, place: int) -> float:
+        """Return what a learner earns of all that can be earned in all settings together.
+
+        A mean of shares would be one of the settings in which next to nothing can be earned.
+        """
+        known = np.isfinite(self.sweep.mean("share")[:, place])
+        earned = self.sweep.mean("population_reward")[known, place].sum()
+        return float(earned / self.sweep.truth["best_reward"][known].sum()) if known.any() else math.nan
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
