@@ -115,13 +115,10 @@ class Answer:
         )
 
     def _share(self, place: int) -> float:
-        """Return what a learner earns of all that can be earned in all settings together.
-
-        A mean of shares would be one of the settings in which next to nothing can be earned.
-        """
+        """Return the reward of all settings as a share of what was attainable in all: a mean of shares says nothing."""
         known = np.isfinite(self.sweep.mean("share")[:, place])
-        earned = self.sweep.mean("population_reward")[known, place].sum()
-        return float(earned / self.sweep.truth["best_reward"][known].sum()) if known.any() else math.nan
+        best = self.sweep.truth["best_reward"][known]
+        return float(self.sweep.mean("population_reward")[known, place].sum() / best.sum()) if known.any() else math.nan
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
