@@ -23,6 +23,10 @@ AHEAD, LEAST = 3, 8
 LOOK = 2.0
 """Seconds between looks at which workers are there."""
 
+GATHER = 60.0
+"""Seconds within which a finished result must arrive."""
+
+AGAIN = object()
 DIED = Crashed("its workers died again and again, killed or out of memory")
 
 
@@ -120,6 +124,9 @@ class Cluster:
                         answer = DIED
                     else:
                         continue
+                    if answer is AGAIN:
+                        future.add_done_callback(finished.put)
+                        continue
                 except LostError:
                     (last if chosen else left).extendleft(sent.values())
                     sent.clear()
@@ -152,15 +159,17 @@ class Cluster:
         return future if future in sent else None
 
     def _answer(self, future: Any) -> Any:
-        """Return what a call came to."""
+        """Return what a call came to; AGAIN if its result was lost with a worker and is computed once more."""
         from distributed import CancelledError, KilledWorker
 
         if future.status == "cancelled":
             raise LostError
         try:
-            kind, found = future.result(timeout=self._patience)
+            kind, found = future.result(timeout=GATHER)
         except KilledWorker:
             return DIED
+        except TimeoutError:
+            return AGAIN
         except (CancelledError, OSError):
             raise LostError from None
         except ImportError as error:
