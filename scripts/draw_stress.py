@@ -1,6 +1,7 @@
 """Draw who wins under stress over thousands of settings, and print the figures, for docs/reproduction.md.
 
     python -m scripts.draw_stress              # 1014 settings of each task; about ten minutes on two cores
+    python -m scripts.draw_stress --write      # the same, and put the tables there
     python -m scripts.draw_stress --quick      # a coarse grid and short loops, to see that it works
 
 The paper's stress table changes false-positive cost, tolerance ε or feedback strength, one at a time, in nine settings.
@@ -11,6 +12,7 @@ whose tail residuals, averaged over seeds, are met; if there is none, that of sm
 from __future__ import annotations
 
 import argparse
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from fairgate.block import Block
 from fairgate.engines import open_engine
@@ -32,6 +35,7 @@ from fairgate.run import tail_of
 from fairgate.settings import Array
 from fairgate.summary import lengths_of
 from fairgate.thresholds import exact_sweep
+from scripts.passages import rewrite
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "stress.png"
 TASKS = ("mve-s", "german", "compas")
@@ -187,7 +191,9 @@ def draw(found: Sequence[Stress], shown: Sequence[float], path: Path) -> None:
             if label.startswith("paler"):
                 handle.set_label(f"paler: another in over {1 - SURE:.0%} of samples of the seeds")
     add_legend(figure, axes[::-1], columns=5)
-    figure.savefig(path, dpi=200)
+    with io.BytesIO() as drawn:
+        figure.savefig(drawn, dpi=200)
+        Image.open(drawn).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE).save(path, optimize=True)
 
 
 def percent(these: NDArray[np.bool_]) -> str:
@@ -228,15 +234,20 @@ def main() -> None:
     """Simulate, draw and print."""
     parser = argparse.ArgumentParser(description="Draw who wins under stress, over thousands of settings.")
     parser.add_argument("--quick", action="store_true", help="a coarse grid and short loops")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth cost and tolerance")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=FIGURE)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/reproduction.md")
     given = parser.parse_args()
-    factors, feedback, shown, rounds = FACTORS, FEEDBACK, SHOWN, 3000
+    factors, feedback, shown, rounds = FACTORS[:: given.every], FEEDBACK, SHOWN, 3000
     if given.quick:
         factors, feedback, shown, rounds = FACTORS[::3], [0.0, 1.0], [0.0, 1.0], 200
     found = stressed(TASKS, settings(factors, feedback), rounds, given.seeds, given.workers)
-    print("\n".join(report(found)))
+    lines = report(found)
+    print("\n".join(lines))
+    if given.write:
+        rewrite("reproduction.md", "stress", lines)
     draw([cut(each, PAPER, "batch") for each in found], shown, given.out)
 
 

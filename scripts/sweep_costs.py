@@ -1,6 +1,7 @@
 """Measure how the cost of a sweep grows, and print the tables of docs/guides/cluster.md.
 
     python -m scripts.sweep_costs             # about three minutes on an idle core
+    python -m scripts.sweep_costs --write     # the same, and put them there
     python -m scripts.sweep_costs --quick     # fewer repeats and shorter loops, to see that it works
 
 A cost is microseconds of processor time per loop-round, one round of one loop, of one process with one thread. Repeats
@@ -25,6 +26,7 @@ import numpy as np
 import fairgate as fg
 from fairgate.environments import GaussianScores
 from fairgate.learners import LEARNERS, load_learner
+from scripts.passages import rewrite
 
 ROUNDS, SEEDS, REPEATS = 300, 100, 5
 LOOP = 3000
@@ -115,6 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how the cost of a sweep grows.")
     parser.add_argument("--quick", action="store_true", help="fewer repeats and shorter loops")
     parser.add_argument("--task", default="compas")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/guides/cluster.md")
     given = parser.parse_args()
     repeats, rounds = (1, 30) if given.quick else (REPEATS, ROUNDS)
     task = fg.load_task(given.task)
@@ -130,21 +133,22 @@ def main() -> None:
     cases = [case for row in rows.values() for case in row.values()] + list(named.values())
     found = dict(zip(map(id, cases), measured(cases, repeats, rounds), strict=True))
 
-    print(f"OFS on `{task.name}` with K = {len(task.thresholds)}, G = 2, n = 256, {SEEDS} loops side by side:\n")
-    print("| what grows | µs per loop-round | twice as many of it cost, in the end |\n|---|---|---|")
+    lines = [f"OFS on `{task.name}` with K = {len(task.thresholds)}, G = 2, n = 256, {SEEDS} loops side by side:", ""]
+    lines += ["| what grows | µs per loop-round | twice as many of it cost, in the end |", "|---|---|---|"]
     for what, row in rows.items():
         costs = [found[id(case)] for case in row.values()]
-        listed = " · ".join(
-            f"{value if isinstance(value, str) else f'{value:,}'}: {cost:.2f}"
-            for value, cost in zip(row, costs, strict=True)
-        )
-        print(f"| {what} | {listed} | {doubling(list(row), costs)} |")
+        each = [f"{value:,}" if isinstance(value, int) else value for value in row]
+        listed = " · ".join(f"{value}: {cost:.2f}" for value, cost in zip(each, costs, strict=True))
+        lines.append(f"| {what} | {listed} | {doubling(list(row), costs)} |")
 
-    print(f"\nLearners on `{task.name}`, {SEEDS} loops side by side:\n")
-    print(f"| learner | level | µs per loop-round | loops of {LOOP} rounds per core-hour |\n|---|---|---:|---:|")
+    lines += ["", f"Learners on `{task.name}`, {SEEDS} loops side by side:", ""]
+    lines += [f"| learner | level | µs per loop-round | loops of {LOOP} rounds per core-hour |", "|---|---|---:|---:|"]
     for name, case in sorted(named.items(), key=lambda pair: found[id(pair[1])]):
         cost = found[id(case)]
-        print(f"| `{name}` | {case.learner.level} | {cost:.2f} | {3600e6 / (cost * LOOP):,.0f} |")
+        lines.append(f"| `{name}` | {case.learner.level} | {cost:.2f} | {3600e6 / (cost * LOOP):,.0f} |")
+    print("\n".join(lines))
+    if given.write:
+        rewrite("guides/cluster.md", "costs", lines)
 
 
 if __name__ == "__main__":

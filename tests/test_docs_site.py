@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[1]
 NOWHERE = "http://127.0.0.1:9"
 """A proxy that answers nobody."""
 
+PAGES = ["index.html", "guides/operator.html", "guides/cluster.html", "theory.html", "reference/learners.html"]
+
 
 @dataclass
 class Links(HTMLParser):
@@ -132,7 +134,7 @@ def test_docstrings_and_formulas_are_rendered(pages: dict[Path, Links]) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["index.html", "guides/operator.html", "theory.html", "reference/learners.html"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_opens_without_errors_or_sideways_overflow(site: Path, browser: Browser, name: str, width: int) -> None:
     page = browser.open(site / name, width)
     assert page.errors == []

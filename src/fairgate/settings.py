@@ -10,7 +10,7 @@ import numbers
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +110,9 @@ class Settings:
     >>> sweep.replicates, sweep.rows(slice(1, 3))
     (3, DemographicParity(epsilon=[0.05, 0.1]))
     """
+
+    _tabled: ClassVar[frozenset[str]] = frozenset()
+    """Numbers whose values in all replicates decide what is computed for each, as the extent of a table does."""
 
     def __post_init__(self) -> None:
         for name, between in self._numbers().items():

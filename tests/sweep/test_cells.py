@@ -10,7 +10,7 @@ import pytest
 import fairgate as fg
 from fairgate import simulation
 from fairgate.learners import LEARNERS
-from fairgate.sweep import FIGURES, cells
+from fairgate.sweep import FIGURES, cells, running
 from fairgate.truth import truth_of
 
 NAMES = [f"{name}:threshold=0.1" if name == "fixed" else name for name in LEARNERS]
@@ -25,6 +25,12 @@ def check_cells(found: fg.Sweep) -> None:
             alone = fg.simulate(task, learner, **size, keep="summary").figures
             for figure, values in alone.items():
                 np.testing.assert_array_equal(found.figures[figure][index, place], values, err_msg=f"{name} {figure}")
+
+
+@pytest.fixture(autouse=True)
+def side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put all cells that can stand side by side into one pack, however few they are."""
+    monkeypatch.setattr(running, "SHARE", 1e-9)
 
 
 @pytest.mark.slow
@@ -43,6 +49,10 @@ def test_cells_side_by_side_are_as_alone(name: str) -> None:
         ("drift", {"rate": [0.1, 0.4], "means[1]": [0.0, 0.1]}),
         ("many-groups", {"epsilon": [0.05, 0.1], "service.low": [0.1, 0.2]}),
         ("delayed-impact", {"carry": [0.2, 0.4]}),
+        ("delayed-impact", {"rise": [60.0, 75.0], "fall": [120.0, 150.0], "rate": [0.1, 0.2]}),
+        ("mve-s", {"gain": [1.0, 2.0], "rate": [0.1, 0.2]}),
+        ("drift", {"gain": [0.1, 0.3], "rate": [0.1, 0.2]}),
+        ("strategic", {"epsilon": [0.03, 0.08], "false_positive_cost": [0.5, 1.0]}),
         ("interior", {"batch": [32, 64, 1200], "rounds": [40, 60]}),
         ("mve-s", {"grid.size": [11, 21], "ofs.c": [0.1, 0.5], "exploration": [0.0, 0.1]}),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -54,6 +55,8 @@ class DelayedImpact(NormalScores):
     array([[594.3],
            [612.6]])
     """
+
+    _tabled: ClassVar[frozenset[str]] = frozenset({"carry", "rise", "fall"})
 
     rate: PositiveShare
     carry: NonNegative

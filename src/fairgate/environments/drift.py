@@ -52,6 +52,7 @@ class Drift(NormalScores):
     """
 
     per_group: ClassVar[tuple[str, ...]] = (*NormalScores.per_group, "swing", "jump")
+    _tabled: ClassVar[frozenset[str]] = frozenset({"gain"})
 
     gain: Real
     rate: PositiveShare

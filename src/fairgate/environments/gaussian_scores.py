@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -46,6 +47,8 @@ class GaussianScores(NormalScores):
     >>> env.probabilities(state, thresholds).sum(axis=(2, 3))
     array([[0.5, 0.5]])
     """
+
+    _tabled: ClassVar[frozenset[str]] = frozenset({"gain"})
 
     gain: Real
     rate: PositiveShare

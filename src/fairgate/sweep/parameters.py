@@ -38,7 +38,8 @@ class Parameter:
     whole
         Whether it must be a whole number.
     stacks
-        Whether it may vary by replicate, so that several of its values are simulated together.
+        Whether it may vary by replicate and one value is nothing to the others, so that several are simulated
+        together.
     """
 
     owner: str
@@ -129,6 +130,7 @@ def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
         return
     own = type(settings).__module__.partition(".")[0] == __name__.partition(".")[0]  # others may not vary by replicate
     ranges = settings._numbers() if isinstance(settings, Settings) and own else {}
+    stacks = ranges.keys() - settings._tabled if isinstance(settings, Settings) else set()
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if not field.init or isinstance(value, (bool, str)):
@@ -136,7 +138,7 @@ def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
         if isinstance(value, numbers.Real):
             typical = value if field.default is dataclasses.MISSING else field.default
             whole = isinstance(typical, int) and not (field.name in ranges and field.default is dataclasses.MISSING)
-            yield Parameter(owner, field.name, whole=whole, stacks=field.name in ranges)
+            yield Parameter(owner, field.name, whole=whole, stacks=field.name in stacks)
         elif _is_row(value):
             yield from (Parameter(owner, field.name, place) for place in range(len(value)))
 
