@@ -221,9 +221,9 @@ class Cluster:
                 raise InputError(sentence)
 
     def _roomiest(self) -> str:
-        """Return the worker that may use the most memory; an empty text if there is none at the moment."""
+        """Return the worker, of those seen at the last look, that may use the most memory; an empty text if none."""
         found = self._ask(lambda: self._client.run(memory_limit, on_error="return"))
-        limits = {worker: limit for worker, limit in found.items() if isinstance(limit, int)}
+        limits = {each: limit for each, limit in found.items() if isinstance(limit, int) and each in self._checked}
         return max(limits, key=lambda worker: limits[worker], default="")
 
     def _ask(self, question: Callable[[], Any]) -> Any:
