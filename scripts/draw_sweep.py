@@ -1,4 +1,4 @@
-"""Draw the phase maps of docs/sweeps.md, and print what the page says; about ten minutes on one core.
+"""Draw the phase maps of docs/sweeps.md, and print what the page says; about two minutes on one core.
 
 python -m scripts.draw_sweep --out sweep     # what is done is kept there, with the page
 """
@@ -16,8 +16,8 @@ from fairgate.sweep.page import render
 from fairgate.sweep.terminal import show
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "sweep.png"
-TASK, LEARNERS = "compas", ["ofs", "safe-forecast"]
-OVER = {"rate": fg.Range(0.01, 0.5, 20, log=True), "epsilon": fg.Range(0.01, 0.1, 10)}
+TASK, LEARNERS = "mve-s", ["ofs", "primal-dual", "smooth-optimist"]
+OVER = {"gain": fg.Range(0.0, 2.4, 13), "epsilon": fg.Range(0.005, 0.24, 12, log=True)}
 ROUNDS, SEEDS = 3000, 10
 
 
@@ -31,7 +31,7 @@ def main() -> None:
     found = fg.sweep(TASK, LEARNERS, OVER, SEEDS, rounds=ROUNDS, out=given.out, workers=given.workers, say=say)
     (given.out / "sweep.html").write_text(render(found), encoding="utf-8")
     show(found, Console(width=80))
-    fg.plots.plot_phases(found, "rate", "epsilon", "share").savefig(FIGURE, dpi=130)
+    fg.plots.plot_phases(found, "gain", "epsilon", "shortfall").savefig(FIGURE, dpi=130)
 
 
 if __name__ == "__main__":

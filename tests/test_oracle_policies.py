@@ -54,21 +54,42 @@ def test_what_a_policy_settles_in_is_where_expected_rounds_lead(name: str) -> No
     np.testing.assert_allclose(found, kept(task, lottery), atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["interior", "mean-shift", "german-strict", "compas-strict", "delayed-impact"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "german-strict",
+        "compas-strict",
+        pytest.param("interior", marks=pytest.mark.slow),
+        pytest.param("mean-shift", marks=pytest.mark.slow),
+        pytest.param("delayed-impact", marks=pytest.mark.slow),
+    ],
+)
 def test_no_lottery_of_a_fine_grid_is_better_than_the_best(name: str) -> None:
-    task = coarse(name, 6)
+    task = coarse(name, 5)
     best = fg.oracle(task, "lottery", refine=False).best
-    tried = lotteries(task, np.linspace(0.0, 1.0, 101))
+    tried = lotteries(task, np.linspace(0.0, 1.0, 51))
     cells = task.environment.cells(settle(task.environment, tried), tried)
     reward, residuals = task.problem.assess(cells)
     feasible = is_feasible(residuals)
     assert feasible.any()
     assert best.feasible
     assert reward[feasible].max() <= best.reward + 1e-9
-    assert best.reward - reward[feasible].max() < 0.02  # which a hundredth of a weight can make
     exact = task.problem.assess(kept(task, best.policy))
     assert exact.reward[0] == pytest.approx(best.reward, abs=1e-9)
     np.testing.assert_allclose(exact.residuals[:, 0], best.residuals, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["german-strict", pytest.param("mean-shift", marks=pytest.mark.slow)])
+def test_a_third_threshold_is_found_where_it_helps(name: str) -> None:
+    task = coarse(name, 4)
+    best = fg.oracle(task, "lottery", refine=False).best
+    assert len(best.policy.weights) == 3
+    options = list(combinations([-np.inf, *task.thresholds, np.inf], 3))
+    parts = [(a, b, 20 - a - b) for a in range(21) for b in range(21 - a)]
+    rows = np.array([(*chosen, *part) for chosen, part in product(options, parts)]).T
+    tried = Policy(rows[:3, :, None].repeat(task.environment.group_count, axis=2), rows[3:] / 20.0)
+    reward, residuals = task.problem.assess(task.environment.cells(settle(task.environment, tried), tried))
+    assert reward[is_feasible(residuals)].max() <= best.reward + 1e-9
 
 
 def test_if_no_lottery_is_feasible_the_least_violating_one_is_found() -> None:

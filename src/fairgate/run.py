@@ -196,7 +196,7 @@ class Run:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of Python and the libraries that made it, fairgate's among them, and a digest of the code that ran."""
+        """Versions of Python and of the libraries that made it, and a digest of the code that ran."""
         found: dict[str, str] = self._origin.to_json()["versions"]
         return found
 

@@ -41,5 +41,5 @@ def exhaust() -> None:
 def fill_memory(megabytes: int) -> int:
     """Use so much memory for a while, and return the process."""
     held = np.ones(megabytes * 2**17)
-    time.sleep(2.0)
+    time.sleep(1.0)
     return int(held.size * 0) + os.getpid()

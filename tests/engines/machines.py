@@ -64,6 +64,7 @@ class Machines:
     def _start(self, *command: str, path: Path | None = None) -> subprocess.Popen[bytes]:
         paths = [str(path)] if path else []
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])}
+        environment["DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"] = "1"  # a call may kill two workers, not four
         with (self._folder / "log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", *command], stdout=log, stderr=log, env=environment, start_new_session=True

@@ -31,9 +31,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
-    }
+    """Return every file; of the index, whose lines are in the order in which simulations ended, its lines sorted."""
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    notes = {name: b"".join(sorted(found[name].splitlines(True))) for name in found if name.endswith("index.jsonl")}
+    return found | notes
 
 
 def test_everything_is_written(whole: Path) -> None:

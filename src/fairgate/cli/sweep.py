@@ -35,7 +35,7 @@ def sweep(
     workers: AllCores = None,
     cluster: OnCluster = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the tables and what is done.")] = Path("sweep"),
-    keep: Annotated[str, typer.Option(help="summary: figures per loop; run: every round of every loop too.")] = "summary",
+    keep: Annotated[str, typer.Option(help="summary: figures per loop; run: every round of each too.")] = "summary",
     as_json: AsJson = False,
 ) -> None:
     """Run learners over many settings of a task, and map where each works and where nothing does."""

@@ -23,6 +23,8 @@ AHEAD, LEAST = 3, 8
 LOOK = 2.0
 """Seconds between looks at which workers are there."""
 
+DIED = Crashed("its workers died again and again, killed or out of memory")
+
 
 @contextmanager
 def open_cluster(name: str, say: Say, patience: float) -> Iterator[Cluster]:
@@ -75,12 +77,12 @@ class Cluster:
         say(f"On {self} at {self._client.scheduler.address}" + (f", dashboard {dashboard}" if dashboard else ""))
 
     def __str__(self) -> str:
-        return f"a Dask cluster of {self._threads} workers"
+        return f"a Dask cluster of {self._threads} worker{'s' if self._threads != 1 else ''}"
 
     @property
     def workers(self) -> int:
-        """Threads of all workers, at the last look."""
-        return self._threads
+        """Threads of all workers, at the last look; one if none has come yet."""
+        return max(1, self._threads)
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -108,13 +110,14 @@ class Cluster:
                         send(left)
                     if last and not sent:
                         chosen = self._roomiest()
-                        send(last)
+                        if chosen:
+                            send(last)
                     future = self._first(finished, sent)
                     if future is not None:
                         answer = self._answer(future)
                     elif chosen and chosen not in self._checked:  # it was by itself there, so it is to blame
                         (future,) = sent
-                        answer = Crashed("its workers died again and again, killed or out of memory")
+                        answer = DIED
                     else:
                         continue
                 except LostError:
@@ -156,8 +159,8 @@ class Cluster:
             raise LostError
         try:
             kind, found = future.result(timeout=self._patience)
-        except KilledWorker as error:
-            return Crashed(f"its workers died {error.allowed_failures + 1} times, killed or out of memory")
+        except KilledWorker:
+            return DIED
         except (CancelledError, OSError):
             raise LostError from None
         except ImportError as error:

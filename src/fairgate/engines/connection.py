@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -50,12 +52,20 @@ class Connection:
         import distributed
 
         connect: Any = distributed.Client
-        with warnings.catch_warnings():
+        address = self.address()
+        with warnings.catch_warnings(), ThreadPoolExecutor(1) as aside:  # a notebook has a loop of its own
             warnings.simplefilter("ignore")  # of other versions, which are compared when there are workers
             try:
-                return connect(self.address(), timeout=timeout, set_as_default=False, name="fairgate")
+                aside.submit(asyncio.run, _greet(address, timeout)).result()
+                return connect(address, timeout=timeout, set_as_default=False, name="fairgate")
             except ValueError as error:
                 raise InputError(f"cluster {self.name!r} must be {FORMS}: {error}") from None
+            except TypeError:
+                raise InputError(
+                    f"cluster {self.name!r} needs certificates: name them in Dask's settings, distributed.comm.tls"
+                ) from None
+            except MemoryError:
+                raise ConnectionError("what answers is no Dask scheduler") from None
 
     def address(self) -> str:
         """Return the scheduler's address, as it is now."""
@@ -72,6 +82,17 @@ class Connection:
         """End what was started here."""
         if self._host is not None:
             self._host.close()
+
+
+async def _greet(address: str, timeout: float) -> None:
+    """Ask the scheduler who it is, as a client waits without end for one that listens but never answers."""
+    from distributed import core, security
+
+    settings: Any = security.Security
+    ask: Any = core.rpc
+    arguments = settings().get_connection_args("client")
+    async with asyncio.timeout(timeout), ask(address, connection_args=arguments) as scheduler:
+        await scheduler.identity()
 
 
 def leave(client: Any) -> None:

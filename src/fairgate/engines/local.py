@@ -62,18 +62,23 @@ class Processes:
         running: dict[Future[Any], tuple[int, Any]] = {}
         idle = list(self._pool)
         self._pool.clear()
+
+        def begin() -> None:
+            while (left and len(running) < self.workers) or (last and not running):
+                place = (left or last).popleft()
+                process = idle.pop() if idle else _process()
+                begun[place] += 1
+                running[_submit(process, calls[place])] = place, process
+
         try:
-            while left or last or running:
-                while (left and len(running) < self.workers) or (last and not running):
-                    place = (left or last).popleft()
-                    process = idle.pop() if idle else _process()
-                    begun[place] += 1
-                    running[_submit(process, calls[place])] = place, process
+            begin()
+            while running:
                 done = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
                 place, process = running.pop(done)
                 died = _death(done)
                 if died is None:
                     idle.append(process)
+                    begin()  # before the result is looked at, which takes a while
                     yield place, done.result()
                     continue
                 process.shutdown(wait=False, kill_workers=True)
@@ -81,6 +86,7 @@ class Processes:
                     yield place, Crashed(f"its process died {ATTEMPTS} times, {died}")
                 else:
                     (last if begun[place] == ATTEMPTS - 1 else left).append(place)
+                begin()
         finally:
             for _, process in running.values():
                 process.shutdown(kill_workers=True)

@@ -32,10 +32,10 @@ def oracle(task: Task, policies: str = "threshold", *, refine: bool = True) -> O
         What to solve. One whose environment changes by itself must be frozen first, with `task.at(round_number)`.
     policies
         ``"threshold"``: one threshold for everybody. The grid is swept, which is exhaustive.
-        ``"lottery"``: two thresholds of the grid, or one and everybody or nobody, of which each person is held to one
-        by lottery. A lottery has a steady state of its own, in which acceptance is mixed; each that is looked at is
-        solved exactly, but which are looked at is a search: all pairs at eleven weights, then around the best down to
-        a weight of 1e-6. Where several constraints bind at once, a lottery of three may be better still.
+        ``"lottery"``: up to three thresholds of the grid, everybody and nobody among them, of which each person is held
+        to one by lottery. A lottery has a steady state of its own, in which acceptance is mixed; each that is looked at
+        is solved exactly, but which are looked at is a search: all pairs at eleven weights, then around the best down
+        to a weight of 1e-6, and again with any third threshold.
         ``"per-group"``: a threshold of the grid for each group. All combinations are looked at if there are up to
         300,000 (20,000 if the groups' steady states depend on each other); of more groups it is a search.
     refine
@@ -55,8 +55,9 @@ def oracle(task: Task, policies: str = "threshold", *, refine: bool = True) -> O
     >>> task = fg.load_task("mean-shift")
     >>> fg.oracle(task).best.feasible
     False
-    >>> print(fg.oracle(task, "lottery").best)
-    everybody with probability 0.1747, else threshold 2.0000: reward -0.0253, gap 0.0429, acceptance 0.2000 (feasible)
+    >>> lottery = fg.oracle(task, "lottery").best
+    >>> lottery.policy.thresholds[:, 0, 0], lottery.policy.weights[:, 0].round(3), round(lottery.reward, 4)
+    (array([-inf,  1.1,  2. ]), array([0.169, 0.045, 0.786]), -0.0192)
     >>> print(fg.oracle(task, "per-group").best)
     thresholds -0.1000, 0.8000: reward 0.1641, gap 0.0415, acceptance 0.3462 (feasible)
     """

@@ -1,4 +1,4 @@
-"""Plots: learning curves of runs, the trade-off of fixed thresholds, and what thresholds do in a task or a table.
+"""Plots: learning curves of runs, the trade-off of fixed thresholds, what thresholds do, and phase maps of sweeps.
 
 Every function draws on the axes `ax` it is given; without axes it makes a figure of one column's width (3.5 in).
 `legend` says whether there is one: by default (``"auto"``) below a new figure and none on given axes, whose caller may

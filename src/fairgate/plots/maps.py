@@ -36,11 +36,6 @@ MANY = 2000
 OUTLINE: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.45", "linewidth": 0}
 
 
-def draw_values(axes: Axes, view: View, values: NDArray[Any], style: Mapping[str, Any]) -> ScalarMappable:
-    """Draw the mean of (S,) at every point: cells of a grid, or points."""
-    return _coloured(axes, view, view.mean(values), style)
-
-
 def draw_winners(
     axes: Axes, view: View, best: NDArray[np.int64], sure: NDArray[np.bool_], names: Sequence[str], style: Any
 ) -> None:
@@ -55,7 +50,7 @@ def draw_winners(
     values = np.where(wins.max(axis=0) > 0, 2.0 * winner + pale, np.nan)
     colours = learner_colours(best, count)
     shades = [shade for colour in colours for shade in (colour, paler(colour))]
-    _coloured(axes, view, values, {"cmap": ListedColormap(shades), "vmin": -0.5, "vmax": 2 * count - 0.5, **style})
+    draw_values(axes, view, values, {"cmap": ListedColormap(shades), "vmin": -0.5, "vmax": 2 * count - 0.5, **style})
     named = {"others" if colour == OTHERS else name: colour for name, colour in zip(names, colours, strict=True)}
     if pale[np.isfinite(values)].any():
         named[f"paler: p ≥ {SIGNIFICANT:g}"] = paler("0.4")
@@ -89,7 +84,8 @@ def paler(colour: str) -> str:
     return to_hex((red, green, blue))
 
 
-def _coloured(axes: Axes, view: View, values: Array, style: Mapping[str, Any]) -> ScalarMappable:
+def draw_values(axes: Axes, view: View, values: Array, style: Mapping[str, Any]) -> ScalarMappable:
+    """Draw a value of every point (P,): cells of a grid, or points."""
     if view.is_grid:
         axes.set_facecolor(EMPTY)
         cells = np.ma.masked_invalid(view.matrix(values))
@@ -166,9 +162,20 @@ def _outlined(artist: Any) -> None:
     artist.set_path_effects([withStroke(linewidth=2.6, foreground="black")])
 
 
-def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str) -> None:
-    """Add a colour bar beside axes, with its meaning in words."""
-    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02)
+def colours_of(look: Mapping[str, Any]) -> ScalarMappable:
+    """Return the colours of a map drawn with these `cmap`, `vmin` and `vmax`."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    return ScalarMappable(Normalize(look["vmin"], look["vmax"]), look["cmap"])
+
+
+def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str, values: Array) -> None:
+    """Add a colour bar beside axes, with its meaning in words, and with arrows where values lie beyond its ends."""
+    low, high = drawn.get_clim()
+    beyond = bool(np.nanmin(values, initial=np.inf) < low), bool(np.nanmax(values, initial=-np.inf) > high)
+    ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
+    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02, extend=ends)
     bar.set_label(textwrap.fill(words, 26), fontsize=FONT)
     bar.ax.tick_params(labelsize=FONT)
     bar.outline.set_visible(False)

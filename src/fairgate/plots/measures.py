@@ -57,14 +57,20 @@ def measure_of(figure: str) -> Measure:
 def limits_of(figure: str, values: Array) -> dict[str, Any]:
     """Return colours and limits for these values: shares of 1 from 0 to 1, amounts that are bad from 0.
 
+    A share of attainable reward is shown between 0 and 1.2: where little is attainable it can be anything.
+
     >>> limits_of("violation", np.array([3.0, np.nan, 5.0]))
     {'cmap': 'magma_r', 'vmin': 0.0, 'vmax': 5.0}
+    >>> limits_of("share", np.array([-3.0, 0.9, 14.0]))
+    {'cmap': 'viridis', 'vmin': 0.0, 'vmax': 1.2}
     """
     measure = measure_of(figure)
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     if measure.is_share:
         low, high = 0.0, 1.0
+    elif figure == "share":
+        low, high = max(low, 0.0), min(high, 1.2)
     elif not measure.more_is_better:
         low = min(low, 0.0)
     if high <= low:

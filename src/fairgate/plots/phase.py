@@ -13,6 +13,7 @@ from fairgate.plots.looks import COLUMN, FONT, Legend, add_legend, panels, shown
 from fairgate.plots.maps import (
     SIGNIFICANT,
     add_bar,
+    colours_of,
     draw_contour,
     draw_failed,
     draw_unattainable,
@@ -24,7 +25,6 @@ from fairgate.plots.swept import Swept, failed, unattainable, view_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 WIDTH = 7.16
@@ -88,9 +88,28 @@ def plot_phase(
     ('ofs on mve-s', 'rate')
     """
     keys = shown(legend, alone=ax is None)
-    axes, drawn = _draw(sweep, x, y, figure, learner, ax, at, contour, by, style)
-    if keys and drawn is not None:
-        add_bar(drawn, [axes], measure_of(figure).words)
+    view = view_of(sweep, x, y, at)
+    place = _learner(sweep, figure, learner)
+    if figure == WINNER and contour is not None:
+        raise InputError(f"contour is a level of a figure, but winners have none: leave it out, got {contour!r}")
+    axes = panels(1, 1, COLUMN, 3.2 if figure == WINNER else 2.9)[1][0] if ax is None else ax
+    if figure == WINNER:
+        found = sweep.winners(by)
+        draw_winners(axes, view, found.learner, found.p_value < SIGNIFICANT, sweep.learners, style)
+        subject = f"winner by {by.replace('_', ' ')} on {sweep.task}"
+    else:
+        values = view.mean(_values(sweep, figure, place))
+        drawn = draw_values(axes, view, values, {**limits_of(figure, values), **style})
+        if contour is not None:
+            draw_contour(axes, view, values, np.atleast_1d(np.asarray(contour, dtype=np.float64)))
+        if keys:
+            add_bar(drawn, [axes], measure_of(figure).words, values)
+        subject = sweep.task if place is None else f"{sweep.learners[place]} on {sweep.task}"
+    draw_unattainable(axes, view, unattainable(sweep))
+    draw_failed(axes, view, np.asarray(failed(sweep).all(axis=1) if place is None else failed(sweep)[:, place]))
+    view.x.dress(axes, "x", cells=view.is_grid)
+    view.y.dress(axes, "y", cells=view.is_grid)
+    axes.set_title("\n".join(filter(None, [subject, view.rest])), fontsize=FONT)
     if keys and axes.get_legend_handles_labels()[1]:
         if ax is None:
             add_legend(axes.figure, [axes], columns=2)
@@ -111,69 +130,28 @@ def plot_phases(
 ) -> Figure:
     """Draw :func:`plot_phase` of every learner in a panel of its own, on one colour scale, and then who wins."""
     view = view_of(sweep, x, y, at)
-    places = range(len(sweep.learners))
-    values = [view.mean(_values(sweep, figure, place)) for place in places]
-    style = {**limits_of(figure, np.concatenate(values)), **style}
-    count = len(places) + (len(places) > 1)
-    columns = 2 if count == 4 else min(SIDE, count)
-    rows = -(-count // columns)
+    count = len(sweep.learners)
+    values = [view.mean(_values(sweep, figure, place)) for place in range(count)]
+    look = {**limits_of(figure, np.concatenate(values)), **style}
+    maps = count + (count > 1)
+    columns = 2 if maps == 4 else min(SIDE, maps)
+    rows = -(-maps // columns)
     page, axes = panels(rows, columns, WIDTH if columns > 1 else COLUMN, 0.6 + 2.4 * rows)
-    drawn = None
-    for place, each in zip(places, axes, strict=False):
-        _, drawn = _draw(sweep, x, y, figure, sweep.learners[place], each, at, contour, by, style)
-        each.set_title(sweep.learners[place], fontsize=FONT)
-    if drawn is not None:
-        add_bar(drawn, axes[: len(places)], measure_of(figure).words)
-    if len(places) > 1:
-        _draw(sweep, x, y, WINNER, None, axes[len(places)], at, None, by, {})
-        axes[len(places)].set_title(f"winner by {by.replace('_', ' ')}", fontsize=FONT)
-    for each in axes[count:]:
+    for each in axes[maps:]:
         each.remove()
-    for number, each in enumerate(axes[:count]):
+    for learner, each in zip(sweep.learners, axes, strict=False):
+        plot_phase(sweep, x, y, figure, learner, each, at, contour, **look)
+        each.set_title(learner, fontsize=FONT)
+    add_bar(colours_of(look), axes[:count], measure_of(figure).words, np.concatenate(values))
+    if count > 1:
+        plot_phase(sweep, x, y, WINNER, ax=axes[count], at=at, by=by)
+        axes[count].set_title(f"winner by {by.replace('_', ' ')}", fontsize=FONT)
+    for number, each in enumerate(axes[:maps]):
         if number % columns:
             each.set_ylabel("")
     page.suptitle(f"{sweep.task}{', ' + view.rest if view.rest else ''}", fontsize=FONT + 1)
-    add_legend(page, axes[:count][::-1], columns=3)
+    add_legend(page, axes[:maps][::-1], columns=3)
     return page
-
-
-def _draw(
-    sweep: Swept,
-    x: str | None,
-    y: str | None,
-    figure: str,
-    learner: str | None,
-    ax: Axes | None,
-    at: Mapping[str, Any] | None,
-    contour: float | Sequence[float] | None,
-    by: str,
-    style: Mapping[str, Any],
-) -> tuple[Axes, ScalarMappable | None]:
-    """Draw a map without its keys; return the axes and, unless it is one of winners, what a colour bar explains."""
-    view = view_of(sweep, x, y, at)
-    place = _learner(sweep, figure, learner)
-    if figure == WINNER and contour is not None:
-        raise InputError(f"contour is a level of a figure, but winners have none: leave it out, got {contour!r}")
-    levels = None if contour is None else np.atleast_1d(np.asarray(contour, dtype=np.float64))
-    gone = np.asarray(failed(sweep).all(axis=1) if place is None else failed(sweep)[:, place])
-    drawn = None
-    if figure == WINNER:
-        found = sweep.winners(by)
-        axes = panels(1, 1, COLUMN, 3.2)[1][0] if ax is None else ax
-        draw_winners(axes, view, found.learner, found.p_value < SIGNIFICANT, sweep.learners, style)
-    else:
-        values = _values(sweep, figure, place)
-        axes = panels(1, 1, COLUMN, 2.9)[1][0] if ax is None else ax
-        drawn = draw_values(axes, view, values, {**limits_of(figure, view.mean(values)), **style})
-        if levels is not None:
-            draw_contour(axes, view, view.mean(values), levels)
-    draw_unattainable(axes, view, unattainable(sweep))
-    draw_failed(axes, view, gone)
-    view.x.dress(axes, "x", cells=view.is_grid)
-    view.y.dress(axes, "y", cells=view.is_grid)
-    who = f"winner by {by.replace('_', ' ')}" if figure == WINNER else None if place is None else sweep.learners[place]
-    axes.set_title("\n".join(filter(None, [" on ".join(filter(None, [who, sweep.task])), view.rest])), fontsize=FONT)
-    return axes, drawn
 
 
 def _learner(sweep: Swept, figure: str, learner: str | None) -> int | None:

@@ -112,7 +112,6 @@ def complete(
             count += 1
         elif each.split is None:
             lost.append((each, result.text))
-            total -= 1
         else:
             pieces = each.split()
             say(f"{each.name}: {result.text}; it is tried in {len(pieces)} pieces")

@@ -107,12 +107,18 @@ class Answer:
             wins=int(won.sum()),
             sure=int((won & self.sure).sum()),
             success=mean_of(self.sweep.mean("success")[:, place]),
-            share=mean_of(self.sweep.mean("share")[:, place]),
+            share=self._share(place),
             violation=mean_of(self.sweep.mean("population_violation")[:, place]),
             shortfall=mean_of(short),
             worst="" if worst is None else self.name(worst),
             worst_shortfall=math.nan if worst is None else float(short[worst]),
         )
+
+    def _share(self, place: int) -> float:
+        """Return the reward of all settings as a share of what was attainable in all: a mean of shares says nothing."""
+        known = np.isfinite(self.sweep.mean("share")[:, place])
+        best = self.sweep.truth["best_reward"][known]
+        return float(self.sweep.mean("population_reward")[known, place].sum() / best.sum()) if known.any() else math.nan
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:

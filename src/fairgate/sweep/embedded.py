@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fairgate.plots.maps import OTHERS, PALE, SIGNIFICANT, learner_colours
-from fairgate.plots.measures import MEASURES, measure_of
+from fairgate.plots.measures import MEASURES, limits_of, measure_of
 from fairgate.plots.scales import Scale
 from fairgate.plots.swept import failed, unattainable
 from fairgate.sweep.figures import FIGURES
@@ -104,14 +104,14 @@ def _winners(sweep: Sweep, by: str) -> dict[str, Any]:
 def _figure(sweep: Sweep, name: str) -> dict[str, Any]:
     measure = measure_of(name)
     spread = sweep.spread(name)
+    limits = limits_of(name, spread["mean"])
     kinds = KINDS if len(sweep) * len(sweep.learners) <= MANY else KINDS[:3]
     return {
         "name": name,
         "words": measure.words,
         "about": FIGURES.get(name, ""),
-        "colours": measure.colours,
-        "share": measure.is_share,
-        "bad": not measure.more_is_better,
+        "colours": limits["cmap"],
+        "limits": [limits["vmin"], limits["vmax"]],
         **{kind: _short(spread[kind]) for kind in kinds},
     }
 
