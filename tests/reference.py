@@ -30,6 +30,18 @@ def step(
     return environment.update(state, counts, policy.published, rng), cells
 
 
+def tally(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Count people, given by increasing numbers below 2³², one by one in all cells by score bin.
+
+    Cells (replicates, groups, bins, label, decision) lie side by side by group, label, decision and bin.
+    """
+    cells = probabilities.transpose(0, 1, 3, 4, 2)
+    ends = np.minimum(2.0**32 * cells.reshape(len(cells), -1).cumsum(axis=1), 2.0**32).astype(np.uint64)
+    ends[:, -1] = 2**32
+    below = np.stack([row.astype(np.uint64).searchsorted(end) for row, end in zip(numbers, ends, strict=True)])
+    return np.diff(below, axis=1, prepend=0).reshape(cells.shape).transpose(0, 1, 4, 2, 3)
+
+
 def people(
     environment: Environment, state: Array, size: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:

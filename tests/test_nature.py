@@ -11,8 +11,9 @@ import pytest
 from scipy.stats import chi2_contingency, chisquare
 
 import fairgate as fg
+from fairgate import simulation
 from fairgate.learners.state import decode, encode
-from fairgate.nature import Nature, Strided
+from fairgate.nature import Nature, Strided, tally, tally_by_blocks
 
 FALSE_ALARM = 1e-4
 
@@ -133,3 +134,48 @@ def test_a_strided_generator_survives_files_and_copies() -> None:
     expected = rng.integers(100, size=5)
     for each in copies:
         np.testing.assert_array_equal(each.integers(100, size=5), expected)
+
+
+@pytest.mark.parametrize(
+    ("replicates", "people", "groups", "parts"), [(7, 256, 2, 1), (3, 50, 3, 2), (1, 1, 1, 1), (4, 16, 2, 3)]
+)
+def test_looking_at_blocks_counts_what_searching_does(replicates: int, people: int, groups: int, parts: int) -> None:
+    rng = np.random.default_rng(3)
+    numbers = np.sort(rng.integers(2**32, size=(replicates, people), dtype=np.uint32), axis=1)
+    numbers[0, -1], numbers[0, 0] = 2**32 - 1, 0  # at either end
+    cells = rng.dirichlet(np.ones(4 * groups) / 4, size=replicates * parts).reshape(-1, groups, 2, 2)
+    cells[0], cells[-1] = 0.0, 0.0
+    cells[0, 0, 0, 0], cells[-1, -1, 1, 1] = 1.0, 1.0  # all of one kind: the others are empty
+    ties = np.searchsorted(np.linspace(0.0, 1.0, 9), cells) / 8.0  # ends that lie exactly on numbers
+    numbers[-1, people // 2 :] = 2**31
+    for each in (cells, ties / ties.sum(axis=(1, 2, 3), keepdims=True)):
+        by_blocks = tally_by_blocks(each, numbers)
+        np.testing.assert_array_equal(by_blocks, tally(each, np.tile(numbers, (parts, 1))))
+        assert by_blocks.dtype == np.int64
+
+
+def test_stacked_blocks_are_what_each_is_alone(small_task: fg.Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(at_once: int, learner: Any, batch: int) -> fg.Run:
+        monkeypatch.setattr(simulation, "STACK", at_once)
+        return fg.simulate(small_task, learner, rounds=12, seeds=10, batch=batch)
+
+    monkeypatch.setattr(simulation, "BLOCK", 4)
+    for learner, batch in ((fg.OFS(), 30), (fg.OFS(), 2000), (Gaussian(), 30)):
+        one, other = run(4, learner, batch), run(12, learner, batch)
+        np.testing.assert_array_equal(one.counts, other.counts)
+        np.testing.assert_array_equal(one.policies.thresholds, other.policies.thresholds)
+        np.testing.assert_array_equal(one.batch.residuals, other.batch.residuals)
+
+
+class Gaussian:
+    """A learner that draws numbers which no stack has row by row."""
+
+    def start(self, setting: Any, replicates: int, rng: np.random.Generator) -> Any:
+        return replicates, setting.groups, rng
+
+    def propose(self, state: Any) -> Any:
+        replicates, groups, rng = state
+        return rng.normal(size=(replicates, groups))
+
+    def observe(self, state: Any, played: Any, feedback: Any) -> None:
+        pass

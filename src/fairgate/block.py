@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,14 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment, Problem
 from fairgate.run import Run
 from fairgate.settings import Array
+from fairgate.stacked import StackedGenerator, StackedNature
 from fairgate.tasks import Task
 
 Progress = Callable[[int], None]
 """Told the number of loop-rounds just finished."""
+
+FEW = 50
+"""Rounds that are assessed together."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,9 @@ class Block:
         Equal parts of the replicates that all have the random numbers of the first.
     record
         What else to keep: see :func:`~fairgate.simulate`.
+    stacked
+        Replicates of each of several blocks, numbered from `number` on, that are played at once with results as if each
+        were played alone; only `number` if empty.
     """
 
     task: Task
@@ -50,22 +57,27 @@ class Block:
     number: int = 0
     parts: int = 1
     record: Sequence[str] = ()
+    stacked: Sequence[int] = ()
+
+    def whole(self, progress: Progress | None = None, room: Run | None = None) -> Run:
+        """Play, and return all that happened; `room` is an empty run to write to."""
+        (found,) = self._played([self.rounds], progress, room)
+        return found
 
     def pieces(self, lengths: Sequence[int], progress: Progress | None = None) -> Iterator[Run]:
         """Play, and yield what happened piece by piece: `lengths` are the rounds of each and sum to all rounds.
 
         What the learner would keep for good is known in the last piece only.
         """
+        return self._played(lengths, progress, None)
+
+    def _played(self, lengths: Sequence[int], progress: Progress | None, room: Run | None) -> Iterator[Run]:
         task, learner = self.task, self.learner
-        nature = Nature(self.seed, self.number, self.coupling, self.parts)
-        loop = Loop(task, self.replicates, self.batch, nature, learner.level)
-        source = np.random.SeedSequence(self.seed, spawn_key=(self.number, 1))
-        state = learner.start(
-            task.setting, self.replicates, Strided(source) if self.parts == 1 else Repeated(source, self.parts)
-        )
+        loop = Loop(task, self.replicates, self.batch, self._nature(), learner.level)
+        state = learner.start(task.setting, self.replicates, self._own())
         settings = self.settings()
         for length in lengths:
-            kept = _Kept(length, loop.shape, learner.traces)
+            kept = _Kept(room or empty_run(length, loop.shape, task.problem, learner.traces, settings))
             for t in range(length):
                 policy = loop.admitted(learner.propose(state), learner)
                 if self.record:
@@ -76,9 +88,24 @@ class Block:
                 if progress is not None and loop.round % 100 == 0:
                     progress(100 * self.replicates)
             final = learner.recommend(state) if loop.round == self.rounds else None
-            yield kept.run(task.problem, final, settings)
+            yield kept.run(task.problem, final)
         if progress is not None:
             progress(self.rounds % 100 * self.replicates)
+
+    def _nature(self) -> Nature:
+        """Return the random numbers of whatever is not the learner."""
+        if not self.stacked:
+            return Nature(self.seed, self.number, self.coupling, self.parts)
+        natures = [Nature(self.seed, number, self.coupling) for number, _ in enumerate(self.stacked, self.number)]
+        return StackedNature(natures, self.stacked)
+
+    def _own(self) -> np.random.Generator:
+        """Return the learner's own random numbers."""
+        numbers = range(self.number, self.number + max(1, len(self.stacked)))
+        sources = [np.random.SeedSequence(self.seed, spawn_key=(number, 1)) for number in numbers]
+        if self.stacked:
+            return StackedGenerator([Strided(source) for source in sources], self.stacked)
+        return Strided(sources[0]) if self.parts == 1 else Repeated(sources[0], self.parts)
 
     def settings(self) -> dict[str, Any]:
         """Return what was asked for, as plain data."""
@@ -93,16 +120,33 @@ class Block:
         }
 
 
-class _Kept:
-    """What is kept of some rounds while they are played: rounds first, so that what a round writes lies together."""
+def empty_run(
+    rounds: int, shape: tuple[int, int], problem: Problem, traces: Sequence[str], settings: Mapping[str, Any]
+) -> Run:
+    """Return a run of replicates × groups of `shape` whose arrays have yet to be written."""
+    replicates, groups = shape
 
-    def __init__(self, rounds: int, shape: tuple[int, int], traces: Sequence[str]) -> None:
-        self.rounds, self.shape = rounds, shape
-        self.thresholds = np.empty((1, rounds, *shape))
-        self.weights = np.ones((1, rounds, shape[0]))
-        self.counts = np.empty((rounds, *shape, 2, 2), dtype=np.int32)
-        self.probabilities = np.empty((rounds, *shape, 2, 2))
-        self.traces: dict[str, Array] = {name: np.empty((rounds, shape[0])) for name in traces}
+    def assessment() -> Assessment:
+        return Assessment(np.empty((replicates, rounds)), np.empty((len(problem.names), replicates, rounds)))
+
+    return Run(
+        policies=Policy(np.empty((1, replicates, rounds, groups)), np.ones((1, replicates, rounds))),
+        counts=np.empty((replicates, rounds, groups, 2, 2), dtype=np.int32),
+        probabilities=np.empty((replicates, rounds, groups, 2, 2)),
+        batch=assessment(),
+        population=assessment(),
+        traces={name: np.empty((replicates, rounds)) for name in traces},
+        names=problem.names,
+        settings=settings,
+    )
+
+
+class _Kept:
+    """What is kept of some rounds while they are played: written to its place in a run, so that nothing moves later."""
+
+    def __init__(self, room: Run) -> None:
+        self.room = room
+        self.thresholds, self.weights = room.policies
         self.states: dict[str, Array] = {}
 
     def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
@@ -110,33 +154,26 @@ class _Kept:
         more = len(weights) - len(self.weights)
         if more > 0:  # a lottery of more thresholds than any before: others have weight 0
             self.thresholds, self.weights = widened(self.thresholds, more, np.inf), widened(self.weights, more, 0.0)
-        self.thresholds[: len(weights), t], self.weights[: len(weights), t] = thresholds, weights
+        self.thresholds[: len(weights), :, t] = thresholds
+        if len(self.weights) > 1:  # else it is 1 already
+            self.weights[: len(weights), :, t] = weights
         if more < 0:
-            self.thresholds[more:, t], self.weights[more:, t] = np.inf, 0.0
-        self.counts[t], self.probabilities[t] = happened.counts, happened.probabilities
+            self.thresholds[more:, :, t], self.weights[more:, :, t] = np.inf, 0.0
+        self.room.counts[:, t], self.room.probabilities[:, t] = happened.counts, happened.probabilities
         for name, values in traces.items():
-            self.traces[name][t] = values
+            self.room.traces[name][:, t] = values
 
     def keep_state(self, t: int, world: Any) -> None:
         for name, values in flatten(world).items():
             if t == 0:
-                self.states[name] = np.empty((self.rounds, *values.shape))
-            self.states[name][t] = values
+                self.states[name] = np.empty((len(values), self.room.rounds, *values.shape[1:]))
+            self.states[name][:, t] = values
 
-    def run(self, problem: Problem, final: Policy | None, settings: Mapping[str, Any]) -> Run:
-        """Return it as a run, replicates first."""
-        return Run(
-            policies=Policy(_turned(self.thresholds, 1), _turned(self.weights, 1)),
-            counts=_turned(self.counts),
-            probabilities=_turned(self.probabilities),
-            batch=_assessed(problem, self.counts),
-            population=_assessed(problem, self.probabilities),
-            traces={name: _turned(values) for name, values in self.traces.items()},
-            names=problem.names,
-            final=final,
-            states={name: _turned(values) for name, values in self.states.items()},
-            settings=settings,
-        )
+    def run(self, problem: Problem, final: Policy | None) -> Run:
+        """Return the run, assessed."""
+        _assess(problem, self.room.counts, self.room.batch)
+        _assess(problem, self.room.probabilities, self.room.population)
+        return replace(self.room, policies=Policy(self.thresholds, self.weights), final=final, states=self.states)
 
 
 def widened(values: Array, more: int, fill: float) -> Array:
@@ -144,11 +181,9 @@ def widened(values: Array, more: int, fill: float) -> Array:
     return np.concatenate((values, np.full((more, *values.shape[1:]), fill))) if more > 0 else values
 
 
-def _turned(values: Any, axis: int = 0) -> Any:
-    """Put replicates before rounds, which are this axis and the next."""
-    return np.ascontiguousarray(values.swapaxes(axis, axis + 1))
-
-
-def _assessed(problem: Problem, cells: Any) -> Assessment:
-    found = problem.assess(cells)
-    return Assessment(_turned(found.reward), _turned(found.residuals, 1))
+def _assess(problem: Problem, cells: Any, into: Assessment) -> None:
+    """Assess cells (replicates, rounds, …), a few rounds at a time, so that they stay in the processor's cache."""
+    for first in range(0, cells.shape[1], FEW):
+        few = slice(first, first + FEW)
+        found = problem.assess(cells[:, few].swapaxes(0, 1))  # replicates last, as settings by replicate are
+        into.reward[:, few], into.residuals[:, :, few] = found.reward.T, found.residuals.swapaxes(1, 2)

@@ -42,12 +42,12 @@ class Origin:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data from which :class:`Kept` makes task and learner again."""
-        digest = code_digest(self.maker, self.task, self.learner)
-        return {
-            "task": self.task.to_json(),
-            "learner": pack(self.learner),
-            "versions": {**versions(), "code": digest},
-        }
+        return {"task": self.task.to_json(), "learner": pack(self.learner), "versions": self.versions}
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of what runs now, and a digest of the code."""
+        return {**versions(), "code": code_digest(self.maker, self.task, self.learner)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +68,11 @@ class Kept:
         if not isinstance(found, Learner):
             raise InputError(f"what is kept of the run's learner is a {type(found).__name__}, no learner")
         return found
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions of what ran, and a digest of the code."""
+        return dict(self.plain["versions"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data."""

@@ -90,6 +90,13 @@ class Policy(NamedTuple):
         return np.asarray(self.weights.max(axis=0) < 1.0)
 
     @property
+    def is_certain(self) -> NDArray[np.bool_]:
+        """Whether one threshold has all the weight, and no other any, (replicates,)."""
+        if len(self.weights) == 1:
+            return np.ones(self.replicates, dtype=bool)
+        return np.asarray((self.weights == 1.0).any(axis=0) & (np.count_nonzero(self.weights, axis=0) == 1))
+
+    @property
     def published(self) -> Array:
         """The thresholds people hear of, (replicates, groups): a lottery's mean of its finite ones, NaN if none."""
         finite = np.isfinite(self.thresholds)
@@ -103,8 +110,8 @@ class Policy(NamedTuple):
     def accepted_share(self, edges: Array) -> Array:
         """Return the share accepted per score bin, (replicates, groups, bins), for thresholds in `edges` or ±inf."""
         lowest = np.concatenate(([-np.inf], edges))
-        if len(self.weights) == 1:
-            return np.asarray(lowest >= self.thresholds[0][..., None], dtype=np.float64)
+        if len(self.weights) == 1 or self.is_certain.all():
+            return np.asarray(lowest >= self.single[..., None], dtype=np.float64)
         share = (self.weights[:, :, None, None] * (lowest >= self.thresholds[..., None])).sum(axis=0)
         return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
 
@@ -178,8 +185,8 @@ class Policy(NamedTuple):
         elif weights is not _certain(shape[0]) and not _weights(weights):
             wrong = "weights of at least 0 that sum to 1"
         elif edges is not None:
-            finite = thresholds[np.isfinite(thresholds)]
-            strange = finite[~np.isin(finite, edges)]
+            nearest = edges[np.minimum(edges.searchsorted(thresholds), len(edges) - 1)]
+            strange = thresholds[(nearest != thresholds) & np.isfinite(thresholds)]
             wrong = f"thresholds of the grid, as it sees scores in bins, got {strange[0]:g}" if strange.size else ""
         if wrong:
             raise InputError(f"the policy of {owner!r} must have {wrong}" if owner else f"a policy must have {wrong}")

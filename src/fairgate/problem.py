@@ -91,6 +91,50 @@ class Arrival(NamedTuple):
     last: bool = False
 
 
+class Arrivals(Sequence[Arrival]):
+    """Labels of many batches that arrived in one round: a sequence of :class:`Arrival`, stacked.
+
+    Parameters
+    ----------
+    rounds, played, last
+        One per batch; see :class:`Arrival`.
+    labels
+        (batches, replicates, groups, 2), without score bins.
+    people, accepted
+        (batches, replicates, groups).
+    """
+
+    def __init__(
+        self,
+        rounds: Sequence[int],
+        played: Sequence[Policy],
+        labels: NDArray[Any],
+        people: NDArray[Any],
+        accepted: NDArray[Any],
+        last: Sequence[bool],
+    ) -> None:
+        self.rounds, self.played, self.last = rounds, played, last
+        self.labels, self.people, self.accepted = labels, people, accepted
+
+    @classmethod
+    def of(cls, arrivals: Sequence[Arrival]) -> Arrivals:
+        """Stack arrivals, unless they are stacked already."""
+        if isinstance(arrivals, Arrivals):
+            return arrivals
+        rounds, played, labels, people, accepted, last = zip(*arrivals, strict=True)
+        stacked = np.stack([coarse(each) for each in labels])
+        return cls(rounds, played, stacked, np.stack(people), np.stack(accepted), last)
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        stacked = (self.labels[place], self.people[place], self.accepted[place])
+        return Arrival(self.rounds[place], self.played[place], *stacked, self.last[place])
+
+
 class Credit(NamedTuple):
     """What arrived labels say of the policy that accepted those people.
 
@@ -193,13 +237,9 @@ def coarse(labels: NDArray[Any]) -> NDArray[Any]:
     return over_bins(labels) if labels.ndim == 4 else np.asarray(labels)
 
 
-def _mean_reward(credited: Sequence[Credit], like: Array) -> Array:
-    """Return the mean of the rewards credited, each weighted by its share, (replicates,); NaN where there is none."""
-    total, share = np.zeros_like(like), np.zeros_like(like)
-    for each in credited:
-        total += each.share * each.reward
-        share += each.share
-    return per_person(total, share)
+def _in_turn(values: Array) -> Array:
+    """Sum values (N, replicates) one after the other, so that rounding does not depend on how many replicates are."""
+    return np.asarray(values.sum(axis=0) if values.shape[1] > 1 else values.cumsum(axis=0)[-1])
 
 
 class Reward(Protocol):
@@ -320,14 +360,12 @@ class Problem(Settings):
             residuals = np.where(np.array(self._hidden)[:, None], np.nan, residuals)
         credited = None
         if arrivals is not None:
-            credited = self._credited(arrivals)
-            reward = _mean_reward(credited, reward)
+            credited, reward = self._credited(arrivals, len(reward))
             if labels is None:
                 shown = [each.labels if binned else coarse(each.labels) for each in arrivals]
                 labels = sum(shown, np.zeros_like(cells[..., 1]))
-        elif labels is None:
-            labels = cells[..., 1]
-        known = coarse(labels)
+        known = found.cells[..., 1] if labels is None else coarse(labels)
+        labels = cells[..., 1] if labels is None else labels
         seen = Observation(found.people, found.accepted, known[..., 1], known[..., 0])
         if level != "bandit":
             by_decision = cells[..., 0, :] + cells[..., 1, :]
@@ -336,36 +374,37 @@ class Problem(Settings):
             seen = seen._replace(labels=labels + cells[..., 0] if level == "full-labels" else labels)
         return Feedback(reward, residuals, seen, credited, round_number)
 
-    def _credited(self, arrivals: Sequence[Arrival]) -> tuple[Credit, ...]:
-        """Read the rewards of batches off those of their labels that arrived."""
+    def _credited(self, arrivals: Sequence[Arrival], replicates: int) -> tuple[tuple[Credit, ...], Array]:
+        """Read the rewards of batches off those of their labels that arrived; and the mean of these rewards.
+
+        In the mean, (replicates,), each is weighted by its share; it is NaN where no label arrived.
+        """
         if not arrivals:
-            return ()
-        labels = np.stack([coarse(each.labels) for each in arrivals])
-        people, accepted = (np.stack([getattr(each, name) for each in arrivals]) for name in ("people", "accepted"))
-        arrived = labels.sum(axis=3)
+            return (), np.full(replicates, np.nan)
+        stacked = Arrivals.of(arrivals)
+        labels, people, accepted = stacked.labels, stacked.people, stacked.accepted
+        arrived = labels[..., 0] + labels[..., 1]
         if people.shape != arrived.shape or (arrived > accepted).any() or (accepted > people).any():
             got = f"{arrived.sum()} labels, {accepted.sum()} accepted, {people.sum()} people"
             raise InputError(
                 "arrivals must have no more labels than people accepted, and no more accepted than people, "
                 f"(replicates, groups) each, got {got}"
             )
-        taken = accepted.sum(axis=2)
-        nobody = np.where(people.any(axis=2), 1.0, 0.0)  # accepted: the reward is known without a label
-        share = np.divide(arrived.sum(axis=2), taken, out=nobody, where=taken > 0)
-        meant = people * share[..., None]
-        cells = np.zeros((*labels.shape, 2))
-        cells[..., 1] = labels
-        rejected = meant - arrived  # of a group whose labels came first, fewer than none: others have so many fewer
-        some = np.maximum(rejected, 0.0)
-        whole = some.sum(axis=2, keepdims=True)
-        cells[..., 0, 0] = some * np.divide(
-            rejected.sum(axis=2, keepdims=True), whole, out=whole * 0.0, where=whole > 0
-        )
-        reward = np.nan_to_num(self.utility.reward(Counts(cells)), nan=0.0)
-        return tuple(
-            Credit(each.round, each.played, each.last, *values)
-            for each, *values in zip(arrivals, labels, reward, share, meant.sum(axis=2), strict=True)
-        )
+        total, taken, known = (across_groups(np.add, each) for each in (people, accepted, arrived))
+        nobody = np.where(total > 0, 1.0, 0.0)  # accepted: the reward is known without a label
+        share = np.divide(known, taken, out=nobody, where=taken > 0)
+        cells = np.empty((labels.shape[2], 2, 2, *share.shape))  # groups first: what is read together lies together
+        cells[:, :, 1], cells[:, 1, 0] = labels.transpose(2, 3, 0, 1), 0.0
+        meant = people.transpose(2, 0, 1) * share
+        rejected = meant - arrived.transpose(2, 0, 1)  # of a group whose labels came first, fewer than none:
+        some = np.maximum(rejected, 0.0, out=cells[:, 0, 0])  # others have so many fewer
+        fewer, whole, stood_for = (across_groups(np.add, each.transpose(1, 2, 0)) for each in (rejected, some, meant))
+        some *= np.divide(fewer, whole, out=whole * 0.0, where=whole > 0)
+        reward = np.nan_to_num(self.utility.reward(Counts(cells.transpose(3, 4, 0, 1, 2))), nan=0.0)
+        values = zip(labels, reward, share, stood_for, strict=True)
+        origins = zip(stacked.rounds, stacked.played, stacked.last, strict=True)
+        credited = tuple(Credit(*origin, *value) for origin, value in zip(origins, values, strict=True))
+        return credited, per_person(_in_turn(share * reward), _in_turn(share))
 
     @property
     def replicates(self) -> int | None:

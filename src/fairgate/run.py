@@ -196,9 +196,8 @@ class Run:
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of Python and of the libraries that made it, and a digest of the code that ran."""
-        found: dict[str, str] = self._origin.to_json()["versions"]
-        return found
+        """Versions of Python, fairgate and the libraries that made it, and a digest of the code that ran."""
+        return self._origin.versions
 
     @property
     def _origin(self) -> Origin | Kept:

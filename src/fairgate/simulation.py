@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from fairgate.block import Block, Progress, widened
+from fairgate.block import Block, Progress, empty_run, widened
 from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
@@ -20,11 +20,15 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run, tail_of
 from fairgate.settings import Array, common_replicates, whole_number
+from fairgate.stacked import NotByRowError
 from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tasks import Task
 
 BLOCK = 250
 """Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
+
+STACK = 1000
+"""Replicates played at once, of several blocks if need be: Python's own time is shared by more of them."""
 
 RECORDS = ("state",)
 """What a simulation can record in addition to what a Run always has."""
@@ -150,51 +154,77 @@ def simulate(
     parts = whole_number("parts", parts, 1)
     if replicates % parts or (parts > 1 and (replicates // parts > BLOCK or coupled != "common")):
         raise InputError(f"{replicates} replicates cannot be {parts} parts of up to {BLOCK} that meet the same people")
-    part = replicates // parts
     if keep not in KEEPS:
         raise unknown_name("keep", keep, KEEPS)
     if tail is not None and (keep == "run" or whole_number("tail", tail, 1) > rounds):
         raise InputError(f"tail must be at most the {rounds} rounds of a run that is kept as a summary, got {tail}")
     last = tail_of(rounds) if tail is None else tail
-    play: Any = partial(_summary, tail=last) if keep == "summary" else _run
+    play: Any = partial(_summary, tail=last) if keep == "summary" else Block.whole
     size: dict[str, Any] = {"rounds": rounds, "batch": batch, "seed": seed, "coupling": coupled, "record": record}
-    blocks = [
-        Block(
-            task.rows(index),
-            chosen.rows(index),
-            count := index.stop - index.start,
-            **size,
-            number=number if parts == 1 else 0,
-            parts=1 if parts == 1 else count // part,
-        )
-        for number, index in enumerate(blocks_of(replicates, BLOCK if parts == 1 else BLOCK // part * part))
-    ]
-    if workers == 1 or len(blocks) == 1:
-        done = [play(block, progress) for block in blocks]
+    whole = Block(task, chosen, replicates, **size, parts=parts)
+    settings = {**whole.settings(), **({"parts": parts} if parts > 1 else {})}
+    room = None
+    if workers > 1 and replicates > BLOCK:
+        done = _on_workers(whole, play, workers, progress)
     else:
-        found: dict[int, Any] = {}
-        for place, result in Processes(workers).run([partial(play, block) for block in blocks]):
-            found[place] = result
-            if progress is not None:
-                progress(rounds * blocks[place].replicates)
-        done = [found[place] for place in sorted(found)]
-    settings = {**blocks[0].settings(), "task": task.describe(), "learner": chosen.describe(), "seeds": replicates}
-    settings |= {"parts": parts} if parts > 1 else {}
+        if keep == "run":
+            shape = replicates, task.environment.group_count
+            room = empty_run(rounds, shape, task.problem, chosen.traces, settings)
+        done = _here(whole, play, room, progress)
     if keep == "summary":
         figures = {name: np.concatenate([each[name] for each in done]) for name in done[0]}
         return Summary(figures, {**settings, "tail": last})
-    return replace(joined(done), settings=settings, origin=Origin(task, chosen, simulate))
+    return replace(joined(done, room), settings=settings, origin=Origin(task, chosen, simulate))
 
 
-def _run(block: Block, progress: Progress | None = None) -> Run:
-    """Play a block and keep all of it."""
-    (whole,) = block.pieces([block.rounds], progress)
-    return whole
-
-
-def _summary(block: Block, progress: Progress | None = None, *, tail: int) -> dict[str, Array]:
-    """Play a block and keep a line per replicate."""
+def _summary(block: Block, progress: Progress | None = None, room: Run | None = None, *, tail: int) -> dict[str, Array]:
+    """Play a block and keep a line per replicate, for which there is no `room` to write to."""
     return gather(block.pieces(lengths_of(block.rounds, tail), progress))
+
+
+def _here(whole: Block, play: Any, room: Run | None, progress: Progress | None) -> list[Any]:
+    """Play in this process: as many replicates at once as pays."""
+
+    def played(at_once: int) -> list[Any]:
+        rooms = ((None if room is None else room.rows(index)) for index in _slices(whole, at_once))
+        return [play(block, progress, each) for block, each in zip(_blocks(whole, at_once), rooms, strict=True)]
+
+    try:
+        return played(max(BLOCK, STACK // BLOCK * BLOCK) if whole.learner.level == "bandit" else BLOCK)
+    except NotByRowError:
+        return played(BLOCK)
+
+
+def _on_workers(whole: Block, play: Any, workers: int, progress: Progress | None) -> list[Any]:
+    """Play on several processes, block by block."""
+    blocks, found = _blocks(whole, BLOCK), {}
+    for place, result in Processes(workers).run([partial(play, block) for block in blocks]):
+        found[place] = result
+        if progress is not None:
+            progress(whole.rounds * blocks[place].replicates)
+    return [found[place] for place in sorted(found)]
+
+
+def _slices(whole: Block, at_once: int) -> list[slice]:
+    part = whole.replicates // whole.parts
+    return blocks_of(whole.replicates, at_once if whole.parts == 1 else at_once // part * part)
+
+
+def _blocks(whole: Block, at_once: int) -> list[Block]:
+    """Cut replicates into what is played at once, with the same results for any number of them.
+
+    Parts all have the random numbers of block 0; other replicates have those of a block for each :data:`BLOCK` of them.
+    """
+    found = []
+    for index in _slices(whole, at_once):
+        count = index.stop - index.start
+        cut = replace(whole, task=whole.task.rows(index), learner=whole.learner.rows(index), replicates=count)
+        if whole.parts > 1:
+            found.append(replace(cut, parts=count * whole.parts // whole.replicates))
+        else:
+            sizes = [each.stop - each.start for each in blocks_of(count, BLOCK)]
+            found.append(replace(cut, number=index.start // BLOCK, stacked=sizes if len(sizes) > 1 else ()))
+    return found
 
 
 def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
@@ -202,8 +232,11 @@ def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
     return [slice(low, min(low + size, replicates)) for low in range(0, replicates, size)]
 
 
-def joined(runs: Sequence[Run]) -> Run:
-    """Put runs of other replicates together; lotteries of fewer thresholds get more of weight 0."""
+def joined(runs: Sequence[Run], room: Run | None = None) -> Run:
+    """Put runs of other replicates together; lotteries of fewer thresholds get more of weight 0.
+
+    `room` is the whole run, if they were written to their places in it, where only lotteries found no place.
+    """
     if len(runs) == 1:
         return runs[0]
 
@@ -219,6 +252,12 @@ def joined(runs: Sequence[Run]) -> Run:
 
     first = runs[0]
     finals = [each.final for each in runs if each.final is not None]
+    final = policy(finals) if finals else None
+    states = {name: np.concatenate([each.states[name] for each in runs]) for name in first.states}
+    if room is not None:
+        lotteries = any(len(each.policies.weights) > 1 for each in runs)
+        policies = policy([each.policies for each in runs]) if lotteries else room.policies
+        return replace(room, policies=policies, final=final, states=states)
     return replace(
         first,
         policies=policy([each.policies for each in runs]),
@@ -227,6 +266,6 @@ def joined(runs: Sequence[Run]) -> Run:
         batch=assessment([each.batch for each in runs]),
         population=assessment([each.population for each in runs]),
         traces={name: np.concatenate([each.traces[name] for each in runs]) for name in first.traces},
-        final=policy(finals) if finals else None,
-        states={name: np.concatenate([each.states[name] for each in runs]) for name in first.states},
+        final=final,
+        states=states,
     )

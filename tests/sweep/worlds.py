@@ -92,4 +92,4 @@ def made(
         "commands": {"task": "compas", "learners": {name: name for name in learners}},
         "design": "random" if random else "full",
     }
-    return Sweep(design, tuple(learners), figures, truth, failures, settings)
+    return Sweep(design, tuple(learners), figures, truth, failures, settings, plan={})

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairgate.bins import decided
 from fairgate.counts import Counts
 from fairgate.environments.long_run import iterate, measure_contraction
 from fairgate.environments.state import State, replicates_in
@@ -106,9 +107,7 @@ class Environment(Settings, ABC):
         Shape (replicates, groups, 2, 2), or (replicates, groups, bins, 2, 2) with the bins of :meth:`histogram`.
         """
         if edges is not None:
-            labelled = self.histogram(state, edges)[..., None]
-            accepted = policy.accepted_share(edges)[..., None, None]
-            return np.concatenate((labelled * (1.0 - accepted), labelled * accepted), axis=-1)
+            return decided(self.histogram(state, edges), policy.accepted_share(edges))
         if len(policy.weights) == 1:
             return self.probabilities(state, policy.thresholds[0])
         parts = zip(policy.weights, policy.thresholds, strict=True)

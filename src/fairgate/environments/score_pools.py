@@ -180,12 +180,12 @@ class ScorePools(Environment):
         key = edges.tobytes()
         if key not in self._kept:
             unmixed = np.repeat([[0.0], [1.0]], self.group_count, axis=1)  # all from the low pools, or from the high
-            low, high = super().histogram(unmixed, edges)
+            low, high = (np.ascontiguousarray(each.swapaxes(1, 2)) for each in super().histogram(unmixed, edges))
             self._kept[key] = low, high - low
-        low, lift = self._kept[key]
+        low, lift = self._kept[key]  # label before bin, which is faster
         found = lift * state[..., None, None]
         found += low
-        return np.maximum(found, 0.0, out=found)  # sums of rounded numbers
+        return np.maximum(found, 0.0, out=found).swapaxes(2, 3)  # sums of rounded numbers
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the weights after a batch."""

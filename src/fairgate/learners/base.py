@@ -252,6 +252,16 @@ def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.intp], NDArray[np.bo
     return arm, across_groups(np.logical_and, grid[arm][:, None] == single)
 
 
+def arms_of(grid: Array, credited: Sequence[Credit]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return :func:`arm_of` of the policies that N labels are credited to, (N, R) each: faster than one by one."""
+    if not credited:
+        return np.zeros((0, 0), dtype=np.intp), np.zeros((0, 0), dtype=bool)
+    single = np.concatenate([each.played.single for each in credited])
+    arm = grid[:-1].searchsorted(single[:, 0])
+    known = across_groups(np.logical_and, grid[arm][:, None] == single)
+    return arm.reshape(len(credited), -1), known.reshape(len(credited), -1)
+
+
 def _named(problem: Problem) -> Any:
     """Describe a problem as a file has it."""
     return json.loads(json.dumps(problem.describe()))

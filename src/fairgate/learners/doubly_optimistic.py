@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.counts import Counts, across_groups
-from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.epochs import Rounds, check_epoch, note, of
 from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
@@ -153,17 +153,17 @@ class DoublyOptimistic(Learner[OptimisticState]):
     def credit(self, state: OptimisticState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Pool rewards for the threshold that accepted these people."""
         utility = state.problem.utility
-        for each, rows in state.noted(credited):
-            if rows.size:
-                arm, _ = arm_of(state.grid, each.played)
-                place = rows, arm[rows]
-                reward, share = each.reward[rows], each.share[rows]
-                batch = share * reward, share * reward**2, share
-                if isinstance(utility, Utility):
-                    bad, good = (across_groups(np.add, each.labels[..., label])[rows] for label in (0, 1))
-                    cost = of(utility.false_positive_cost, rows)
-                    batch = good - cost * bad, good + cost**2 * bad, each.people[rows]
-                state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
+        noted = [(each, rows) for each, rows in state.noted(credited) if rows.size]
+        arms, _ = arms_of(state.grid, [each for each, _ in noted])
+        for (each, rows), arm in zip(noted, arms, strict=True):
+            place = rows, arm[rows]
+            reward, share = each.reward[rows], each.share[rows]
+            batch = share * reward, share * reward**2, share
+            if isinstance(utility, Utility):
+                bad, good = (across_groups(np.add, each.labels[..., label])[rows] for label in (0, 1))
+                cost = of(utility.false_positive_cost, rows)
+                batch = good - cost * bad, good + cost**2 * bad, each.people[rows]
+            state.rewards[:, *place] = add_batch(Sums(*state.rewards[:, *place]), *batch)
 
     def bounds(self, state: OptimisticState, rows: Rows) -> tuple[Array, Array, Array]:
         """Return lower and upper bound of the reward of the arms played, and the lower one of the largest residual."""

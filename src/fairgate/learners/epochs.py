@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.base import Learner, arms_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback, Problem, best_feasible
@@ -61,6 +61,20 @@ class EpochState(State):
     multipliers: Annotated[Array, "J R"]  # price of each residual, for learners that price them
 
 
+class Late(NamedTuple):
+    """Labels of people accepted in epochs that are over, for N replicates."""
+
+    rows: NDArray[np.int64]  # which replicates, (N,)
+    arm: NDArray[np.intp]  # place in the grid of the threshold that accepted these people, (N,)
+    epoch: NDArray[np.int64]  # number of the epoch, (N,)
+    share: Array  # as much of the epoch as these labels stand for, (N,)
+    reward: Array  # per person, going by these labels, (N,)
+
+    def only(self, kept: NDArray[np.bool_]) -> Late:
+        """Return some of them."""
+        return Late(self.rows[kept], self.arm[kept], self.epoch[kept], self.share[kept], self.reward[kept])
+
+
 E = TypeVar("E", bound=EpochState)
 
 
@@ -102,8 +116,8 @@ class Epochs(Learner[E]):
         `share` (R,) is how much of the reward is known: 1 unless labels are delayed. Where it is 0 the reward is 0.
         """
 
-    def late(self, state: E, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
-        """Take in labels of people accepted in an epoch that is over, in replicates `rows`; by default too late."""
+    def late(self, state: E, labels: Late) -> None:
+        """Take in labels of people accepted in epochs that are over; by default it is too late."""
 
     def choose(self, state: E) -> Array:
         """Go on with an epoch, or begin the next."""
@@ -135,14 +149,24 @@ class Epochs(Learner[E]):
 
     def credit(self, state: E, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add rewards to the epochs whose people they are about: the present one, or those that are over."""
-        for each, epoch in state.noted(credited):
-            present = epoch == state.epochs
-            state.sums[0] += np.where(present, each.share * each.reward, 0.0)
-            state.known += np.where(present, each.share, 0.0)
-            rows = np.flatnonzero((epoch >= 0) & (epoch < state.epochs) & (each.share > 0.0))
+        noted = list(state.noted(credited))
+        if not noted:
+            return
+        epochs, shares = np.stack([epoch for _, epoch in noted]), np.stack([each.share for each, _ in noted])
+        present = epochs == state.epochs
+        for place in np.flatnonzero(present.any(axis=1)).tolist():
+            each, now = noted[place][0], present[place]
+            state.sums[0] += np.where(now, each.share * each.reward, 0.0)
+            state.known += np.where(now, each.share, 0.0)
+        if type(self).late is Epochs.late:
+            return
+        arms, known = arms_of(state.grid, [each for each, _ in noted])
+        late = (epochs >= 0) & (epochs < state.epochs) & (shares > 0.0) & known
+        shares /= np.asarray(self.epoch_length) - np.asarray(self.burn_in)
+        for (each, epoch), arm, share, those in zip(noted, arms, shares, late, strict=True):
+            rows = np.flatnonzero(those)
             if rows.size:
-                rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
-                self.late(state, rows, each, each.share / rounds)
+                self.late(state, Late(rows, arm[rows], epoch[rows], share[rows], each.reward[rows]))
 
 
 def with_pooled_residuals(table: Array, problem: Problem, people: Array, accepted: Array) -> Array:
@@ -193,11 +217,9 @@ class Arms:
         counts = state.arm_people[everyone, arm], state.arm_accepted[everyone, arm]
         state.means[:, *place] = with_pooled_residuals(known, state.problem, *counts)[:, rows]
 
-    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+    def late(self, state: ArmsState, labels: Late) -> None:
         """Add labels that arrived after the epoch to the threshold that accepted these people."""
-        arm, known = arm_of(state.grid, credited.played)
-        rows = rows[known[rows]]
-        place = (rows, arm[rows])
-        state.credited[place] += share[rows]
-        mean = state.means[0]
-        mean[place] += share[rows] * (credited.reward[rows] - mean[place]) / state.credited[place]
+        place = labels.rows * len(state.grid) + labels.arm
+        total, means = state.credited.ravel(), state.means[0].ravel()  # flat, which is faster
+        known, mean = total.take(place) + labels.share, means.take(place)
+        total[place], means[place] = known, mean + labels.share * (labels.reward - mean) / known

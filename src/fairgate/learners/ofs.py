@@ -9,12 +9,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
 from fairgate.settings import Array, Between, Positive, Share
+
+LEAST = np.finfo(np.float64).tiny
+"""What plays are divided by where there are none yet."""
 
 
 @dataclass
@@ -31,7 +34,7 @@ class OFSState(State):
         How many thresholds seem feasible, (R,).
     """
 
-    plays: Array
+    plays: NDArray[np.int64]
     credited: Array
     rewards: Array
     residuals: Array
@@ -86,7 +89,7 @@ class OFS(Learner[OFSState]):
         shape = (common["replicates"], len(setting.thresholds))
         return OFSState(
             **common,
-            plays=np.zeros(shape),
+            plays=np.zeros(shape, dtype=np.int64),
             credited=np.zeros(shape),
             rewards=np.zeros(shape),
             residuals=np.zeros((len(setting.problem.names), *shape)),
@@ -97,9 +100,10 @@ class OFS(Learner[OFSState]):
         """Pick a threshold for each replicate (lines 4 to 8 of Algorithm 1)."""
         t, arms = state.rounds + 1, len(state.grid)
         width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
-        radius = np.sqrt(width[..., None] / np.maximum(1.0, state.plays))
-        upper = state.residuals + radius
-        excess = np.maximum(upper, np.zeros(radius.shape), out=upper).sum(axis=0)  # twice as fast as against a plain 0
+        radius = radii(width, state.plays, state.rounds)
+        upper, excess = state.residuals + radius, np.zeros(radius.shape)
+        for part in np.maximum(upper, excess, out=upper):  # twice as fast as against a plain 0
+            excess += part
         chosen = excess.argmin(axis=1)
         state.feasible = np.zeros(state.replicates, dtype=np.int64)
         if excess.min() <= 0.0:  # somewhere F_t is not empty
@@ -114,7 +118,7 @@ class OFS(Learner[OFSState]):
     def learn(self, state: OFSState, played: Policy, feedback: Feedback) -> None:
         """Update the played threshold's count and means (line 10)."""
         rows, place = places(state, played)
-        plays = state.plays.ravel()[place] + 1.0
+        plays = state.plays.ravel()[place] + 1
         state.plays.ravel()[place] = plays
         residuals = state.residuals.reshape(-1, state.plays.size)
         mean = residuals.take(place, axis=1)
@@ -129,12 +133,28 @@ class OFS(Learner[OFSState]):
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
         rewards, total = state.rewards.ravel(), state.credited.ravel()
-        for each in credited:
-            rows, place = places(state, each.played)
-            share = each.share[rows]
-            total[place] += share
-            known = np.where(total[place] > 0.0, total[place], 1.0)
-            rewards[place] += share * (each.reward[rows] - rewards[place]) / known
+        arms, known = arms_of(state.grid, credited)
+        every, first = bool(known.all()), np.arange(0, total.size, len(state.grid))
+        for each, arm, seen in zip(credited, arms, known, strict=True):
+            rows: Any = slice(None) if every else np.flatnonzero(seen)
+            place = (first + arm)[rows]
+            share, mean = each.share[rows], rewards.take(place)
+            plays = total.take(place) + share
+            total[place] = plays
+            rewards[place] = mean + share * (each.reward[rows] - mean) / np.maximum(plays, LEAST)
+
+
+def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
+    """Return √(width / max(1, plays)), (R, K), of up to so many plays; `width` is (R,), or () if all have the same.
+
+    >>> radii(np.array(4.0), np.array([[0, 1, 4]]), rounds=4)
+    array([[2., 2., 1.]])
+    """
+    if width.ndim or rounds > plays.size:
+        return np.asarray(np.sqrt(width[..., None] / np.maximum(1, plays)))
+    table = np.arange(rounds + 1.0)  # by the number of plays: fewer roots than there are thresholds
+    table[0] = 1.0
+    return np.sqrt(np.divide(width, table, out=table), out=table).take(plays.astype(np.intp, copy=False))
 
 
 def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:

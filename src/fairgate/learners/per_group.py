@@ -97,8 +97,9 @@ class ThresholdsPerGroup(PolicySearch):
 
     def hold(self, state: ForecastState) -> None:
         """Set thresholds that hold the planned rates in the present round, unless even shifted predictions failed."""
-        rows, play = np.flatnonzero((state.misfit < 2) & ~state.exploring), state.play
-        if rows.size:
+        held, play = (state.misfit < 2) & ~state.exploring, state.play
+        if held.any():
+            rows = slice(None) if held.all() else np.flatnonzero(held)  # all of them are not copied
             terms = self.fit.rates[rows], self.fit.positives[rows]
             above = monotone((state.response.regressors(play.speed)[rows][..., None] * terms[0]).sum(axis=2))
             option, weight = bracket(above, play.rates[rows])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
-from fairgate.learners.base import Learner, arm_of
+from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.epochs import note
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.gaussian_process import posterior
@@ -141,12 +141,14 @@ class SmoothOptimist(Learner[SmoothState]):
 
     def credit(self, state: SmoothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Count labels for the threshold that accepted these people."""
-        rows = np.arange(state.replicates)
-        for each, counted in state.noted(credited):
-            arm, known = arm_of(state.grid, each.played)
-            kept = (known & counted)[:, None]
-            state.labelled[rows, :, arm] += kept * each.labels.sum(axis=-1)
-            state.positives[rows, :, arm] += kept * each.labels[..., 1]
+        noted = list(state.noted(credited))
+        arms = arms_of(state.grid, [each for each, _ in noted])
+        for (each, counted), arm, known in zip(noted, *arms, strict=True):
+            rows = np.flatnonzero(known & counted)
+            place = rows, slice(None), arm[rows]
+            labels = each.labels[rows]
+            state.labelled[place] += labels[..., 0] + labels[..., 1]
+            state.positives[place] += labels[..., 1]
 
     def recommend(self, state: SmoothState) -> Policy:
         """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""

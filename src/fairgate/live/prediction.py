@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.delayed_labels import DelayedLabels
 from fairgate.learners import Learner
-from fairgate.loop import DelayedLabels, Loop
+from fairgate.loop import Loop
 from fairgate.nature import Nature, Strided
 from fairgate.policy import Policy
 from fairgate.problem import Assessment

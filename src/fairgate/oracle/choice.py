@@ -57,7 +57,7 @@ def oracle(task: Task, policies: str = "threshold", *, refine: bool = True) -> O
     False
     >>> lottery = fg.oracle(task, "lottery").best
     >>> lottery.policy.thresholds[:, 0, 0], lottery.policy.weights[:, 0].round(3), round(lottery.reward, 4)
-    (array([-inf,  1.1,  2. ]), array([0.169, 0.045, 0.786]), -0.0192)
+    (array([-inf,  0.8,  2. ]), array([0.169, 0.031, 0.8  ]), -0.0191)
     >>> print(fg.oracle(task, "per-group").best)
     thresholds -0.1000, 0.8000: reward 0.1641, gap 0.0415, acceptance 0.3462 (feasible)
     """

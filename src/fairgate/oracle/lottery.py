@@ -69,9 +69,11 @@ class _Search:
         return steady_cells(self.task, self.policy(tried))
 
     def best(self, tried: Lotteries) -> tuple[Lotteries, float, float]:
-        """Return the best of them, best first, with the violation and the reward of the first."""
+        """Return the best of them, all of other options, and the violation and the reward of the first."""
         found = self.task.problem.assess(self.cells(tried))
-        order = ranked(found)[:KEPT]
+        order = ranked(found)
+        _, first = np.unique(tried.places[:, order], axis=1, return_index=True)
+        order = order[np.sort(first)[:KEPT]]
         broken = float(violation(found.residuals[:, order[:1]])[0])
         return tried.take(order), broken, float(found.reward[order[0]])
 
@@ -145,7 +147,7 @@ def best_lottery(task: Task) -> tuple[PolicyPoint, int]:
     angles = np.linspace(0.0, 2.0 * np.pi, ANGLES, endpoint=False)
     ways = np.stack((np.cos(angles), np.cos(angles + 2.0 * np.pi / 3.0), np.cos(angles - 2.0 * np.pi / 3.0)))
     directions = np.concatenate((ways, np.zeros((3, 1))), axis=1)
-    three = search.improved(search.best(search.with_third(pairs, few))[0], directions, 1)
+    three = search.improved(search.best(search.with_third(pairs, few))[0], directions, 2 * stride)
     best, _, _ = search.best(pairs.joined(three))
     return point_of(task, _plain(search.policy(best.take(np.array([0]))))), search.solved
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,6 +105,10 @@ class Known:
         if not shared and not owned:
             raise unknown_name("parameter", text, self.names())
         return shared or owned
+
+    def find_all(self, texts: Iterable[str]) -> dict[str, list[Parameter]]:
+        """Return what each of some names stands for."""
+        return {text: self.find(text) for text in texts}
 
     def names(self) -> list[str]:
         """Return all names, short where that is enough."""

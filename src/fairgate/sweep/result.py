@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 from fairgate.errors import InputError, unknown_name
 from fairgate.frames import Backend, frame_of
 from fairgate.learners import Learner
+from fairgate.recipe import pack, unpack
 from fairgate.run import Run, tail_of
 from fairgate.settings import Array
 from fairgate.simulation import joined
 from fairgate.statistics import holm
 from fairgate.store import read_table, write_table
-from fairgate.sweep.cells import Plan
+from fairgate.sweep.cells import Plan, Size
 from fairgate.sweep.figures import FIGURES, TRUTH
-from fairgate.sweep.parameters import LOOP
+from fairgate.sweep.parameters import LOOP, Known
 from fairgate.tasks import Task
 
 FORMAT = 1
@@ -29,6 +30,9 @@ FORMAT = 1
 
 HIGHER = ("reward", "population_reward", "acceptance", "feasible", "success", "share")
 """Figures of which more is better; of the others less is."""
+
+SIZE = ("rounds", "seeds", "seed", "batch")
+"""What says how much is simulated of each cell."""
 
 LEVEL = 0.95
 """Probability that an interval of a mean holds it, for many seeds."""
@@ -87,7 +91,7 @@ class Sweep:
     settings
         Everything that made it, as plain data.
     plan
-        What was asked for, with which :meth:`cell` makes task and learner of a cell; not kept in a file.
+        What was asked for, with which :meth:`cell` makes task and learner of a cell; of a file, the recipe for it.
     runs
         Files of every round of each cell, by setting and learner, if they were asked for; see :meth:`run`.
     """
@@ -98,7 +102,7 @@ class Sweep:
     truth: Mapping[str, NDArray[Any]]
     failures: Sequence[Failure]
     settings: Mapping[str, Any]
-    plan: Plan | None = field(default=None, compare=False)
+    plan: Plan | Mapping[str, Any] = field(compare=False)
     runs: Mapping[tuple[int, str], Sequence[Path]] = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
@@ -208,8 +212,10 @@ class Sweep:
             found |= {f"{name}_{kind}": values.ravel() for kind, values in self.spread(name).items()}
         return found
 
-    def cell(self, setting: int, learner: str) -> tuple[Task, Learner[Any], dict[str, Any]]:
+    def cell(self, setting: int, learner: str, *own: type) -> tuple[Task, Learner[Any], dict[str, Any]]:
         """Return task, learner, and the rounds, seeds, seed and batch of a cell, for :func:`~fairgate.simulate`.
+
+        Of a sweep that was read from a file, `own` are the classes in it that are none of fairgate's.
 
         >>> import fairgate as fg
         >>> found = fg.sweep("mve-s", ["ofs"], over={"epsilon": [0.02, 0.06]}, seeds=5, rounds=100)
@@ -218,10 +224,17 @@ class Sweep:
         >>> bool((again.figures["reward"] == found.figures["reward"][1]).all())
         True
         """
-        if self.plan is None:
-            raise InputError("a sweep read from a file cannot make its task: ask for the sweep again, or see command()")
         self._place(learner)
-        return self.plan.objects(setting, learner)
+        return self._made(own).objects(setting, learner)
+
+    def _made(self, own: Sequence[type]) -> Plan:
+        """Return what was asked for, made again if it was read from a file."""
+        if isinstance(self.plan, Plan):
+            return self.plan
+        task = Task.from_json(self.plan["task"], *own)
+        known = Known(task, {name: unpack(plain, own) for name, plain in self.plan["learners"].items()})
+        size = Size(**{name: self.settings[name] for name in SIZE})
+        return Plan(task, known.learners, size, self.design, known.find_all(self.design))
 
     def run(self, setting: int, learner: str) -> Run:
         """Read every round of a cell, if the sweep was told to keep them (``keep="run"``)."""
@@ -237,7 +250,7 @@ class Sweep:
         if not texts["task"] or not texts["learners"][learner]:
             return f"task, learner, size = sweep.cell({setting}, {learner!r}); fg.simulate(task, learner, **size)"
         given = [f"--set {name}={value!r}" for name, value in self.setting(setting).items() if name not in LOOP]
-        size = {name: self.settings[name] for name in ("rounds", "seeds", "seed", "batch")}
+        size = {name: self.settings[name] for name in SIZE}
         size |= {name: value for name, value in self.setting(setting).items() if name in LOOP}
         size["tail"] = tail_of(size["rounds"])
         shown = [f"--{name} {value}" for name, value in size.items()]
@@ -245,6 +258,10 @@ class Sweep:
 
     def save(self, path: str | Path) -> Path:
         """Write the sweep as a Parquet file, one row per loop, with its settings in the file's metadata."""
+        recipe = self.plan
+        if isinstance(recipe, Plan):
+            learners = {name: pack(each) for name, each in recipe.learners.items()}
+            recipe = {"task": recipe.task.to_json(), "learners": learners}
         header = {
             "format": FORMAT,
             "shape": self.figures["reward"].shape,
@@ -252,6 +269,7 @@ class Sweep:
             "parameters": self.parameters,
             "failures": [asdict(each) for each in self.failures],
             "settings": self.settings,
+            "plan": recipe,
         }
         write_table(Path(path), self.columns("seed"), header)
         return Path(path)
@@ -280,6 +298,7 @@ class Sweep:
             truth={name: by_setting[name] for name in TRUTH},
             failures=tuple(Failure(**each) for each in header["failures"]),
             settings=header["settings"],
+            plan=header["plan"],
         )
 
     def _figure(self, name: str) -> Array:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import platform
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner
+from fairgate.origin import versions
 from fairgate.places import find_learner, find_task
 from fairgate.settings import Array
 from fairgate.simulation import KEEPS
@@ -34,8 +33,6 @@ from fairgate.tasks import Task, load_task, presets
 
 SHARE = 4
 """Packs per worker, at least, where there are cells enough: so that no worker waits long for the last."""
-
-LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "pyarrow")
 
 
 def sweep(
@@ -107,7 +104,7 @@ def sweep(
         raise InputError(f"task must be a Task or the name of one, got {task!r}")
     named = _named(learners, chosen)
     known = Known(chosen, {name: learner for name, (learner, _) in named.items()})
-    parameters = {name: known.find(name) for name in over or {}}
+    parameters = known.find_all(over or {})
     whole = {name: any(each.whole for each in found) for name, found in parameters.items()}
     size = Size(rounds=rounds, seeds=seeds, seed=seed, batch=batch)
     plan = Plan(chosen, known.learners, size, make_design(over or {}, whole, design, settings, seed), parameters)
@@ -138,7 +135,8 @@ def sweep(
                 for piece, text in complete(folder, packing.work(), engine, say, "blocks"):
                     lost |= {cell.key: text for cell in packing.packs[piece.name].cells}
             kept.read(folder, packing.packs)
-        found = _assembled(plan, cells, kept, lost, {"commands": commands, **_made_with(code), "design": design})
+        made = {"commands": commands, "code": code, "versions": versions(), "design": design}
+        found = _assembled(plan, cells, kept, lost, made)
     if keep == "summary":
         return found
     runs: dict[tuple[int, str], list[Path]] = {}
@@ -265,8 +263,3 @@ def _assembled(
     if np.isnan(figures["reward"]).all():
         raise InputError(f"no cell of the sweep came to anything: {failures[0]}")
     return Sweep(plan.design, tuple(names), figures, truth, tuple(failures), {**plan.describe, **made}, plan)
-
-
-def _made_with(code: Mapping[str, str]) -> dict[str, Any]:
-    versions = {name: metadata.version(name) for name in LIBRARIES}
-    return {"code": dict(code), "versions": {"python": platform.python_version(), **versions}}

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Arms, ArmsState, Epochs, Rounds
+from fairgate.learners.epochs import Arms, ArmsState, Epochs, Late, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
-from fairgate.problem import Credit
 from fairgate.setting import Setting
 from fairgate.settings import Array
 
@@ -61,10 +60,11 @@ class ExploreThenCommit(Arms, Epochs[ArmsState]):
         """Learn from the first epoch on each threshold only."""
         super().digest(state, over & (state.epochs < len(state.grid)), table, share)
 
-    def late(self, state: ArmsState, rows: NDArray[np.int64], credited: Credit, share: Array) -> None:
+    def late(self, state: ArmsState, labels: Late) -> None:
         """Add late labels of these first epochs."""
-        first = state.pending[credited.round][rows] < len(state.grid)
-        super().late(state, rows[first], credited, share)
+        first = labels.epoch < len(state.grid)
+        if first.any():
+            super().late(state, labels.only(first))
 
     def recommend(self, state: ArmsState) -> Policy:
         """Keep the best threshold so far."""

@@ -36,6 +36,8 @@ class Plan:
         """The policy, with the uniform lottery in its place where that is to be played."""
         where, probability = self.explore, self.acceptance[self.explore]
         thresholds, weights = self.thresholds.copy(), self.weights.copy()
+        if not probability.size:
+            return Policy(thresholds, weights)
         thresholds[0, where], thresholds[1:, where] = -np.inf, np.inf
         weights[0, where], weights[1, where], weights[2:, where] = probability, 1.0 - probability, 0.0
         return Policy(thresholds, weights)

@@ -97,7 +97,8 @@ class ResponseModel:
 
         `benefit` is how many standard errors a score bin's share of positives is given on top, where labels are few.
         """
-        gram, cross = (np.moveaxis(sums[..., rows, :], (3, 4), (1, 2)).copy() for sums in (self.gram, self.cross))
+        which = slice(None) if len(rows) == len(self.age) else rows  # all of them are not copied first
+        gram, cross = (np.moveaxis(sums[..., which, :], (3, 4), (1, 2)).copy() for sums in (self.gram, self.cross))
         inverse = np.linalg.inv(gram + RIDGE)
         coefficients = inverse @ cross
         speed = (coefficients * cross).sum(axis=(2, 3, 4)).argmax(axis=0)
