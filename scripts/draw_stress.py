@@ -174,7 +174,7 @@ def cut(whole: Stress, count: int, kind: str) -> Stress:
 
 def draw(found: Sequence[Stress], shown: Sequence[float], path: Path) -> None:
     """Draw who wins, a row per task and a column per feedback strength."""
-    figure, axes = panels(len(found), len(shown), 7.16, 0.7 + 1.75 * len(found))
+    figure, axes = panels(len(found), len(shown), 7.16, 0.9 + 1.75 * len(found))
     for number, ax in enumerate(axes):
         row, column = divmod(number, len(shown))
         stress, strength = found[row], shown[column]
@@ -190,7 +190,7 @@ def draw(found: Sequence[Stress], shown: Sequence[float], path: Path) -> None:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             if label.startswith("paler"):
                 handle.set_label(f"paler: another in over {1 - SURE:.0%} of samples of the seeds")
-    add_legend(figure, axes[::-1], columns=5)
+    add_legend(figure, axes[::-1], columns=3)
     with io.BytesIO() as drawn:
         figure.savefig(drawn, dpi=200)
         Image.open(drawn).convert("RGB").quantize(256, Image.Quantize.FASTOCTREE).save(path, optimize=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import passages
 from tests.live.shell import Shell, Snippet, snippets
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "cluster.md"
@@ -72,3 +73,14 @@ def test_commands_that_are_not_run_have_options_that_exist(snippet: Snippet) -> 
             if program in line:
                 used = set(re.findall(r"(--[a-z-]+)", line.partition(program)[2]))
                 assert used <= options, (line, used - options)
+
+
+def test_a_script_rewrites_its_passage_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passages, "DOCS", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("before\n\n<!-- costs -->\nold\n<!-- end of costs -->\n\nafter\n")
+    for _ in range(2):
+        passages.rewrite("page.md", "costs", ["| a |", "|---|"])
+        assert page.read_text() == "before\n\n<!-- costs -->\n\n| a |\n|---|\n\n<!-- end of costs -->\n\nafter\n"
+    with pytest.raises(SystemExit, match="must have <!-- other -->"):
+        passages.rewrite("page.md", "other", [])
