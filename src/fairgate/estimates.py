@@ -1,4 +1,10 @@
-"""Estimate: a figure and what is known of its uncertainty."""
+"""Estimate: a figure and what is known of its uncertainty, for one look at a sample whose size was fixed beforehand.
+
+References
+----------
+.. [1] E. B. Wilson. Probable inference, the law of succession, and statistical inference. Journal of the American
+   Statistical Association, 1927.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from fairgate.settings import Array
+
+LEVEL = 0.95
+"""Probability the intervals are meant to hold the truth with."""
 
 
 class Estimate(NamedTuple):
@@ -69,3 +78,26 @@ def half_width(sd: ArrayLike, count: int) -> Array:
     if count < 2:
         return np.full(np.shape(sd), np.nan)
     return np.asarray(stdtrit(count - 1, 0.975) * np.asarray(sd) / math.sqrt(count))
+
+
+def quantile_of(level: float = LEVEL) -> float:
+    """Return how many standard errors an interval reaches to either side."""
+    return float(ndtri(0.5 + level / 2.0))
+
+
+def wilson(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
+    """Return Wilson's interval of a rate [1]_; with no trials, 0 and 1.
+
+    >>> low, high = wilson([0, 30], [10, 100])
+    >>> low.round(3), high.round(3)
+    (array([0.   , 0.219]), array([0.278, 0.396]))
+    """
+    hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    z = quantile_of(level)
+    some = np.maximum(tries, 1.0)
+    share = hits / some
+    centre = (share + z**2 / (2.0 * some)) / (1.0 + z**2 / some)
+    reach = z / (1.0 + z**2 / some) * np.sqrt(share * (1.0 - share) / some + z**2 / (4.0 * some**2))
+    low = np.where(hits <= 0.0, 0.0, np.maximum(centre - reach, 0.0))
+    high = np.where(hits >= tries, 1.0, np.minimum(centre + reach, 1.0))
+    return np.where(tries > 0, low, 0.0), np.where(tries > 0, high, 1.0)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr
 
 from fairgate.errors import InputError
 from fairgate.estimates import Estimate
@@ -197,6 +198,21 @@ def sign_flip_test(differences: ArrayLike, *, rng: np.random.Generator, flips: i
         signs = 1.0 - 2.0 * rng.integers(2, size=(min(at_once, flips - low), runs))
         reached += (np.abs(signs @ given) >= near).sum(axis=0)
     return np.asarray(reached / (flips + 1))
+
+
+def paired_t_test(differences: ArrayLike) -> Array:
+    """Return the two-sided p-values that paired differences (…, seeds), at least two, have mean 0, by Student's t-test.
+
+    Differences that are all the same have p-value 1 if that is 0, else 0.
+
+    >>> paired_t_test([[0.1, 0.2, 0.3, 0.1], [0.0, 0.0, 0.0, 0.0]]).round(3)
+    array([0.034, 1.   ])
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    seeds = values.shape[-1]
+    mean, error = values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(seeds)
+    away = np.divide(np.abs(mean), error, out=np.where(mean == 0.0, 0.0, np.inf), where=error > 0.0)
+    return np.asarray(2.0 * stdtr(seeds - 1, -away))
 
 
 def holm(p_values: ArrayLike) -> Array:

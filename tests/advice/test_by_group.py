@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairgate.advice.by_group import Rate, by_group, ratios_of
-from fairgate.advice.intervals import wilson
+from fairgate.estimates import wilson
 from tests.advice.committee import counted, loans
 
 

@@ -11,8 +11,9 @@ from scipy.stats import binom
 
 import fairgate as fg
 from fairgate.advice import Aims
-from fairgate.advice.intervals import gap_interval, wilson
+from fairgate.advice.intervals import gap_interval
 from fairgate.advice.today import look
+from fairgate.estimates import wilson
 from fairgate.people import from_frame
 from tests.advice.people import SERVICE
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.intervals import wilson
 from fairgate.constraints.bounds import label_gaps
+from fairgate.estimates import wilson
 from fairgate.people.applicants import Applicants
 from fairgate.settings import Array
 

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.guarantee import certify, least_sure
-from fairgate.advice.intervals import LEVEL, deviation, largest_margin, residual_margins
+from fairgate.advice.intervals import deviation, largest_margin, residual_margins
 from fairgate.advice.steady import Response, Steady, settle, steady_cells
 from fairgate.constraints.pieces import differences, rates_of
 from fairgate.counts import Counts
+from fairgate.estimates import LEVEL
 from fairgate.people.applicants import Applicants
 from fairgate.problem import ROUNDING, Problem, is_feasible, violation
 from fairgate.settings import Array

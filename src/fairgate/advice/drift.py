@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln
 
-from fairgate.advice.intervals import quantile_of, wilson
+from fairgate.estimates import quantile_of, wilson
 from fairgate.settings import Array
 
 BINS = 10

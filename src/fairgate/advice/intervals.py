@@ -11,9 +11,7 @@ what the intervals of the rates allow, which know that a rate of 0 of ten people
 
 References
 ----------
-.. [1] E. B. Wilson. Probable inference, the law of succession, and statistical inference. Journal of the American
-   Statistical Association, 1927.
-.. [2] R. G. Newcombe. Interval estimation for the difference between independent proportions: comparison of eleven
+.. [1] R. G. Newcombe. Interval estimation for the difference between independent proportions: comparison of eleven
    methods. Statistics in Medicine, 1998.
 """
 
@@ -27,43 +25,17 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from fairgate.constraints import Constraint
+from fairgate.estimates import LEVEL, wilson
 from fairgate.settings import Array
-
-LEVEL = 0.95
-"""Probability the intervals are meant to hold the truth with."""
-
 
 ANYTHING = 1e6
 """A margin that no residual keeps."""
 
 
-def quantile_of(level: float = LEVEL) -> float:
-    """Return how many standard errors an interval reaches to either side."""
-    return float(ndtri(0.5 + level / 2.0))
-
-
-def wilson(successes: ArrayLike, trials: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
-    """Return Wilson's interval of a rate [1]_; with no trials, 0 and 1.
-
-    >>> low, high = wilson([0, 30], [10, 100])
-    >>> low.round(3), high.round(3)
-    (array([0.   , 0.219]), array([0.278, 0.396]))
-    """
-    hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    z = quantile_of(level)
-    some = np.maximum(tries, 1.0)
-    share = hits / some
-    centre = (share + z**2 / (2.0 * some)) / (1.0 + z**2 / some)
-    reach = z / (1.0 + z**2 / some) * np.sqrt(share * (1.0 - share) / some + z**2 / (4.0 * some**2))
-    low = np.where(hits <= 0.0, 0.0, np.maximum(centre - reach, 0.0))
-    high = np.where(hits >= tries, 1.0, np.minimum(centre + reach, 1.0))
-    return np.where(tries > 0, low, 0.0), np.where(tries > 0, high, 1.0)
-
-
 def gap_interval(accepted: ArrayLike, people: ArrayLike) -> tuple[Array, Array]:
     r"""Return an interval of the gap, largest minus smallest acceptance rate, from counts (…, groups).
 
-    For two groups it is Newcombe's interval [2]_ of the *signed* difference, made of Wilson's for each rate,
+    For two groups it is Newcombe's interval [1]_ of the *signed* difference, made of Wilson's for each rate,
 
     .. math:: d - \sqrt{(p_0 - l_0)^2 + (u_1 - p_1)^2} \le p_0 - p_1 \le d + \sqrt{(u_0 - p_0)^2 + (p_1 - l_1)^2},
 

@@ -10,7 +10,6 @@ import numpy as np
 from fairgate.advice.aims import Aims
 from fairgate.advice.choice import INFEASIBLE, RESAMPLES, STEP, SURE, Choice
 from fairgate.advice.guarantee import rests_on_unknown
-from fairgate.advice.intervals import quantile_of
 from fairgate.advice.money import Money, money_of
 from fairgate.advice.options import Option, chances, other_ways
 from fairgate.advice.sensitivity import flips_at, reward_bounds
@@ -18,7 +17,7 @@ from fairgate.advice.steady import Steady, settle, stands_until
 from fairgate.advice.today import Today
 from fairgate.constraints import Constraint
 from fairgate.counts import Counts
-from fairgate.estimates import Estimate
+from fairgate.estimates import Estimate, quantile_of
 from fairgate.people.applicants import Applicants
 from fairgate.problem import ROUNDING, Problem, is_feasible
 

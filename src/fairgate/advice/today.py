@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.intervals import gap_interval, quantile_of, wilson
+from fairgate.advice.intervals import gap_interval
 from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
-from fairgate.estimates import Estimate
+from fairgate.estimates import Estimate, quantile_of, wilson
 from fairgate.people.applicants import Applicants
 from fairgate.people.labels import tail
 from fairgate.problem import is_feasible

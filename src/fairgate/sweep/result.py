@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError, unknown_name
+from fairgate.estimates import half_width, wilson
 from fairgate.frames import Backend, frame_of
 from fairgate.learners import Learner
 from fairgate.recipe import pack, unpack
 from fairgate.run import Run, tail_of
 from fairgate.settings import Array
 from fairgate.simulation import joined
-from fairgate.statistics import holm
+from fairgate.statistics import holm, paired_t_test
 from fairgate.store import read_table, write_table
 from fairgate.sweep.cells import Plan, Size
 from fairgate.sweep.figures import FIGURES, TRUTH
@@ -33,9 +33,6 @@ HIGHER = ("reward", "population_reward", "acceptance", "feasible", "success", "s
 
 SIZE = ("rounds", "seeds", "seed", "batch")
 """What says how much is simulated of each cell."""
-
-LEVEL = 0.95
-"""Probability that an interval of a mean holds it, for many seeds."""
 
 QUANTILES = {"q10": 0.1, "q50": 0.5, "q90": 0.9}
 """Quantiles over seeds that a table has."""
@@ -132,16 +129,20 @@ class Sweep:
         return np.asarray(self._figure(figure).mean(axis=2))
 
     def spread(self, figure: str) -> dict[str, Array]:
-        """Return a figure's mean, sd, 95% interval of the mean (low, high) and quantiles over seeds, (S, L) each."""
-        from scipy.stats import t as student
+        """Return a figure's mean, sd, 95% interval of the mean (low, high) and quantiles over seeds, (S, L) each.
 
+        The interval is Student's, or Wilson's for `success`, which is 0 or 1 for each seed.
+        """
         values = self._figure(figure)
         seeds = values.shape[2]
         mean = values.mean(axis=2)
         sd = values.std(axis=2, ddof=1) if seeds > 1 else np.full(mean.shape, np.nan)
-        reach = sd * (student.ppf((1 + LEVEL) / 2, seeds - 1) / math.sqrt(seeds) if seeds > 1 else math.nan)
+        reach = half_width(sd, seeds)
+        low, high = mean - reach, mean + reach
+        if figure == "success":
+            low, high = (np.where(np.isnan(mean), np.nan, end) for end in wilson(np.nan_to_num(mean) * seeds, seeds))
         quantiles = np.quantile(values, list(QUANTILES.values()), axis=2)
-        found = {"mean": mean, "sd": sd, "low": mean - reach, "high": mean + reach}
+        found = {"mean": mean, "sd": sd, "low": low, "high": high}
         return found | dict(zip(QUANTILES, quantiles, strict=True))
 
     def winners(self, figure: str = "shortfall") -> Winners:
@@ -152,8 +153,6 @@ class Sweep:
         >>> [found.learners[place] for place in found.winners().learner]
         ['ofs', 'ofs']
         """
-        from scipy.stats import t as student
-
         values = self._figure(figure) * (1.0 if figure in HIGHER else -1.0)
         mean = values.mean(axis=2)
         order = np.argsort(np.where(np.isnan(mean), np.inf, -mean), axis=1, kind="stable")  # of equals the first
@@ -164,14 +163,9 @@ class Sweep:
             rows = np.arange(len(mean))
             difference = values[rows, order[:, 0]] - values[rows, order[:, 1]]
             margin = difference.mean(axis=1)
-            seeds = difference.shape[1]
-            error = difference.std(axis=1, ddof=1) / math.sqrt(seeds) if seeds > 1 else np.full(len(mean), np.nan)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                raw = 2.0 * student.sf(np.abs(margin / error), max(seeds - 1, 1))
-            raw = np.where(error > 0, raw, np.where(margin == 0, 1.0, 0.0))  # no difference, or always the same one
-            tested = ~np.isnan(margin) & ~np.isnan(error)
+            tested = ~np.isnan(margin) & (difference.shape[1] > 1)
             if tested.any():
-                p_value[tested] = holm(raw[tested])
+                p_value[tested] = holm(paired_t_test(difference[tested]))
         return Winners(best.astype(np.int64), margin, p_value)
 
     def frame(self, by: str = "cell", backend: Backend = "pandas") -> Any:

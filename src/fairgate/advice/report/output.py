@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from fairgate.advice.advise import Advice
 from fairgate.advice.aims import strength_name
 from fairgate.advice.choice import RESAMPLES, STEP
-from fairgate.advice.intervals import LEVEL
 from fairgate.advice.loop import Outcome
 from fairgate.advice.money import money_of
 from fairgate.advice.reference import reference
@@ -26,6 +25,7 @@ from fairgate.advice.requirements import Requirement, limit, requirements
 from fairgate.advice.steady import Response, Steady, settle
 from fairgate.constraints import Constraint
 from fairgate.counts import Counts
+from fairgate.estimates import LEVEL
 from fairgate.problem import is_feasible
 from fairgate.store import plain, write_text
 
