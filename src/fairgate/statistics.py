@@ -206,7 +206,7 @@ def paired_t_test(differences: ArrayLike) -> Array:
     Differences that are all the same have p-value 1 if that is 0, else 0.
 
     >>> paired_t_test([[0.1, 0.2, 0.3, 0.1], [0.0, 0.0, 0.0, 0.0]]).round(3)
-    array([0.034, 1.   ])
+    array([0.035, 1.   ])
     """
     values = np.asarray(differences, dtype=np.float64)
     seeds = values.shape[-1]
