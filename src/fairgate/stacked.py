@@ -66,8 +66,11 @@ class StackedNature(Nature):
         """Draw the people of a round."""
         if self.coupling == "independent":
             return np.concatenate([each.draw(probabilities[rows], people) for each, rows in self._now()])
-        drawn = [each.people(rows.stop - rows.start, people) for each, rows in self._now()]
-        return count_people(probabilities, np.concatenate(drawn))
+        return count_people(probabilities, self.everybody(len(probabilities), people))
+
+    def everybody(self, replicates: int, people: int) -> NDArray[np.uint32]:
+        """Return the people of a round, (replicates, people)."""
+        return np.concatenate([each.people(rows.stop - rows.start, people) for each, rows in self._now()])
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 import fairgate as fg
@@ -65,6 +67,41 @@ def test_want_of_memory_counts_as_a_crash(two: Processes) -> None:
     assert list(InProcess().run([exhaust])) == [(0, Crashed("out of memory for 1 TB"))]
     ((_, found),) = two.run([exhaust])
     assert found == Crashed("its process died 3 times, out of memory for 1 TB")
+
+
+SCRIPT = """
+import os, time
+from functools import partial
+from fairgate.engines import open_engine
+
+with open_engine(2) as engine:
+    for place, result in engine.run([os.getpid, partial(time.sleep, 100), os.getpid, partial(time.sleep, 100)]):
+        print(result, flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_processes_end_with_an_unguarded_script_that_is_interrupted_or_killed(number: int, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    with subprocess.Popen(
+        [sys.executable, str(tmp_path / "script.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    ) as script:
+        assert script.stdout is not None
+        process = psutil.Process(int(script.stdout.readline()))
+        if number == signal.SIGINT:
+            os.killpg(script.pid, number)  # as a terminal does
+        else:
+            script.kill()
+        _, told = script.communicate(timeout=60)
+    assert told.count("KeyboardInterrupt") == (number == signal.SIGINT)
+    psutil.wait_procs([process], timeout=30)
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_no_workers_is_one_sentence() -> None:

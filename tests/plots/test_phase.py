@@ -61,6 +61,17 @@ def test_the_colour_bar_says_in_words_what_is_drawn(sweep: Sweep) -> None:
     assert [ax.get_ylabel() for ax in figure.axes] == ["epsilon", "share of attainable reward"]
 
 
+def test_a_share_that_only_broken_constraints_earn_has_a_colour_of_its_own(sweep: Sweep) -> None:
+    shares = sweep.figures["share"].copy()
+    shares[12, 0] = 7.0
+    axes = plot_phase(replace(sweep, figures={**sweep.figures, "share": shares}), learner="ofs")
+    (drawn,) = (each for each in axes.collections if isinstance(each, QuadMesh))
+    drawn.update_scalarmappable()
+    colours = np.asarray(drawn.get_facecolor()).reshape(5, 6, 4)
+    np.testing.assert_allclose(colours[12 % 5, 12 // 5], to_rgba("#CC79A7"), atol=0.01)
+    assert drawn.get_clim()[1] == 1.05
+
+
 def test_nothing_feasible_is_hatched_and_what_failed_is_crossed_out(sweep: Sweep) -> None:
     axes = plot_phase(sweep, learner="ofs")
     (hatched,) = (each for each in axes.collections if isinstance(each, PolyCollection) and each.get_hatch())

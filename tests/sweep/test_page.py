@@ -301,6 +301,9 @@ def test_means_leave_out_what_failed_and_the_worst_setting_is_named(flat: Sweep)
         (row,) = (each for each in Answer(flat).standings if each.learner == name)
         short = flat.mean("shortfall")[:, place]
         assert row.shortfall == pytest.approx(np.nanmean(short))
+        known = flat.truth["attainable"]
+        earned = flat.mean("population_reward")[known, place].sum() / flat.truth["best_reward"][known].sum()
+        assert row.share == pytest.approx(earned)
         worst = int(np.nanargmax(short))
         assert row.worst_shortfall == short[worst]
         assert row.worst == f"rate {flat.design['rate'][worst]:.4g}, epsilon {flat.design['epsilon'][worst]:.4g}"

@@ -23,6 +23,10 @@ AHEAD, LEAST = 3, 8
 LOOK = 2.0
 """Seconds between looks at which workers are there."""
 
+GATHER = 60.0
+"""Seconds within which a finished result must arrive."""
+
+AGAIN = object()
 DIED = Crashed("its workers died again and again, killed or out of memory")
 
 
@@ -120,6 +124,9 @@ class Cluster:
                         answer = DIED
                     else:
                         continue
+                    if answer is AGAIN:
+                        future.add_done_callback(finished.put)
+                        continue
                 except LostError:
                     (last if chosen else left).extendleft(sent.values())
                     sent.clear()
@@ -152,15 +159,17 @@ class Cluster:
         return future if future in sent else None
 
     def _answer(self, future: Any) -> Any:
-        """Return what a call came to."""
+        """Return what a call came to; AGAIN if its result was lost with a worker and is computed once more."""
         from distributed import CancelledError, KilledWorker
 
         if future.status == "cancelled":
             raise LostError
         try:
-            kind, found = future.result(timeout=self._patience)
+            kind, found = future.result(timeout=GATHER)
         except KilledWorker:
             return DIED
+        except TimeoutError:
+            return AGAIN
         except (CancelledError, OSError):
             raise LostError from None
         except ImportError as error:
@@ -212,9 +221,9 @@ class Cluster:
                 raise InputError(sentence)
 
     def _roomiest(self) -> str:
-        """Return the worker that may use the most memory; an empty text if there is none at the moment."""
+        """Return the worker, of those seen at the last look, that may use the most memory; an empty text if none."""
         found = self._ask(lambda: self._client.run(memory_limit, on_error="return"))
-        limits = {worker: limit for worker, limit in found.items() if isinstance(limit, int)}
+        limits = {each: limit for each, limit in found.items() if isinstance(limit, int) and each in self._checked}
         return max(limits, key=lambda worker: limits[worker], default="")
 
     def _ask(self, question: Callable[[], Any]) -> Any:

@@ -18,6 +18,8 @@ from fairgate.engines.base import Call, Crashed, alone
 ATTEMPTS = 3
 """How often a call is begun before it counts as crashed; the last time, nothing else is done on the machine."""
 
+KILLED = "killed or out of memory"
+
 
 @dataclass(frozen=True)
 class InProcess:
@@ -76,12 +78,12 @@ class Processes:
                 done = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
                 place, process = running.pop(done)
                 died = _death(done)
-                if died is None:
+                if died != KILLED:
                     idle.append(process)
+                if died is None:
                     begin()  # before the result is looked at, which takes a while
                     yield place, done.result()
                     continue
-                process.shutdown(wait=False, kill_workers=True)
                 if begun[place] >= ATTEMPTS:
                     yield place, Crashed(f"its process died {ATTEMPTS} times, {died}")
                 else:
@@ -136,10 +138,10 @@ def _deaf() -> Iterator[None]:
 
 
 def _death(done: Future[Any]) -> str | None:
-    """Say how the process of a call died; None if it did not, whatever the call came to."""
+    """Say why a call did not get to its end; None if it did, whatever it came to."""
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     error = done.exception()
     if isinstance(error, MemoryError):
         return f"out of memory {error}".strip()
-    return "killed or out of memory" if isinstance(error, TerminatedWorkerError) else None
+    return KILLED if isinstance(error, TerminatedWorkerError) else None

@@ -154,7 +154,8 @@ def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
         return np.asarray(np.sqrt(width[..., None] / np.maximum(1, plays)))
     table = np.arange(rounds + 1.0)  # by the number of plays: fewer roots than there are thresholds
     table[0] = 1.0
-    return np.sqrt(np.divide(width, table, out=table), out=table).take(plays.astype(np.intp, copy=False))
+    np.sqrt(np.divide(width, table, out=table), out=table)
+    return table.take(plays.astype(np.intp, copy=False))
 
 
 def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:

@@ -12,6 +12,13 @@ WINNER = "winner"
 """The map of which learner wins."""
 
 
+FULL = 1.05
+"""Share of attainable reward above which a learner has mostly broken constraints."""
+
+OVER = "#CC79A7"
+"""Colour of a share above that."""
+
+
 class Measure(NamedTuple):
     """A figure: what a colour bar calls it, whether more is better, and whether it is a share of 1."""
 
@@ -57,12 +64,13 @@ def measure_of(figure: str) -> Measure:
 def limits_of(figure: str, values: Array) -> dict[str, Any]:
     """Return colours and limits for these values: shares of 1 from 0 to 1, amounts that are bad from 0.
 
-    A share of attainable reward is shown between 0 and 1.2: where little is attainable it can be anything.
+    A share of attainable reward is shown from 0 to 1.05, as where little is attainable it can be anything; more than
+    that is mostly earned by breaking constraints and has a colour of its own.
 
     >>> limits_of("violation", np.array([3.0, np.nan, 5.0]))
     {'cmap': 'magma_r', 'vmin': 0.0, 'vmax': 5.0}
-    >>> limits_of("share", np.array([-3.0, 0.9, 14.0]))
-    {'cmap': 'viridis', 'vmin': 0.0, 'vmax': 1.2}
+    >>> limits_of("share", np.array([-3.0, 0.9, 14.0]))["vmax"]
+    1.05
     """
     measure = measure_of(figure)
     known = values[np.isfinite(values)]
@@ -70,9 +78,18 @@ def limits_of(figure: str, values: Array) -> dict[str, Any]:
     if measure.is_share:
         low, high = 0.0, 1.0
     elif figure == "share":
-        low, high = max(low, 0.0), min(high, 1.2)
+        low, high = max(low, 0.0), min(high, FULL)
     elif not measure.more_is_better:
         low = min(low, 0.0)
     if high <= low:
         high = low + 1e-3
-    return {"cmap": measure.colours, "vmin": low, "vmax": high}
+    return {"cmap": _colours(figure), "vmin": low, "vmax": high}
+
+
+def _colours(figure: str) -> Any:
+    """Return the colour map of a figure by its name, or with a colour for what lies above its end."""
+    if figure != "share":
+        return measure_of(figure).colours
+    from matplotlib import colormaps
+
+    return colormaps[measure_of(figure).colours].with_extremes(over=OVER)

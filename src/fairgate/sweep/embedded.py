@@ -12,7 +12,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fairgate.plots.maps import OTHERS, PALE, SIGNIFICANT, learner_colours
-from fairgate.plots.measures import MEASURES, limits_of, measure_of
+from fairgate.plots.measures import MEASURES, OVER, limits_of, measure_of
 from fairgate.plots.scales import Scale
 from fairgate.plots.swept import failed, unattainable
 from fairgate.sweep.figures import FIGURES
@@ -110,7 +110,8 @@ def _figure(sweep: Sweep, name: str) -> dict[str, Any]:
         "name": name,
         "words": measure.words,
         "about": FIGURES.get(name, ""),
-        "colours": limits["cmap"],
+        "colours": measure.colours,
+        "over": OVER if name == "share" else None,
         "limits": [limits["vmin"], limits["vmax"]],
         **{kind: _short(spread[kind]) for kind in kinds},
     }

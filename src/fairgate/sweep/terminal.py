@@ -26,8 +26,8 @@ def show(sweep: Sweep, console: Console) -> None:
         console.print(_regions(answer))
     console.print(
         "Means over settings. Success: share of seeds within 0.01 of the best reward and of every constraint at the "
-        "end. Share: of attainable reward. Viol.: exact, summed over all rounds. Shortfall: the larger of regret and "
-        "largest residual, per round; by it, learners win.",
+        "end. Share: of what can be earned in all settings together. Viol.: exact, summed over all rounds. Shortfall: "
+        "the larger of regret and largest residual, per round; by it, learners win.",
         highlight=False,
     )
 

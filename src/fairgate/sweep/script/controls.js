@@ -25,6 +25,8 @@ function drawLegend() {
   const own = learners.filter((each) => !each.other);
   if (several) for (const each of own) items.push(key(square(each.colour), (plane ? "wins: " : "") + each.name));
   if (own.length < learners.length) items.push(key(square(learners.find((each) => each.other).colour), "others"));
+  if (plane && state.figure.over && state.figure.mean.some((value) => value > limitsNow[1]))
+    items.push(key(square(state.figure.over), "more than " + short(limitsNow[1]) + ", mostly by breaking constraints"));
   if (several && plane) {
     const halves = ["M1 1H19L1 19Z", "M19 1V19H1Z"].map((d, k) => shape("path", { d, fill: learners[k].colour, "fill-opacity": data.pale }));
     items.push(key(shape("g", {}, ...halves), "faint: not significant"));

@@ -7,6 +7,7 @@ function limits(figure) {
 }
 function colourOf(figure, value) {
   const stops = data.scales[figure.colours], [low, high] = limitsNow;
+  if (figure.over && value > high) return figure.over;
   const along = Math.min(Math.max((value - low) / (high - low), 0), 1) * (stops.length - 1);
   const first = Math.min(Math.floor(along), stops.length - 2), part = along - first;
   const mixed = [1, 3, 5].map((at) => {
