@@ -91,8 +91,9 @@ def batches(task: fg.Task) -> dict[int, Case]:
 
 
 def learners(task: fg.Task) -> dict[str, Case]:
-    """Return all learners that have no number of their own to be chosen."""
-    return {name: Case(task, load_learner(name)) for name in LEARNERS if name not in ("fixed", "threshold-optimizer")}
+    """Return all learners that have no number of their own to be chosen, side by side as in a large sweep."""
+    names = [name for name in LEARNERS if name not in ("fixed", "threshold-optimizer")]
+    return {name: Case(task, load_learner(name), rounds=ROUNDS // 3, seeds=1000, parts=10) for name in names}
 
 
 def measured(cases: Sequence[Case], repeats: int, rounds: int) -> list[float]:
@@ -141,7 +142,7 @@ def main() -> None:
         listed = " · ".join(f"{value}: {cost:.2f}" for value, cost in zip(each, costs, strict=True))
         lines.append(f"| {what} | {listed} | {doubling(list(row), costs)} |")
 
-    lines += ["", f"Learners on `{task.name}`, {SEEDS} loops side by side:", ""]
+    lines += ["", f"Learners on `{task.name}`, 10 settings × {SEEDS} loops side by side, as in a large sweep:", ""]
     lines += [f"| learner | level | µs per loop-round | loops of {LOOP} rounds per core-hour |", "|---|---|---:|---:|"]
     for name, case in sorted(named.items(), key=lambda pair: found[id(pair[1])]):
         cost = found[id(case)]
