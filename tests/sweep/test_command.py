@@ -95,7 +95,7 @@ def test_cells_that_fail_are_named_and_the_others_written(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_an_interrupted_command_leaves_what_is_done(tmp_path: Path) -> None:
-    size = ("--over", "rate=0.05:0.5:30", "--seeds", "10", "--rounds", "1000", "--workers", "2", "--out", str(tmp_path))
+    size = ("--over", "rate=0.05:0.5:30", "--seeds", "50", "--rounds", "600", "--workers", "2", "--out", str(tmp_path))
     command = [sys.executable, "-m", "fairgate", "sweep", "mve-s", "ofs", *size]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(1200):

@@ -32,7 +32,10 @@ from fairgate.sweep.result import Failure, Sweep
 from fairgate.tasks import Task, load_task, presets
 
 SHARE = 4
-"""Packs per worker, at least, where there are cells enough: so that no worker waits long for the last."""
+"""Packs per worker where there are cells enough: so that no worker waits long for the last."""
+
+LEAST = 250
+"""Loops of a pack, at least, while every worker has one: smaller ones keep the scheduler busy rather than workers."""
 
 
 def sweep(
@@ -177,7 +180,8 @@ class _Packing:
         for cell in missing:
             self.alike.setdefault((cell.learner, cell.block), []).append(cell)
         total = sum(cell.seeds for cells in self.alike.values() for cell in cells)
-        self.loops = min(STACK, math.ceil(total / (max(workers, 1) * SHARE)))
+        some = max(total / (workers * SHARE), min(total / workers, LEAST))
+        self.loops = min(STACK, math.ceil(some))
 
     def work(self) -> list[Work]:
         """Return all packs as work."""
