@@ -86,13 +86,13 @@ class Index:
 
 
 def complete(
-    folder: Path, work: Iterable[Work], engine: Engine, say: Say, noun: str = "simulations"
+    folder: Path, work: Iterable[Work], engine: Engine, say: Say, noun: str = "simulations", quiet: bool = False
 ) -> list[tuple[Work, str]]:
     """Do all work whose files are not in `folder` yet, the longest first, and say which files had to be made again.
 
     Only this process writes files. What is done is noted at once, so that after an interruption the same call goes on
     with what is missing, on the same engine or another. Returns the work whose processes died again and again, each
-    with a text that says so; they are tried again the next time.
+    with a text that says so; they are tried again the next time. If `quiet`, progress is shown on a terminal only.
     """
     folder.mkdir(parents=True, exist_ok=True)
     index = Index(folder)
@@ -126,7 +126,7 @@ def complete(
         first = f"{len(missing)} {noun} on {engine}"
         try:
             with (
-                meter(sum(each.cost for each in missing), first) as advance,
+                meter(sum(each.cost for each in missing), first, quiet=quiet) as advance,
                 closing(engine.run([each.make for each in missing])) as results,
             ):
                 for place, result in results:

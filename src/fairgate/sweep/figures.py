@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.against import SUCCESS, compare, known_regret
+from fairgate.against import SUCCESS, compare
 from fairgate.problem import Assessment, violation
 from fairgate.run import Run
 from fairgate.settings import Array
@@ -50,6 +50,7 @@ class Gathered:
     def __init__(self, truth: Truth) -> None:
         self.truth = truth
         self.rounds = 0
+        self.feasible = False  # whether anything was, in any round
         self.sums: dict[str, Array | float] = {}
 
     def add(self, piece: Run) -> None:
@@ -58,13 +59,14 @@ class Gathered:
         sums = {
             "violation": violation(piece.batch.residuals),
             "population_violation": found.violation,
-            "regret": known_regret(found.regret),
+            "regret": np.nan_to_num(found.regret, nan=0.0),  # rounds in which nothing is feasible add none
             "shortfall": found.shortfall,
             "excess_violation": found.excess,
         }
         for name, values in sums.items():
             self.sums[name] = self.sums.get(name, 0.0) + values.sum(axis=1)
         self.rounds += piece.rounds
+        self.feasible = self.feasible or not np.isnan(found.regret).all()
         self.last = piece
 
     def figures(self) -> dict[str, Array]:
@@ -73,6 +75,8 @@ class Gathered:
         found = {**tail.per_replicate(tail.rounds), **self.sums}
         for name in ("shortfall", "excess_violation"):
             found[name] = np.asarray(found[name]) / self.rounds
+        if not self.feasible:
+            found["regret"] = np.full(tail.replicates, np.nan)
         mean = Assessment(tail.population.reward.mean(axis=1), tail.population.residuals.mean(axis=2))
         end = compare(mean, truth.reward, truth.least)
         found["success"] = end.within(*SUCCESS).astype(np.float64)

@@ -77,6 +77,8 @@ class Pack:
         for cell in self.cells:
             try:
                 ready.append(_made(task, self.learner, self.size, cell))
+            except MemoryError:  # which is the process's and not the cell's: it is tried elsewhere, or in pieces
+                raise
             except Exception as error:
                 failed[cell.key] = _said(error)
         for stack in [[each] for each in ready] if self.keep else _stacks(ready):
@@ -102,6 +104,8 @@ class Pack:
                 return _figures(stack)
             figures, runs[run_file(stack[0].cell.key)] = _figures_and_run(stack[0])
             return {stack[0].cell.key: figures}
+        except MemoryError:
+            raise
         except Exception as error:
             if len(stack) == 1:
                 failed[stack[0].cell.key] = _said(error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,10 +21,10 @@ from fairgate.run import Run, tail_of
 from fairgate.settings import Array
 from fairgate.simulation import joined
 from fairgate.statistics import holm, paired_t_test
-from fairgate.store import read_table, write_table
+from fairgate.store import plain, prepare_folder, read_table, write_table, write_text
 from fairgate.sweep.cells import Plan, Size
 from fairgate.sweep.figures import FIGURES, TRUTH
-from fairgate.sweep.parameters import LOOP, Known
+from fairgate.sweep.parameters import Known
 from fairgate.tasks import Task
 
 FORMAT = 1
@@ -199,6 +201,9 @@ class Sweep:
         found: dict[str, NDArray[Any]] = {"task": spread_out(np.array([self.task]), 0)}
         found["learner"] = spread_out(np.array(self.learners), 1)
         found |= {name: spread_out(column, 0) for name, column in {**self.design, **self.truth}.items()}
+        if np.isnan(self.truth["best_reward"]).any():  # what no learner got through is not known to be infeasible
+            known = np.where(np.isnan(self.truth["best_reward"]), None, self.truth["attainable"])
+            found["attainable"] = spread_out(known, 0)
         if by == "seed":
             found["seed"] = spread_out(np.arange(shape[2]), 2)
             return found | {name: values.ravel() for name, values in self.figures.items()}
@@ -243,12 +248,36 @@ class Sweep:
         texts = self.settings["commands"]
         if not texts["task"] or not texts["learners"][learner]:
             return f"task, learner, size = sweep.cell({setting}, {learner!r}); fg.simulate(task, learner, **size)"
-        given = [f"--set {name}={value!r}" for name, value in self.setting(setting).items() if name not in LOOP]
         size = {name: self.settings[name] for name in SIZE}
-        size |= {name: value for name, value in self.setting(setting).items() if name in LOOP}
+        given = []
+        for name, value in self.setting(setting).items():
+            for owner, short in self.settings["parameters"][name]:
+                if owner == "loop":
+                    size[short] = value
+                elif owner not in self.learners:
+                    given.append(f"{owner}.{short}={value!r}")
+                elif owner == learner:
+                    given.append(f"learner.{short}={value!r}")
         size["tail"] = tail_of(size["rounds"])
-        shown = [f"--{name} {value}" for name, value in size.items()]
-        return " ".join(["fairgate run", texts["task"], texts["learners"][learner], *given, *shown])
+        words = ["fairgate", "run", texts["task"], texts["learners"][learner]]
+        words += [word for each in given for word in ("--set", each)]
+        return shlex.join(words + [word for name, value in size.items() for word in (f"--{name}", str(value))])
+
+    def write(self, folder: str | Path) -> Path:
+        """Write the page and the tables to a folder: what ``fairgate sweep --out`` has.
+
+        These are ``sweep.html``, ``sweep.parquet`` with a row per cell, ``seeds.parquet`` with a row per loop, which
+        :meth:`load` reads, and ``settings.json``.
+        """
+        from fairgate.sweep.page import render
+
+        out = Path(folder)
+        prepare_folder(out, "folder")
+        self.save(out / "seeds.parquet")
+        write_table(out / "sweep.parquet", self.columns(), self.settings)
+        write_text(out / "settings.json", json.dumps(plain(self.settings), indent=1, ensure_ascii=False) + "\n")
+        write_text(out / "sweep.html", render(self))
+        return out
 
     def save(self, path: str | Path) -> Path:
         """Write the sweep as a Parquet file, one row per loop, with its settings in the file's metadata."""
@@ -285,6 +314,7 @@ class Sweep:
             raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
         shape = tuple(header["shape"])
         by_setting = {name: columns[name].reshape(shape)[:, 0, 0].copy() for name in (*header["parameters"], *TRUTH)}
+        by_setting["attainable"] = by_setting["attainable"] == True  # noqa: E712  # of a failed setting it is None
         return cls(
             design={name: by_setting[name] for name in header["parameters"]},
             learners=tuple(header["learners"]),
