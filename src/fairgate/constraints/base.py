@@ -170,7 +170,7 @@ class Constraint(Settings, ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class Adapted(Constraint):
+class _Adapted(Constraint):
     """A user's own constraint that is no :class:`Constraint`, with defaults for what it does not have.
 
     It may declare `needs`; otherwise its residuals are shown to every learner and are means of batches
@@ -231,7 +231,7 @@ class Adapted(Constraint):
 
 def as_constraint(constraint: PlainConstraint) -> Constraint:
     """Return what offers everything a :class:`Constraint` does, made of an object with `names` and `residuals`."""
-    return constraint if isinstance(constraint, Constraint) else Adapted(constraint)
+    return constraint if isinstance(constraint, Constraint) else _Adapted(constraint)
 
 
 def check_names(constraints: Sequence[Constraint]) -> None:

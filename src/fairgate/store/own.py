@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -103,11 +104,15 @@ class _Reader:
 
     def _module(self, module: ModuleType) -> str:
         file = Path(getattr(module, "__file__", None) or "")
-        return file.read_bytes().hex() if module.__name__ in self.own and file.is_file() else module.__name__
+        return file.read_bytes().hex() if self._is_own(module.__name__) and file.is_file() else module.__name__
+
+    def _is_own(self, module: str) -> bool:
+        """Whether a module is the user's: also one that was never imported, such as a notebook's."""
+        return module in self.own or module not in sys.modules
 
     def _function(self, function: FunctionType) -> Iterator[str]:
         yield f"{function.__module__} {function.__qualname__}"
-        if function.__module__ not in self.own:
+        if not self._is_own(function.__module__):
             return
         cells = [cell.cell_contents for cell in function.__closure__ or () if _is_full(cell)]
         yield from self._each((function.__code__, function.__defaults__, function.__kwdefaults__, cells))
@@ -118,7 +123,7 @@ class _Reader:
 
     def _class(self, kind: type) -> Iterator[str]:
         yield f"{kind.__module__} {kind.__qualname__}"
-        if kind.__module__ not in self.own:
+        if not self._is_own(kind.__module__):
             return
         yield from self._each(kind.__bases__)
         for name, value in sorted(vars(kind).items()):

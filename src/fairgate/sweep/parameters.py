@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.constraints.base import Adapted
+from fairgate.constraints import Constraint
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import Learner
 from fairgate.learners.base import Plain
@@ -132,7 +132,7 @@ def _called(constraint: Any) -> str:
 
 
 def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
-    """Yield the numbers of some settings; of one's own learner or constraint, those of its class if it is a dataclass."""
+    """Yield the numbers of some settings; of one's own learner or constraint, if it is a dataclass, its fields."""
     inner = _inner(settings)
     if inner is not None:
         yield from _fields(owner, settings=getattr(settings, inner))
@@ -240,4 +240,6 @@ def _changed(settings: Any, owner: str, values: Values) -> Any:
 
 def _inner(settings: Any) -> str | None:
     """Return where what adapts one's own learner or constraint has it."""
-    return "own" if isinstance(settings, Plain) else "inner" if isinstance(settings, Adapted) else None
+    if isinstance(settings, Plain):
+        return "own"
+    return "inner" if isinstance(settings, Constraint) and hasattr(settings, "inner") else None

@@ -202,7 +202,8 @@ class Sweep:
         found["learner"] = spread_out(np.array(self.learners), 1)
         found |= {name: spread_out(column, 0) for name, column in {**self.design, **self.truth}.items()}
         if np.isnan(self.truth["best_reward"]).any():  # what no learner got through is not known to be infeasible
-            known = np.where(np.isnan(self.truth["best_reward"]), None, self.truth["attainable"])
+            known = self.truth["attainable"].astype(object)
+            known[np.isnan(self.truth["best_reward"])] = None
             found["attainable"] = spread_out(known, 0)
         if by == "seed":
             found["seed"] = spread_out(np.arange(shape[2]), 2)
