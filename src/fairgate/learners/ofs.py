@@ -132,16 +132,15 @@ class OFS(Learner[OFSState]):
 
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
-        rewards, total = state.rewards.ravel(), state.credited.ravel()
         arms, known = arms_of(state.grid, credited)
-        every, first = bool(known.all()), np.arange(0, total.size, len(state.grid))
-        for each, arm, seen in zip(credited, arms, known, strict=True):
-            rows: Any = slice(None) if every else np.flatnonzero(seen)
-            place = (first + arm)[rows]
-            share, mean = each.share[rows], rewards.take(place)
-            plays = total.take(place) + share
-            total[place] = plays
-            rewards[place] = mean + share * (each.reward[rows] - mean) / np.maximum(plays, LEAST)
+        if not arms.size:
+            return
+        rewards, total = state.rewards.ravel(), state.credited.ravel()
+        place = (np.arange(0, total.size, len(state.grid)) + arms)[known]
+        share, reward = (np.stack([getattr(each, name) for each in credited])[known] for name in ("share", "reward"))
+        added, earned = (np.bincount(place, each, total.size) for each in (share, share * reward))  # all at once
+        total += added
+        rewards += (earned - added * rewards) / np.maximum(total, LEAST)
 
 
 def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
