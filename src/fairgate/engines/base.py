@@ -8,8 +8,6 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
-from fairgate.engines.memory import keep_freed_memory
-
 Call = Callable[[], Any]
 """Work without arguments whose code and result can be sent to another process."""
 
@@ -37,6 +35,5 @@ class Engine(Protocol):
 
 def alone(call: Call) -> Any:
     """Carry out a call with linear algebra on one thread: sums of several depend on how many cores there are."""
-    keep_freed_memory()
     with threadpool_limits(1):
         return call()
