@@ -6,7 +6,7 @@ probabilities, so what a batch shows, the population's truth and the oracle can 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,6 @@ from fairgate.errors import InputError
 from fairgate.settings import Array
 
 Cells = NDArray[Any]
-
-
-class kept:  # noqa: N801  # as property is
-    """A property that is computed once: ``functools.cached_property`` without the lock it has up to Python 3.11."""
-
-    def __init__(self, compute: Callable[[Any], Array]) -> None:
-        self.compute, self.__doc__ = compute, compute.__doc__
-
-    def __get__(self, counts: Any, owner: Any = None) -> Any:
-        if counts is None:
-            return self
-        counts.__dict__[self.compute.__name__] = found = self.compute(counts)
-        return found
 
 
 class Counts:
@@ -135,17 +122,17 @@ class Counts:
         """Number of groups."""
         return int(self.cells.shape[-3])
 
-    @kept
+    @cached_property
     def rates(self) -> Array:
         """Acceptance rate of each group, (…, groups); NaN for a group with nobody in the batch."""
         return per_person(self.accepted, self.people)
 
-    @kept
+    @cached_property
     def overall(self) -> Array:
         """Acceptance rate of everybody, (…,); NaN if nobody came."""
         return per_person(across_groups(np.add, self.accepted), self.total)
 
-    @kept
+    @cached_property
     def gap(self) -> Array:
         """Largest minus smallest acceptance rate among the groups present, (…,); 0 if only one is."""
         return np.asarray(across_groups(np.fmax, self.rates) - across_groups(np.fmin, self.rates))

@@ -135,15 +135,23 @@ class Repeated(Strided):
 
 
 class Waiting(Strided):
-    """A generator that goes to its stretch when it is first used: most environments draw nothing."""
+    """A generator that goes to a stretch when it is first used, and stays there: most environments draw nothing."""
 
     due: int | None = None
+    spawn = np.random.Generator.spawn
+
+    @property
+    def bit_generator(self) -> np.random.BitGenerator:
+        """What the numbers come from, in its place."""
+        self._next()
+        return super().bit_generator
 
     def _next(self) -> Strided:
-        if self.due is not None:
-            self.at(self.due)
-            self.due = None
-        return self
+        due, self.due = self.due, None
+        return self if due is None else self.at(due)
+
+    def __reduce__(self) -> Any:
+        return Waiting, (self.bit_generator.seed_seq,)  # nature tells it anew where to go
 
 
 def restored(beginning: Any, calls: int, parts: int = 1) -> Strided:
