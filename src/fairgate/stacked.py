@@ -61,6 +61,7 @@ class StackedNature(Nature):
     def __init__(self, natures: Sequence[Nature], sizes: Sequence[int]) -> None:
         super().__init__(coupling=natures[0].coupling)
         self.natures, self.sizes = list(natures), list(sizes)
+        self._worlds = StackedGenerator([each.world() for each in natures], sizes)
 
     def draw(self, probabilities: Array, people: int) -> NDArray[np.int64]:
         """Draw the people of a round."""
@@ -78,7 +79,9 @@ class StackedNature(Nature):
 
     def world(self) -> np.random.Generator:
         """Return the random numbers with which the environment moves."""
-        return StackedGenerator([each.world() for each, _ in self._now()], self.sizes)
+        for each, _ in self._now():
+            each.world()
+        return self._worlds
 
     def _now(self) -> Iterator[tuple[Nature, slice]]:
         end = 0
