@@ -96,44 +96,6 @@ for _name in set(dir(np.random.Generator)) - {"bit_generator", "spawn"}:
         setattr(Strided, _name, _strided(_name))
 
 
-class Repeated(Strided):
-    """A generator whose numbers, one row per replicate, are the same for each of `parts` parts of the replicates.
-
-    What learners draw otherwise than by `random` and `integers` differs by part.
-
-    >>> drawn = Repeated(np.random.SeedSequence(1), 2).random(6)
-    >>> bool((drawn[:3] == drawn[3:]).all()), len(set(drawn))
-    (True, 3)
-    """
-
-    def __init__(self, seed: np.random.SeedSequence, parts: int) -> None:
-        super().__init__(seed)
-        self.parts = parts
-
-    def random(self, size: Any = None, *given: Any, **options: Any) -> Any:
-        """Draw numbers below 1."""
-        return self._repeat(super().random(self._part(size), *given, **options))
-
-    def integers(self, low: Any, high: Any = None, size: Any = None, *given: Any, **options: Any) -> Any:
-        """Draw whole numbers."""
-        return self._repeat(super().integers(low, high, self._part(size), *given, **options))
-
-    def spawn(self, n_children: int) -> list[np.random.Generator]:
-        """Return generators of their own, those of each part alike."""
-        seeds: Any = self.bit_generator.seed_seq
-        return [np.random.default_rng(each) for each in seeds.spawn(n_children // self.parts) * self.parts]
-
-    def __reduce__(self) -> Any:
-        return restored, (self.beginning, self.calls, self.parts)
-
-    def _part(self, size: Any) -> tuple[int, ...]:
-        rows, *others = np.atleast_1d(size).tolist()
-        return (rows // self.parts, *others)
-
-    def _repeat(self, drawn: Any) -> Any:
-        return np.concatenate([drawn] * self.parts)
-
-
 class Waiting(Strided):
     """A generator that goes to a stretch when it is first used, and stays there: most environments draw nothing."""
 
@@ -154,10 +116,72 @@ class Waiting(Strided):
         return Waiting, (self.bit_generator.seed_seq,)  # nature tells it anew where to go
 
 
-def restored(beginning: Any, calls: int, parts: int = 1) -> Strided:
+class NotByRowError(Exception):
+    """Random numbers were asked for that are not one row per replicate: such replicates are played by themselves."""
+
+
+class Refusing(Strided):
+    """A generator that has no numbers but those by row which a subclass gives."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.SeedSequence(0))
+
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Refuse."""
+        raise NotByRowError
+
+    def _next(self) -> Strided:
+        raise NotByRowError
+
+
+class Repeated(Refusing):
+    """A generator whose numbers, one row per replicate, are the same for each of `parts` parts of the replicates.
+
+    >>> drawn = Repeated(np.random.SeedSequence(1), parts=2, replicates=6).random(6)
+    >>> bool((drawn[:3] == drawn[3:]).all()), len(set(drawn))
+    (True, 3)
+    """
+
+    def __init__(self, seed: np.random.SeedSequence, parts: int, replicates: int) -> None:
+        super().__init__()
+        self.one, self.parts, self.replicates = Strided(seed), parts, replicates
+
+    def random(self, size: Any = None, *given: Any, **options: Any) -> Any:
+        """Draw numbers below 1."""
+        return self._repeat(self.one.random(self._part(size), *given, **options))
+
+    def integers(self, low: Any, high: Any = None, size: Any = None, *given: Any, **options: Any) -> Any:
+        """Draw whole numbers."""
+        return self._repeat(self.one.integers(low, high, self._part(size), *given, **options))
+
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Return generators of their own, those of each part alike."""
+        (count,) = self._part(n_children)
+        seeds: Any = self.one.bit_generator.seed_seq
+        return [np.random.default_rng(each) for each in seeds.spawn(count) * self.parts]
+
+    def __reduce__(self) -> Any:
+        return _again, (self.one, self.parts, self.replicates)
+
+    def _part(self, size: Any) -> tuple[int, ...]:
+        rows, *others = np.atleast_1d(size).tolist()
+        if rows != self.replicates:
+            raise NotByRowError
+        return (rows // self.parts, *others)
+
+    def _repeat(self, drawn: Any) -> Any:
+        return np.concatenate([drawn] * self.parts)
+
+
+def _again(one: Strided, parts: int, replicates: int) -> Repeated:
+    made = Repeated(np.random.SeedSequence(0), parts, replicates)
+    made.one = one
+    return made
+
+
+def restored(beginning: Any, calls: int) -> Strided:
     """Return a generator as it was after so many calls."""
-    seed = np.random.SeedSequence(0)
-    made = Strided(seed) if parts == 1 else Repeated(seed, parts)
+    made = Strided(np.random.SeedSequence(0))
     made.beginning, made.calls = beginning, calls
     return made
 
@@ -239,6 +263,8 @@ class Nature:
 
     def world(self) -> np.random.Generator:
         """Return the random numbers with which the environment moves."""
+        if self.parts > 1:
+            return Refusing()
         self._world.due = self.round * KINDS + WORLD
         return self._world
 

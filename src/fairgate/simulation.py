@@ -14,13 +14,12 @@ from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
 from fairgate.learners.base import as_learner, check_level
-from fairgate.nature import COMMON, Nature
+from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.run import Run, tail_of
 from fairgate.settings import Array, common_replicates, whole_number
-from fairgate.stacked import NotByRowError
 from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tasks import Task
 
@@ -192,6 +191,11 @@ def _here(whole: Block, play: Any, room: Run | None, progress: Progress | None) 
     try:
         return played(max(BLOCK, STACK // BLOCK * BLOCK) if whole.learner.level == "bandit" else BLOCK)
     except NotByRowError:
+        if whole.parts > 1:
+            raise InputError(
+                f"parts must be 1 for {whole.learner!r} on {whole.task.name}, which draws random numbers that are not "
+                f"one row per replicate, got {whole.parts}"
+            ) from None
         return played(BLOCK)
 
 

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.nature import Nature, Strided, count_people
+from fairgate.nature import Nature, NotByRowError, Refusing, count_people
 from fairgate.settings import Array
 
 
-class NotByRowError(Exception):
-    """Random numbers were asked for that are not one row per replicate: such blocks are played one after the other."""
-
-
-class StackedGenerator(Strided):
+class StackedGenerator(Refusing):
     """A generator whose rows, one per replicate, are those of several generators, each with so many replicates.
 
     >>> alone = [np.random.default_rng(seed).random(2) for seed in (1, 2)]
@@ -26,7 +22,7 @@ class StackedGenerator(Strided):
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], sizes: Sequence[int]) -> None:
-        super().__init__(np.random.SeedSequence(0))
+        super().__init__()
         self.generators, self.sizes = list(generators), list(sizes)
 
     def random(self, size: Any = None, *given: Any, **options: Any) -> Any:
@@ -47,9 +43,6 @@ class StackedGenerator(Strided):
         if rows != sum(self.sizes):
             raise NotByRowError
         return ((each, (count, *others)) for each, count in zip(self.generators, self.sizes, strict=True))
-
-    def _next(self) -> Strided:
-        raise NotByRowError
 
     def __reduce__(self) -> Any:
         return StackedGenerator, (self.generators, self.sizes)
