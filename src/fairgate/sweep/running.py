@@ -135,7 +135,7 @@ def sweep(
         if missing:
             with open_engine(workers, cluster, say) as engine:
                 packing = _Packing(plan, missing.values(), engine.workers, keep == "run")
-                for piece, text in complete(folder, packing.work(), engine, say, "blocks"):
+                for piece, text in complete(folder, packing.work(), engine, say, "block"):
                     lost |= {cell.key: text for cell in packing.packs[piece.name].cells}
             kept.read(folder, packing.packs)
         made = {"commands": commands, "code": code, "versions": versions(), "design": design}
