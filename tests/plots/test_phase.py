@@ -242,5 +242,22 @@ def test_a_mean_without_settings_that_failed_is_marked_otherwise_than_a_failure(
     marks = {line.get_label(): (line.get_marker(), np.asarray(line.get_xydata()).tolist()) for line in axes.lines}
     assert marks == {
         "failed": ("x", [[RATES[0], EPSILONS[0]]]),
-        "failed in some: mean of the others": ("+", [[RATES[0], EPSILONS[2]]]),
+        "some failed": ("+", [[RATES[0], EPSILONS[2]]]),
     }
+
+
+@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+def test_a_colour_bar_on_given_axes_lies_beside_its_map_and_before_the_next(sweep: Sweep, layout: Any) -> None:
+    figure = Figure(figsize=(8, 6), layout=layout)
+    maps = figure.subplots(2, 2).ravel().tolist()
+    for ax in maps:
+        plot_phase(sweep, learner="ofs", ax=ax, legend=True)
+        ax.get_legend().remove()
+    figure.draw_without_rendering()
+    bars = [ax for ax in figure.axes if ax not in maps]
+    for ax, bar in zip(maps, bars, strict=True):
+        own, beside = ax.get_window_extent(), bar.get_tightbbox()
+        assert own.x1 < bar.get_window_extent().x0
+        assert own.width > 100
+        for other in maps:
+            assert other is ax or not beside.overlaps(other.get_tightbbox())

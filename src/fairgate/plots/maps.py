@@ -36,6 +36,9 @@ TIED = "#F0E442"
 MANY = 2000
 """Cells from which on a map is drawn as an image in a PDF, which would be slow to open otherwise."""
 
+BAR = 1.0
+"""Inches that a colour bar takes with its numbers and words."""
+
 OUTLINE: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.45", "linewidth": 0}
 
 
@@ -156,7 +159,7 @@ def draw_failed(axes: Axes, view: View, gone: NDArray[np.bool_]) -> None:
     look["path_effects"] = [withStroke(linewidth=2.6, foreground="white")]  # seen on dark cells
     for members, marker, name in (
         (share == 1, "x", "failed"),
-        ((share > 0) & (share < 1), "+", "failed in some: mean of the others"),
+        ((share > 0) & (share < 1), "+", "some failed"),
     ):
         if members.any():
             x, y = (each[members] for each in _points(view))
@@ -193,12 +196,23 @@ def colours_of(look: Mapping[str, Any]) -> ScalarMappable:
     return ScalarMappable(Normalize(look["vmin"], look["vmax"]), look["cmap"])
 
 
+def _room(axes: Axes) -> float:
+    """Return the part of the axes' width that a bar takes with its words; a constrained layout makes room itself."""
+    engine = axes.figure.get_figure(root=True).get_layout_engine()
+    if engine is not None and not engine.colorbar_gridspec:
+        return 0.15
+    width = axes.get_window_extent().width / axes.figure.dpi
+    return float(np.clip(BAR / width, 0.15, 0.45))
+
+
 def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str, values: Array) -> None:
     """Add a colour bar beside axes, with its meaning in words, and with arrows where values lie beyond its ends."""
     low, high = drawn.get_clim()
     beyond = bool(np.nanmin(values, initial=np.inf) < low), bool(np.nanmax(values, initial=-np.inf) > high)
     ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
-    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02, extend=ends)
+    page = axes[0].figure
+    place: Any = axes if len(axes) > 1 else axes[0]  # of one, its place is split, which tight_layout() understands
+    bar = page.colorbar(drawn, ax=place, aspect=25, pad=0.02, extend=ends, fraction=_room(axes[0]))
     bar.set_label(textwrap.fill(words, 26), fontsize=FONT)
     bar.ax.tick_params(labelsize=FONT)
     bar.outline.set_visible(False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError, unknown_name
-from fairgate.plots.looks import COLUMN, FONT, Legend, add_legend, panels, shown
+from fairgate.plots.looks import COLUMN, FONT, Legend, add_legend, add_legend_below, panels, shown
 from fairgate.plots.maps import (
     SIGNIFICANT,
     add_bar,
@@ -50,8 +50,8 @@ def plot_phase(
     """Draw a phase map: what a learner came to in every setting of a sweep, in the plane of two of its parameters.
 
     A full design is a map of cells; a random one, points. Log-spaced values have a log axis. Settings in which no
-    threshold meets every constraint are hatched, cells that failed are crossed out (✕), and a cell that is a mean of
-    some settings without others that failed has a plus.
+    threshold meets every constraint are hatched, cells that failed are crossed out (✕), and a mean over
+    settings of which some failed, which leaves them out, has a plus.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ def plot_phase(
     by
         The figure by which ``"winner"`` compares learners.
     legend
-        Whether to draw colour bar and legend: ``"auto"`` does so in a figure of its own, but not on given axes.
+        Whether to draw colour bar and legend: ``"auto"`` does so in a figure of its own, but not on given axes. Given
+        axes have room for a legend below in a figure with a layout (``layout="constrained"``, ``tight_layout()``).
     style
         Further arguments of :meth:`matplotlib.axes.Axes.pcolormesh`, such as `vmin`, `vmax` and `cmap`.
 
@@ -115,7 +116,7 @@ def plot_phase(
         if ax is None:
             add_legend(axes.figure, [axes], columns=2)
         else:
-            axes.legend(fontsize=FONT, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+            add_legend_below(axes)
     return axes
 
 

@@ -135,7 +135,7 @@ class Answer:
         )
 
     def _where_feasible(self, figure: str, place: int) -> Array:
-        """Return a learner's mean of a figure, (S,); NaN where nothing is feasible, as it means something else there."""
+        """Return a learner's mean of a figure, (S,); NaN where nothing is feasible: it means something else there."""
         return np.where(self._unattainable, np.nan, self.sweep.mean(figure)[:, place])
 
     def _share(self, place: int) -> float:
