@@ -1,4 +1,4 @@
-"""Amounts in words: one of a thing has no plural."""
+"""Amounts in words: one of a thing is singular."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ def amount(number: int, noun: str) -> str:
     >>> amount(1, "seed"), amount(12, "seed")
     ('1 seed', '12 seeds')
     """
-    return f"{number} {plural(number, noun)}"
+    return f"{number} {noun if number == 1 else f'{noun}s'}"
 
 
-def plural(number: int, noun: str) -> str:
-    """Return the noun for so many of it.
+def part(some: int, total: int, noun: str) -> str:
+    """Say how many of all these, with the verb that follows.
 
-    >>> plural(1, "block"), plural(0, "block")
-    ('block', 'blocks')
+    >>> part(1, 1, "block"), part(1, 2, "block")
+    ('1 of 1 block is', '1 of 2 blocks are')
     """
-    return noun if number == 1 else f"{noun}s"
+    return f"{some} of {amount(total, noun)} {'is' if total == 1 else 'are'}"

@@ -257,6 +257,7 @@ def test_a_colour_bar_on_given_axes_lies_beside_its_map_and_before_the_next(swee
     bars = [ax for ax in figure.axes if ax not in maps]
     for ax, bar in zip(maps, bars, strict=True):
         own, beside = ax.get_window_extent(), bar.get_tightbbox()
+        assert beside is not None
         assert own.x1 < bar.get_window_extent().x0
         assert own.width > 100
         for other in maps:

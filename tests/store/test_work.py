@@ -47,6 +47,7 @@ def test_work_is_done_once_and_the_costliest_first(tmp_path: Path) -> None:
     assert (tmp_path / "cheap.a").read_bytes() == b"cheap"
     assert done(tmp_path, work) == ["2 of 2 simulations are done already"]
     assert len(made.made) == 2
+    assert done(tmp_path, work[:1]) == ["1 of 1 simulation is done already"]
 
 
 def test_other_settings_missing_files_and_changed_bytes_are_made_again(tmp_path: Path) -> None:

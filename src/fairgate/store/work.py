@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairgate.amounts import amount
+from fairgate.amounts import amount, part
 from fairgate.engines import Crashed, Engine
 from fairgate.errors import InputError
 from fairgate.progress import Say, meter
@@ -100,7 +100,7 @@ def complete(
     work = list(work)
     missing = [each for each in work if not index.has(each, say)]
     if len(missing) < len(work):
-        say(f"{len(work) - len(missing)} of {amount(len(work), noun)} {_are(len(work))} done already")
+        say(f"{part(len(work) - len(missing), len(work), noun)} done already")
     missing.sort(key=lambda each: -each.cost)
     lost: list[tuple[Work, str]] = []
     count, total = len(work) - len(missing), len(work)
@@ -135,12 +135,7 @@ def complete(
                     pieces += finish(each, result)
                     advance(f"{count} of {amount(total, noun)} done: {each.name}", each.cost)
         except KeyboardInterrupt:
-            done = f"{count} of {amount(total, noun)} {_are(total)} done and kept"
-            say(f"Interrupted: {done}; the same command goes on from there")
+            say(f"Interrupted: {part(count, total, noun)} done and kept; the same command goes on from there")
             raise
         missing = pieces
     return lost
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import part
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
@@ -131,7 +132,7 @@ def sweep(
         missing = {cell.key: cell for cell in cells if cell.key not in kept.cells}
         if len(missing) < len(cells):
             done = len(cells) - sum(cell.key in missing for cell in cells)
-            say(f"{done} of {len(cells)} cells are done already")
+            say(f"{part(done, len(cells), 'cell')} done already")
         if missing:
             with open_engine(workers, cluster, say) as engine:
                 packing = _Packing(plan, missing.values(), engine.workers, keep == "run")
