@@ -59,6 +59,16 @@ def test_a_larger_sweep_does_only_what_is_missing(tmp_path: Path, packs: list[li
     assert same(found, fg.sweep("mve-s", ["ofs", "random"], over=wider, **SIZE))
 
 
+def test_more_seeds_compute_cells_anew_and_their_first_loops_are_the_same(
+    tmp_path: Path, packs: list[list[Any]]
+) -> None:
+    first = fg.sweep("mve-s", ["ofs"], over=OVER, **SIZE, out=tmp_path)
+    packs.clear()
+    more = fg.sweep("mve-s", ["ofs"], over=OVER, **{**SIZE, "seeds": SIZE["seeds"] + 2}, out=tmp_path)
+    assert sum(map(len, packs)) == len(first)
+    np.testing.assert_array_equal(more.figures["regret"][:, :, : SIZE["seeds"]], first.figures["regret"])
+
+
 def test_an_interrupted_sweep_goes_on(tmp_path: Path, packs: list[list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     noted = Pack.simulate
     monkeypatch.setattr(running, "STACK", SIZE["seeds"])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import amount
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import half_width, wilson
 from fairgate.frames import Backend, frame_of
@@ -23,7 +24,7 @@ from fairgate.simulation import joined
 from fairgate.statistics import holm, paired_t_test
 from fairgate.store import plain, prepare_folder, read_table, write_table, write_text
 from fairgate.sweep.cells import Plan, Size
-from fairgate.sweep.figures import FIGURES, TRUTH
+from fairgate.sweep.figures import FIGURES, RANGES, TRUTH
 from fairgate.sweep.parameters import Known
 from fairgate.tasks import Task
 
@@ -59,16 +60,19 @@ class Winners(NamedTuple):
     Attributes
     ----------
     learner
-        Place of the best among the learners; −1 where all failed.
+        Place of the best among the learners; −1 where all failed, and where the best are tied.
     margin
         By how much its mean is better than the next learner's; NaN if there is no other.
     p_value
         Two-sided p-value of a paired t-test over seeds that the two are equal, by Holm's correction for all settings.
+    tied
+        Whether the two best have exactly the same mean.
     """
 
     learner: NDArray[np.int64]
     margin: Array
     p_value: Array
+    tied: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,8 +110,8 @@ class Sweep:
 
     def __repr__(self) -> str:
         over = f" over {', '.join(self.parameters)}" if self.parameters else ""
-        shape = "{} settings × {} learners × {} seeds".format(*self.figures["reward"].shape)
-        return f"Sweep({self.task}{over}: {shape})"
+        counts = zip(self.figures["reward"].shape, ("setting", "learner", "seed"), strict=True)
+        return f"Sweep({self.task}{over}: {' × '.join(amount(number, noun) for number, noun in counts)})"
 
     @property
     def task(self) -> str:
@@ -133,7 +137,8 @@ class Sweep:
     def spread(self, figure: str) -> dict[str, Array]:
         """Return a figure's mean, sd, 95% interval of the mean (low, high) and quantiles over seeds, (S, L) each.
 
-        The interval is Student's, or Wilson's for `success`, which is 0 or 1 for each seed.
+        The interval is Student's, or Wilson's for `success`, which is 0 or 1 for each seed. It ends where the figure's
+        possible values do (:data:`~fairgate.sweep.figures.RANGES`), such as a share of rounds at 0 and 1.
         """
         values = self._figure(figure)
         seeds = values.shape[2]
@@ -143,12 +148,16 @@ class Sweep:
         low, high = mean - reach, mean + reach
         if figure == "success":
             low, high = (np.where(np.isnan(mean), np.nan, end) for end in wilson(np.nan_to_num(mean) * seeds, seeds))
+        low, high = (np.clip(end, *RANGES.get(figure, (-np.inf, np.inf))) for end in (low, high))
         quantiles = np.quantile(values, list(QUANTILES.values()), axis=2)
         found = {"mean": mean, "sd": sd, "low": low, "high": high}
         return found | dict(zip(QUANTILES, quantiles, strict=True))
 
     def winners(self, figure: str = "shortfall") -> Winners:
         """Return which learner is best in each setting, by a figure's mean over seeds.
+
+        The p-values are those of a t-test, which trusts the normal law: with fewer than about 10 seeds do not lean on
+        them. All settings meet the same people, so many small p-values are not as many independent findings.
 
         >>> import fairgate as fg
         >>> found = fg.sweep("mve-s", ["ofs", "random"], over={"rate": [0.1, 0.5]}, seeds=5, rounds=100)
@@ -168,7 +177,8 @@ class Sweep:
             tested = ~np.isnan(margin) & (difference.shape[1] > 1)
             if tested.any():
                 p_value[tested] = holm(paired_t_test(difference[tested]))
-        return Winners(best.astype(np.int64), margin, p_value)
+        tied = margin == 0.0
+        return Winners(np.where(tied, -1, best).astype(np.int64), margin, p_value, tied)
 
     def frame(self, by: str = "cell", backend: Backend = "pandas") -> Any:
         """Return a tidy table.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import part
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
@@ -133,11 +134,11 @@ def sweep(
         missing = {cell.key: cell for cell in cells if cell.key not in kept.cells}
         if len(missing) < len(cells):
             done = len(cells) - sum(cell.key in missing for cell in cells)
-            said(f"{done} of {len(cells)} cells are done already")
+            said(f"{part(done, len(cells), 'cell')} done already")
         if missing:
             with open_engine(workers, cluster, said) as engine:
                 packing = _Packing(plan, missing.values(), engine.workers, keep == "run")
-                for piece, text in complete(folder, packing.work(), engine, said, "blocks", quiet=say is None):
+                for piece, text in complete(folder, packing.work(), engine, said, "block", quiet=say is None):
                     lost |= {cell.key: text for cell in packing.packs[piece.name].cells}
             kept.read(folder, packing.packs)
         made = {"commands": commands, "code": code, "versions": versions(), "design": design}
