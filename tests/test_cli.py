@@ -48,6 +48,7 @@ def test_run_in_json_says_what_python_says(tmp_path: Path) -> None:
     )
     assert result.stderr == ""
     document = json.loads(result.stdout)
+    assert document["tail"] == 50
     run = fg.simulate(fg.load_task("mve-s"), fg.OFS(c=0.1), rounds=250, seeds=3)
     for name, value in run.summary().items():
         assert document["learners"]["ofs:c=0.1"][name] == {"mean": value.mean, "sd": value.sd}

@@ -140,8 +140,8 @@ def to_latex(
         \toprule
         Learner & Population reward $\uparrow$ & Population violation $\downarrow$ \\
         \midrule
-        ofs & $-0.181 \pm 0.001$ & $56.911 \pm 0.390$ \\
-        smooth-optimist & $\mathbf{-0.023}^{\ddagger} \pm 0.000$ & $\mathbf{38.434}^{\ddagger} \pm 0.049$ \\
+        ofs & $-0.179 \pm 0.004$ & $56.911 \pm 0.390$ \\
+        smooth-optimist & $\mathbf{-0.143}^{\ddagger} \pm 0.000$ & $\mathbf{38.434}^{\ddagger} \pm 0.049$ \\
     """
     judged = ""
     if isinstance(results, Mapping):
