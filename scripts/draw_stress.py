@@ -31,9 +31,9 @@ from fairgate.experiments.tables import winner
 from fairgate.learners import load_learner
 from fairgate.plots import FONT, add_legend, panels, plot_phase
 from fairgate.problem import is_feasible, violation
-from fairgate.run import tail_of
 from fairgate.settings import Array
 from fairgate.summary import lengths_of
+from fairgate.tail import tail_of
 from fairgate.thresholds import exact_sweep
 from scripts.passages import rewrite
 

@@ -18,10 +18,11 @@ from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
-from fairgate.run import Run, tail_of
+from fairgate.run import Run
 from fairgate.settings import Array, common_replicates, whole_number
 from fairgate.summary import Summary, gather, lengths_of
-from fairgate.tasks import Task
+from fairgate.tail import tail_of
+from fairgate.tasks import Task, load_task
 
 BLOCK = 250
 """Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
@@ -38,7 +39,7 @@ KEEPS = ("run", "summary")
 
 @overload
 def simulate(
-    task: Task,
+    task: Task | str,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -57,7 +58,7 @@ def simulate(
 
 @overload
 def simulate(
-    task: Task,
+    task: Task | str,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -75,7 +76,7 @@ def simulate(
 
 
 def simulate(
-    task: Task,
+    task: Task | str,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -131,8 +132,9 @@ def simulate(
     >>> run.thresholds.shape, run.batch.reward.shape, run.population.residuals.shape
     ((3, 200, 2), (3, 200), (1, 3, 200))
     """
+    task = load_task(task) if isinstance(task, str) else task
     if not isinstance(task, Task):
-        raise InputError(f"task must be a Task, such as fairgate.load_task('interior'), got {task!r}")
+        raise InputError(f"task must be a Task or the name of one, such as 'interior', got {task!r}")
     record = (record,) if isinstance(record, str) else record
     rounds = whole_number("rounds", rounds, 1)
     batch = whole_number("batch", batch, 1)
@@ -157,7 +159,7 @@ def simulate(
         raise unknown_name("keep", keep, KEEPS)
     if tail is not None and (keep == "run" or whole_number("tail", tail, 1) > rounds):
         raise InputError(f"tail must be at most the {rounds} rounds of a run that is kept as a summary, got {tail}")
-    last = tail_of(rounds) if tail is None else tail
+    last = tail_of(rounds, tail)
     play: Any = partial(_summary, tail=last) if keep == "summary" else Block.whole
     size: dict[str, Any] = {"rounds": rounds, "batch": batch, "seed": seed, "coupling": coupled, "record": record}
     whole = Block(task, chosen, replicates, **size, parts=parts)

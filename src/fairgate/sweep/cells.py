@@ -14,11 +14,11 @@ import numpy as np
 from fairgate.errors import InputError
 from fairgate.learners import Learner
 from fairgate.learners.base import check_level
-from fairgate.run import tail_of
 from fairgate.settings import described, whole_number
 from fairgate.simulation import BLOCK, blocks_of
 from fairgate.sweep.design import Column
 from fairgate.sweep.parameters import Parameter, changed_learner, changed_task
+from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
 

@@ -16,7 +16,6 @@ from fairgate.errors import InputError, told
 from fairgate.learners import Learner
 from fairgate.nature import COMMON
 from fairgate.origin import Origin
-from fairgate.run import tail_of
 from fairgate.settings import Array
 from fairgate.simulation import simulate
 from fairgate.store import table_bytes
@@ -24,6 +23,7 @@ from fairgate.summary import lengths_of
 from fairgate.sweep.cells import Cell, Size, size_of
 from fairgate.sweep.figures import FIGURES, TRUTH, Gathered, truth_figures
 from fairgate.sweep.parameters import Parameter, changed_learner, changed_task
+from fairgate.tail import tail_of
 from fairgate.tasks import Task, load_task
 from fairgate.truth import Truth, truth_of
 

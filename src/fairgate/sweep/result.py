@@ -18,7 +18,7 @@ from fairgate.estimates import half_width, wilson
 from fairgate.frames import Backend, frame_of
 from fairgate.learners import Learner
 from fairgate.recipe import pack, unpack
-from fairgate.run import Run, tail_of
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.simulation import joined
 from fairgate.statistics import holm, paired_t_test
@@ -26,6 +26,7 @@ from fairgate.store import plain, prepare_folder, read_table, write_table, write
 from fairgate.sweep.cells import Plan, Size
 from fairgate.sweep.figures import FIGURES, RANGES, TRUTH
 from fairgate.sweep.parameters import Known
+from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
 FORMAT = 1
