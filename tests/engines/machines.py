@@ -23,8 +23,9 @@ def free_port() -> int:
 class Machines:
     """A scheduler at an address that stays the same, and its workers; all are killed at the end."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, dashboard: bool = True) -> None:
         self._folder = folder
+        self._dashboard = ("--dashboard-address", "127.0.0.1:0") if dashboard else ("--no-dashboard",)
         self._port = free_port()
         self.address = f"tcp://127.0.0.1:{self._port}"
         self._started: list[subprocess.Popen[bytes]] = []
@@ -32,8 +33,8 @@ class Machines:
 
     def start_scheduler(self) -> subprocess.Popen[bytes]:
         """Start the scheduler, for the first time or again, and wait until it listens."""
-        place = ("--host", "127.0.0.1", "--port", str(self._port), "--dashboard-address", "127.0.0.1:0")
-        self.scheduler = self._start("dask", "scheduler", *place)
+        place = ("--host", "127.0.0.1", "--port", str(self._port))
+        self.scheduler = self._start("dask", "scheduler", *place, *self._dashboard)
         for _ in range(600):
             with socket.socket() as trial:
                 if trial.connect_ex(("127.0.0.1", self._port)) == 0:
@@ -74,9 +75,9 @@ class Machines:
 
 
 @contextmanager
-def machines(folder: Path) -> Iterator[Machines]:
+def machines(folder: Path, dashboard: bool = True) -> Iterator[Machines]:
     """Start a scheduler; kill it and all workers at the end."""
-    found = Machines(folder)
+    found = Machines(folder, dashboard)
     try:
         yield found
     finally:

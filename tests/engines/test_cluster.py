@@ -152,32 +152,85 @@ def test_a_scheduler_lost_and_started_again_costs_only_time(lone: Machines) -> N
 
 def test_patience_with_absent_workers_and_a_lost_scheduler_ends_with_a_sentence(lone: Machines) -> None:
     said: list[str] = []
-    with open_engine(cluster=lone.address, say=said.append, patience=2.0) as engine:
-        assert said[0] == f"Cluster {lone.address} has no workers: waiting up to 0:02 for one"
-        assert said[1].startswith(f"On a Dask cluster of 0 workers at {lone.address}, dashboard http://127.0.0.1:")
-        with pytest.raises(fg.InputError, match="has had no workers for 0:02: start some, and give the same command"):
-            list(engine.run([partial(slow, 0)]))
-        assert len(said) == 2
+    sentence = "has had no workers for 0:01: start some, and give the same command"
+    with (
+        pytest.raises(fg.InputError, match=sentence),
+        open_engine(cluster=lone.address, say=said.append, patience=1.0),
+    ):
+        pytest.fail("work was begun")
+    assert said == [f"Cluster {lone.address} has no workers: waiting up to 0:01 for one"]
+    worker = lone.start_worker("--no-nanny")
+    with open_engine(cluster=lone.address, say=said.append, patience=20.0) as engine:
+        assert re.search(rf"On a Dask cluster of 1 worker at {lone.address}, dashboard http://127.0.0.1:\d+", said[-1])
         lone.kill(lone.scheduler)
-        with pytest.raises(fg.InputError, match="was lost and not there again within 0:02: what is done is kept"):
+        lone.kill(worker)
+        engine._patience = 1.0  # type: ignore[attr-defined]
+        with pytest.raises(fg.InputError, match="was lost and not there again within 0:01: what is done is kept"):
             list(engine.run([partial(slow, 0)]))
 
 
-def test_workers_of_another_code_are_named_before_work_starts_and_never_used(
-    cluster: Machines, engine: Engine, tmp_path: Path
-) -> None:
-    package = shutil.copytree(Path(fg.__file__).parent, tmp_path / "other" / "fairgate")
+def test_workers_that_are_still_starting_are_waited_for_and_no_dashboard_is_named(tmp_path: Path) -> None:
+    said: list[str] = []
+    with machines(tmp_path, dashboard=False) as slowly:
+        slowly.start_worker("--no-nanny")
+        slowly.start_worker("--no-nanny")
+        with open_engine(cluster=slowly.address, say=said.append) as engine:
+            assert engine.workers == 2
+        assert said[0] == f"Cluster {slowly.address} has no workers: waiting up to 5:00 for one"
+        assert said[-1] == f"On a Dask cluster of 2 workers at {slowly.address}"
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with another code of the package."""
+    folder = tmp_path_factory.mktemp("edited")
+    package = shutil.copytree(Path(fg.__file__).parent, folder / "fairgate")
     with (package / "loop.py").open("a") as file:
         file.write("\n# edited\n")
-    results = engine.run([partial(slow, each, 0.3) for each in range(1000)])
-    next(results)
-    worker = cluster.start_worker("--no-nanny", path=tmp_path / "other")
-    with pytest.raises(fg.InputError, match=r"worker.* has the code of fairgate \w{12}, but here it is \w{12}: "):
-        list(results)
-    sentence = r"worker tcp://127.0.0.1:\d+ has the code of fairgate \w{12}, but here it is \w{12}: results would not"
-    with pytest.raises(fg.InputError, match=sentence), open_engine(cluster=cluster.address):
+    return folder
+
+
+def test_workers_that_all_have_another_code_are_one_sentence_before_work_starts(lone: Machines, edited: Path) -> None:
+    said: list[str] = []
+    lone.start_worker("--no-nanny", path=edited)
+    sentence = r"^worker tcp://127.0.0.1:\d+ has the code of fairgate \w{12}, but here it is \w{12}: results would not"
+    with pytest.raises(fg.InputError, match=sentence), open_engine(cluster=lone.address, say=said.append):
         pytest.fail("work was begun")
-    cluster.kill(worker)
+    assert said == [f"Cluster {lone.address} has no workers: waiting up to 5:00 for one"]
+
+
+def test_a_late_worker_with_another_code_or_none_is_named_and_gets_no_work(
+    cluster: Machines, edited: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "fairgate").mkdir()
+    (tmp_path / "fairgate" / "__init__.py").write_text("raise ImportError('it is broken')")
+    said: list[str] = []
+    with open_engine(cluster=cluster.address, say=said.append) as engine:
+        late = [cluster.start_worker("--no-nanny", path=path) for path in (edited, tmp_path)]
+        numbers, processes = [], set()
+
+        def refused() -> list[str]:
+            return sorted(re.sub(r"\d+", "0", line) for line in said if line.startswith("No work for"))
+
+        while len(refused()) < 2:
+            results = dict(engine.run([partial(slow, each, 0.02) for each in range(60)]))
+            numbers.append(sorted(number for number, _ in results.values()))
+            processes |= {process for _, process in results.values()}
+        calls: list[Call] = [partial(slow, 0), die, partial(slow, 2)]
+        found = dict(engine.run(calls))  # restricted to workers that die and come back elsewhere
+        assert isinstance(found[1], Crashed)
+        assert (found[0][0], found[2][0]) == (0, 2)
+        assert len(refused()) == 2  # each is said once
+    assert all(each == list(range(60)) for each in numbers)
+    assert not processes & {worker.pid for worker in late}
+    none, other = refused()[0], refused()[1]
+    assert "No work for worker tcp://0.0.0.0:0, which has no fairgate" in none + other
+    assert "No work for worker tcp://0.0.0.0:0, which has the code of fairgate" in none + other
+    with open_engine(cluster=cluster.address, say=said.append) as engine:  # differing workers are there at the start
+        assert engine.workers == 2
+        assert [number for _, (number, _) in engine.run([partial(slow, 7)])] == [7]
+    for worker in late:
+        cluster.kill(worker)
 
 
 def test_an_unreachable_cluster_is_one_sentence_within_ten_seconds() -> None:

@@ -38,9 +38,20 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         fail()
     assert path.read_text() == "first"
+    assert [each.name for each in tmp_path.iterdir()] == ["kept.txt"]
     write_text(path, "second")
     assert path.read_text() == "second"
     assert [each.name for each in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_two_that_write_the_same_file_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "shared"
+    with whole(path) as first, whole(path, private=True) as second:
+        first.write_text("one")
+        second.write_text("another")
+        assert (first.read_text(), second.read_text()) == ("one", "another")
+    assert path.read_text() == "one"  # whose it is that was finished last
+    assert [each.name for each in tmp_path.iterdir()] == ["shared"]
 
 
 def test_what_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from fairgate.engines import Crashed, InProcess
 from fairgate.engines.base import Call
-from fairgate.store import Work, complete
+from fairgate.store import Index, Work, complete
 
 
 class Recording:
@@ -78,6 +78,20 @@ def test_a_note_cut_short_costs_only_its_own_work(tmp_path: Path, kept: int) -> 
         "three",
         "four",
     )
+
+
+@pytest.mark.parametrize(
+    "line", ['["a","b",5]', "[1,2,3]", '[["a"],"b","c"]', '["a","b",""]', '["a","b"," "]', '"abc"', "null", "5", "{}"]
+)
+def test_a_line_that_is_no_note_is_passed_over(tmp_path: Path, line: str) -> None:
+    made = Recording()
+    work = [made.work("one"), made.work("two")]
+    done(tmp_path, work[:1])
+    with (tmp_path / "index.jsonl").open("a") as file:
+        file.write(f"{line}\n")
+    done(tmp_path, work)
+    assert made.made == ["one", "two"]
+    assert [name for name, _ in Index(tmp_path).notes()] == ["one", "two"]
 
 
 def test_an_index_grows_by_a_line_for_each_work(tmp_path: Path) -> None:

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from fairgate.engines.base import Call, Crashed
-from fairgate.engines.connection import REACH, Connection, leave, quiet
-from fairgate.engines.identity import difference, identity
-from fairgate.engines.parcel import Packer, carry_out, memory_limit
+from fairgate.engines.connection import REACH, Connection, dashboard, leave, quiet
+from fairgate.engines.identity import identity
+from fairgate.engines.parcel import Packer, carry_out
+from fairgate.engines.roster import Roster
 from fairgate.errors import InputError
 from fairgate.progress import Say, clock
 
 AHEAD, LEAST = 3, 8
 """Calls that are sent ahead: so many per thread of the workers that none waits for the next, and at least so many."""
 
-LOOK = 2.0
-"""Seconds between looks at which workers are there."""
-
 GATHER = 60.0
 """Seconds within which a finished result must arrive."""
+
+REFUSALS = 5
+"""How often a call may be refused by workers of other versions or code."""
 
 AGAIN = object()
 DIED = Crashed("its workers died again and again, killed or out of memory")
@@ -45,6 +47,13 @@ def open_cluster(name: str, say: Say, patience: float) -> Iterator[Cluster]:
             connection.close()
 
 
+@dataclass(frozen=True)
+class Refused:
+    """What stands for the result of a call that came to a worker with other versions or code, which did nothing."""
+
+    text: str
+
+
 class LostError(Exception):
     """The scheduler is gone, and with it all calls that were sent."""
 
@@ -55,17 +64,15 @@ class Cluster:
     Of many calls only a few per worker are sent at a time, and results are released when they are taken, so that no
     process' memory grows with their number. A call whose worker died is carried out by another; after it has killed
     several, once more by itself on the worker with the most memory. A scheduler that is lost is looked for again, and
-    what it had not finished is sent again. Calls are carried out only by workers with the same versions and code.
+    what it had not finished is sent again. Calls are carried out only by workers with the same versions and code;
+    others are named and given nothing to do.
     """
 
     def __init__(self, connection: Connection, say: Say, patience: float) -> None:
         self._connection = connection
         self._say = say
         self._patience = patience
-        self._checked: set[str] = set()
-        self._threads = 0
-        self._next_look = 0.0
-        self._deserted: float | None = None
+        self._roster = Roster(connection.name, self._ask, say, patience)
         try:
             self._client = connection.client()
         except OSError:
@@ -73,20 +80,21 @@ class Cluster:
                 f"cluster {connection.name!r} cannot be reached: no Dask scheduler answers there within {REACH:.0f} s"
             ) from None
         try:
-            self._look()
+            self._settle()
+            link = dashboard(self._client)
         except BaseException:
             self.close()
             raise
-        dashboard = self._client.dashboard_link
-        say(f"On {self} at {self._client.scheduler.address}" + (f", dashboard {dashboard}" if dashboard else ""))
+        say(f"On {self} at {self._client.scheduler.address}" + (f", dashboard {link}" if link else ""))
 
     def __str__(self) -> str:
-        return f"a Dask cluster of {self._threads} worker{'s' if self._threads != 1 else ''}"
+        threads = sum(self._roster.threads.values())
+        return f"a Dask cluster of {threads} worker{'s' if threads != 1 else ''}"
 
     @property
     def workers(self) -> int:
-        """Threads of all workers, at the last look; one if none has come yet."""
-        return max(1, self._threads)
+        """Threads of all workers with the same code, at the last look; one if they have all gone."""
+        return max(1, sum(self._roster.threads.values()))
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -94,66 +102,87 @@ class Cluster:
 
     def run(self, calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
         """Yield the place of each call and its result as they finish."""
-        pack = Packer()
-        left, last = deque(range(len(calls))), deque[int]()
-        sent: dict[Any, int] = {}
+        pack, roster = Packer(), self._roster
+        left, last = deque(range(len(calls))), deque[int]()  # those in `last` are sent one at a time
+        sent: dict[Any, tuple[int, frozenset[str]]] = {}  # the place of each, and who alone may carry it out
+        held: list[int] = []  # refused, until all workers have been compared again
         finished: SimpleQueue[Any] = SimpleQueue()
         suspects: set[int] = set()
-        chosen = ""
+        refused, deserted = Counter[int](), Counter[int]()
 
-        def send(queue: deque[int]) -> None:
-            future = self._submit(pack(calls[queue[0]]), chosen)
-            sent[future] = queue.popleft()
+        def send(queue: deque[int], only: frozenset[str]) -> None:
+            future = self._submit(pack(calls[queue[0]]), only)
+            sent[future] = queue.popleft(), only
             future.add_done_callback(finished.put)
 
+        def take(future: Any) -> int:
+            place, _ = sent.pop(future)
+            future.release()
+            return place
+
+        def put_back(*places: int) -> None:
+            for place in places:
+                (last if place in suspects else left).appendleft(place)
+
+        def suspect(place: int) -> None:
+            suspects.add(place)
+            last.append(place)
+
         try:
-            while left or last or sent:
+            while left or last or held or sent:
                 try:
-                    self._look()
-                    while left and len(sent) < max(LEAST, AHEAD * self._threads):
-                        send(left)
-                    if last and not sent:
-                        chosen = self._roomiest()
-                        if chosen:
-                            send(last)
+                    if roster.look():
+                        put_back(*held)
+                        held.clear()
+                        for future in _orphans(sent, roster.threads):
+                            place = take(future)
+                            deserted[place] += 1
+                            if place in suspects:  # it was by itself there, so it is to blame
+                                yield place, DIED
+                            elif deserted[place] > 1:
+                                suspect(place)
+                            else:
+                                put_back(place)
+                    while left and roster.threads and len(sent) + len(held) < max(LEAST, AHEAD * self.workers):
+                        send(left, roster.only)
+                    if last and not (left or held or sent) and (chosen := roster.roomiest()):
+                        send(last, frozenset([chosen]))
                     future = self._first(finished, sent)
-                    if future is not None:
-                        answer = self._answer(future)
-                    elif chosen and chosen not in self._checked:  # it was by itself there, so it is to blame
-                        (future,) = sent
-                        answer = DIED
-                    else:
+                    if future is None:
                         continue
+                    answer = self._answer(future)
                     if answer is AGAIN:
                         future.add_done_callback(finished.put)
                         continue
                 except LostError:
-                    (last if chosen else left).extendleft(sent.values())
+                    put_back(*(place for place, _ in sent.values()))
                     sent.clear()
-                    chosen = ""
                     self._reconnect()
                     continue
-                place = sent.pop(future)
-                chosen = ""
-                future.release()
-                if not isinstance(answer, Crashed) or place in suspects:
+                place = take(future)
+                if isinstance(answer, Refused):
+                    refused[place] += 1
+                    if refused[place] > REFUSALS:
+                        raise InputError(answer.text)
+                    held.append(place)
+                    roster.doubt()
+                elif not isinstance(answer, Crashed) or place in suspects:
                     yield place, answer
                 else:
-                    suspects.add(place)
-                    last.append(place)
+                    suspect(place)
         finally:
             if sent and self._client.status == "running":
                 with suppress(Exception):
                     self._client.cancel(list(sent), force=True)
 
-    def _submit(self, packed: bytes, worker: str) -> Any:
-        options = {"key": f"fairgate-{uuid.uuid4().hex}", "pure": False, "workers": [worker] if worker else None}
-        return self._ask(lambda: self._client.submit(carry_out, packed, identity(), **options))
+    def _submit(self, packed: bytes, only: frozenset[str]) -> Any:
+        options = {"key": f"fairgate-{uuid.uuid4().hex}", "pure": False, "workers": sorted(only) or None}
+        return self._ask(lambda client: client.submit(carry_out, packed, identity(), **options))
 
-    def _first(self, finished: SimpleQueue[Any], sent: dict[Any, int]) -> Any:
+    def _first(self, finished: SimpleQueue[Any], sent: Container[Any]) -> Any:
         """Wait a moment for a future that is finished; None if there is none."""
         try:
-            future = finished.get(timeout=LOOK)
+            future = finished.get(timeout=self._roster.due)
         except Empty:
             return None
         return future if future in sent else None
@@ -172,8 +201,8 @@ class Cluster:
             return AGAIN
         except (CancelledError, OSError):
             raise LostError from None
-        except ImportError as error:
-            raise InputError(f"a worker of {self._connection.name} cannot carry out calls: {error}") from None
+        except (ImportError, AttributeError, SyntaxError) as error:
+            return Refused(f"a worker of cluster {self._connection.name!r} cannot carry out calls: {error}")
         if kind == "done":
             return found
         if kind == "memory":
@@ -182,56 +211,26 @@ class Cluster:
             raised, told = found
             raise raised from RuntimeError(told)
         if kind == "differs":
-            raise InputError(difference(f"a worker of cluster {self._connection.name!r}", found))
+            return Refused(f"a worker of cluster {self._connection.name!r} has other versions or code: {found}")
         raise InputError(
             f"a worker of cluster {self._connection.name!r} has no module {found!r}, which is needed: install it there"
         )
 
-    def _look(self) -> None:
-        """See which workers are there, from time to time, and compare versions with those that are new."""
-        now = time.monotonic()
-        if now < self._next_look:
-            return
-        threads: dict[str, int] = self._ask(self._client.nthreads)
-        self._compare(threads.keys() - self._checked)
-        self._checked = set(threads)
-        self._threads = sum(threads.values())
-        self._next_look = time.monotonic() + LOOK
-        if threads:
-            self._deserted = None
-        elif self._deserted is None:
-            self._deserted = now
-            self._say(f"Cluster {self._connection.name} has no workers: waiting up to {clock(self._patience)} for one")
-        elif now - self._deserted > self._patience:
-            raise InputError(
-                f"cluster {self._connection.name!r} has had no workers for {clock(self._patience)}: start some, and "
-                "give the same command again, which goes on with what is left"
-            )
+    def _settle(self) -> None:
+        """Wait for the first workers, so that it is known how many there are."""
+        while True:
+            try:
+                self._roster.settle(self._connection.expected)
+                return
+            except LostError:
+                self._reconnect()
 
-    def _compare(self, workers: Iterable[str]) -> None:
-        if not workers:
-            return
-        found = self._ask(lambda: self._client.run(identity, workers=list(workers), on_error="return"))
-        for worker, theirs in found.items():
-            if isinstance(theirs, (ImportError, AttributeError)):
-                raise InputError(
-                    f"worker {worker} has no fairgate, or another version than {identity()['fairgate']}: {theirs}"
-                )
-            if isinstance(theirs, dict) and (sentence := difference(f"worker {worker}", theirs)):
-                raise InputError(sentence)
-
-    def _roomiest(self) -> str:
-        """Return the worker, of those seen at the last look, that may use the most memory; an empty text if none."""
-        found = self._ask(lambda: self._client.run(memory_limit, on_error="return"))
-        limits = {each: limit for each, limit in found.items() if isinstance(limit, int) and each in self._checked}
-        return max(limits, key=lambda worker: limits[worker], default="")
-
-    def _ask(self, question: Callable[[], Any]) -> Any:
+    def _ask(self, question: Callable[[Any], Any]) -> Any:
         """Ask the scheduler something; a LostError if it is gone."""
         if self._client.status != "running":
             raise LostError
         try:
-            return question()
+            return question(self._client)
         except OSError:
             raise LostError from None
 
@@ -253,7 +252,10 @@ class Cluster:
                         f"{clock(self._patience)}: what is done is kept, the same command goes on with the rest"
                     ) from None
                 time.sleep(max(0.0, began + 1.0 - time.monotonic()))
-        self._checked = set()
-        self._next_look = 0.0
-        self._deserted = None
+        self._roster.forget()
         self._say(f"The scheduler of cluster {name} is back")
+
+
+def _orphans(sent: Mapping[Any, tuple[int, frozenset[str]]], there: Mapping[str, int]) -> list[Any]:
+    """Return the futures that nobody may carry out any more: all workers they were meant for have gone."""
+    return [future for future, (_, only) in sent.items() if only and not only & there.keys()]

@@ -19,6 +19,9 @@ from fairgate.errors import InputError
 REACH = 6.0
 """Seconds within which a scheduler must answer."""
 
+DASHBOARD = 2.0
+"""Seconds within which a dashboard must answer."""
+
 LOGGERS = ("distributed", "distributed.client", "distributed.comm", "distributed.core", "distributed.scheduler")
 
 SETTINGS = {
@@ -40,10 +43,12 @@ class Connection:
                 f"cluster {cluster!r} needs Dask, which is not installed: pip install 'fairgate[scale]'"
             ) from None
         self.name = cluster
+        self.expected: int | None = None  # workers, if it is known how many there will be
         self._host: Host | None = None
         local = re.fullmatch(r"local:(\d+)", cluster)
         if local and int(local[1]) > 0:
-            self._host = Host(int(local[1]))
+            self.expected = int(local[1])
+            self._host = Host(self.expected)
         elif not re.fullmatch(r"[a-z]+://.+", cluster) and not Path(cluster).is_file():
             raise InputError(f"cluster {cluster!r} must be {FORMS}")
 
@@ -93,6 +98,20 @@ async def _greet(address: str, timeout: float) -> None:
     arguments = settings().get_connection_args("client")
     async with asyncio.timeout(timeout), ask(address, connection_args=arguments) as scheduler:
         await scheduler.identity()
+
+
+def dashboard(client: Any) -> str:
+    """Return the address of the scheduler's dashboard; nothing if there is none, or none that answers from here."""
+    import urllib.request
+    from http.client import HTTPException
+
+    link = ""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with suppress(KeyError, OSError, ValueError, HTTPException):  # a scheduler without one answers 404, an OSError
+        found = client.dashboard_link or ""
+        direct.open(found, timeout=DASHBOARD).close()
+        link = str(found)
+    return link
 
 
 def leave(client: Any) -> None:

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,18 +38,18 @@ def whole(path: Path, *, private: bool = False) -> Iterator[Path]:
 
     Only its owner can read a `private` file, also while it is written.
     """
-    unfinished = path.with_name(path.name + ".part")
+    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")  # nobody else writes there
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if private:
-            unfinished.unlink(missing_ok=True)
             unfinished.touch(mode=0o600, exist_ok=False)
         yield unfinished
         unfinished.replace(path)
     except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -38,7 +38,7 @@ class Work:
 
 
 class Index:
-    """What is noted of the files of a folder; notes are appended, and one cut short by an interruption is no note."""
+    """What is noted of the files of a folder; notes are appended; a line cut short by an interruption is no note."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,11 +47,9 @@ class Index:
         text = self._path.read_text(encoding="utf-8", errors="replace") if self._path.is_file() else ""
         self._cut = not text.endswith("\n") and bool(text)
         for line in text.splitlines():
-            try:
-                name, digest, sha256 = json.loads(line)
-            except (ValueError, TypeError):
-                continue
-            self._notes[name] = digest, sha256
+            if note := _note(line):
+                name, digest, sha256 = note
+                self._notes[name] = digest, sha256
 
     def notes(self) -> list[tuple[str, str]]:
         """Return the name of each piece of work that was done, and the hashes of its files."""
@@ -75,15 +73,29 @@ class Index:
             write_bytes(self._folder / name, content)
         if set(work.files) <= contents.keys():
             hashes = (hashlib.sha256(contents[name]).hexdigest() for name in work.files)
-            self._note(work.name, work.digest, " ".join(hashes))
+            self._append(work.name, work.digest, " ".join(hashes))
 
-    def _note(self, *note: str) -> None:
+    def _append(self, *note: str) -> None:
         try:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write("\n" * self._cut + json.dumps(note) + "\n")
         except OSError as error:
             raise InputError(f"cannot write {self._path}: {error.strerror or error}") from None
         self._cut = False
+
+
+def _note(line: str) -> tuple[str, str, str] | None:
+    """Read a note, three texts; None if the line is anything else."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list) or len(found) != 3:
+        return None
+    if not all(isinstance(text, str) and text.strip() for text in found):
+        return None
+    name, digest, sha256 = found
+    return name, digest, sha256
 
 
 def complete(
