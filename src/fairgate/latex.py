@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgate.against import Reference
+from fairgate.amounts import amount
 from fairgate.comparison import check_pairs, compared, figures_of
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
@@ -168,8 +169,8 @@ def _head(figure: str, names: Mapping[str, str]) -> str:
 
 def _about(seeds: set[int], reference: str | None, tests: int) -> str:
     """Say what the table shows."""
-    count = f"{min(seeds)}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
-    told = rf"Mean $\pm$ standard deviation over {count} seeds; the best mean in bold."
+    count = ("" if len(seeds) == 1 else f"{min(seeds)} to ") + amount(max(seeds), "seed")
+    told = rf"Mean $\pm$ standard deviation over {count}; the best mean in bold."
     if reference is None:
         return told
     return (
