@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgate.against import Reference, State
+from fairgate.amounts import amount
 from fairgate.comparison import check_pairs, common_tail, compared, figures_of
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
@@ -193,10 +194,11 @@ def _head(figure: str, names: Mapping[str, str]) -> str:
 
 def _about(rows: _Rows) -> str:
     """Say what the table shows."""
-    seeds = _range({len(values) for row in rows.values.values() for values in row.values()})
+    counts = {len(values) for row in rows.values.values() for values in row.values()}
+    seeds = amount(counts.pop(), "seed") if len(counts) == 1 else f"{_range(counts)} seeds"
     settings = _range(set(rows.settings.values()))
     averaged = "" if settings == "1" else f", each seed's figure being the mean of {settings} settings"
-    return rf"Mean $\pm$ standard deviation over {seeds} seeds{averaged}; the best mean in bold."
+    return rf"Mean $\pm$ standard deviation over {seeds}{averaged}; the best mean in bold."
 
 
 def _range(counts: set[int]) -> str:

@@ -369,6 +369,7 @@ def test_where_nothing_is_feasible_is_told_apart(flat: Sweep) -> None:
     text = " ".join(" ".join(text_of(flat)).split())
     assert f"beyond the least, where nothing is feasible: {row.learner} {row.excess:.4f}" in text
     assert "Means over settings where something is feasible." in text
+    assert "Where nothing is feasible, shortfall is the violation beyond the least there is, and a success" in text
     assert Answer(flat).excesses() in written(flat)
     feasible = text_of(made({"rate": RATES}))
     assert "feasible:" not in " ".join(feasible)
@@ -379,6 +380,7 @@ def test_the_test_is_named_on_page_and_terminal(deep: Sweep) -> None:
     assert Answer(close).unsure
     assert "(two-sided paired t-test over seeds, Holm-corrected p ≥ 0.05)" in " ".join(Answer(close).sentences())
     assert "A two-sided paired t-test over seeds" in written(deep)
+    assert "significantly by a paired t-test over seeds." in " ".join(" ".join(text_of(deep)).split())
 
 
 def test_one_of_a_thing_has_no_plural() -> None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import fairgate as fg
+from fairgate.amounts import amount
 from fairgate.cli.options import AsJson, Batch, OwnTail, Rounds, Seed, Seeds, Workers, check_size
 from fairgate.errors import InputError, told
 from fairgate.estimates import Estimate
@@ -101,7 +102,7 @@ def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:
 def _print_run(
     task: str, settings: dict[str, int], summaries: dict[str, dict[str, Estimate]], best: fg.Point, when: str
 ) -> None:
-    size = f"{settings['seeds']} seeds × {settings['rounds']} rounds of {settings['batch']} people"
+    size = f"{amount(settings['seeds'], 'seed')} × {amount(settings['rounds'], 'round')} of {settings['batch']} people"
     table = Table(title=f"{task}: {size}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("\nlearner", overflow="fold", min_width=13)
     for heading in ("\nreward", "batch\ngap", "exact\ngap", "batch\nviolation", "exact\nviolation", "feasible\nrounds"):

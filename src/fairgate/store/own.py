@@ -26,13 +26,7 @@ IDLE = frozenset(
 
 
 def words_of(thing: Any) -> list[str]:
-    """Return words that are the same for the same code and values, in any process.
-
-    >>> def makes(level):
-    ...     return lambda score: score > level
-    >>> words_of(makes(0.1)) == words_of(makes(0.1)), words_of(makes(0.1)) == words_of(makes(0.9))
-    (True, False)
-    """
+    """Return words that are the same for the same code and values, in any process."""
     return list(_Reader().words(thing))
 
 

@@ -37,10 +37,13 @@ def _footnote(answer: Answer) -> str:
         f"Means over settings{where}. Success: share of seeds within 0.01 of the best reward and of every constraint "
         "at the end. Share: of what can be earned in all settings together. Viol.: exact, summed over all rounds. "
         "Shortfall: the larger of regret and largest residual, per round"
-        f"{'' if answer.alone else '; by it, learners win'}."
+        f"{'' if answer.alone else '; by it, learners win, significantly by a paired t-test over seeds'}."
     )
     if answer.nothing:
-        text += " Where nothing is feasible, shortfall is the violation beyond the least there is."
+        text += (
+            " Where nothing is feasible, shortfall is the violation beyond the least there is, and a success one of at "
+            "most 0.01 at the end."
+        )
     return text
 
 
