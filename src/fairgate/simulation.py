@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -22,7 +23,7 @@ from fairgate.run import Run
 from fairgate.settings import Array, common_replicates, whole_number
 from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tail import tail_of
-from fairgate.tasks import Task, load_task
+from fairgate.tasks import Task
 
 BLOCK = 250
 """Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
@@ -132,7 +133,8 @@ def simulate(
     >>> run.thresholds.shape, run.batch.reward.shape, run.population.residuals.shape
     ((3, 200, 2), (3, 200), (1, 3, 200))
     """
-    task = load_task(task) if isinstance(task, str) else task
+    if isinstance(task, str):  # found when asked for, so that no kept run of a task rests on the code of all presets
+        task = import_module("fairgate.tasks").load_task(task)
     if not isinstance(task, Task):
         raise InputError(f"task must be a Task or the name of one, such as 'interior', got {task!r}")
     record = (record,) if isinstance(record, str) else record
