@@ -1,13 +1,14 @@
 """Simulate what a sweep takes on 1 to 2,000 cores, from block times and overheads measured here.
 
-    python -m scripts.simulate_cluster                     # measure (two minutes), simulate, print, draw
+    python -m scripts.simulate_cluster                     # measure (three minutes), simulate, print, draw
     python -m scripts.simulate_cluster --write             # and put the tables into the guide
     python -m scripts.simulate_cluster --keep costs.json   # also keep what was measured
     python -m scripts.simulate_cluster --costs costs.json  # simulate from what was measured before
 
 It is a simulation, not a measurement, of a cluster: blocks take as long as they do on a core of this machine, client
-and scheduler as long per block as those of a real Dask cluster of this machine, and workers start as a process does
-here; all by processor time. Assumed, not measured: cores differ in speed by 10% (sd), and results reach the client
+and scheduler as long per block as those of a real Dask cluster of this machine, and what the client does by itself
+before the first block and after the last as long as here; all by processor time. A worker starts as a ``dask worker``
+does here, by the clock. Assumed, not measured: cores differ in speed by 10% (sd), and results reach the client
 at 100 MB/s. Writes docs/figures/cluster.png and prints the tables of docs/guides/cluster.md.
 """
 
@@ -38,11 +39,13 @@ from PIL import Image
 from fairgate.engines import InProcess, open_engine
 from fairgate.engines.parcel import Packer
 from fairgate.learners import load_learner
-from fairgate.store import Work, complete
+from fairgate.store import Work, complete, write_table, write_text
+from fairgate.sweep import Range, running, sweep
 from fairgate.sweep.cells import Plan, Size
 from fairgate.sweep.packs import STACK, Pack
+from fairgate.sweep.page import render
 from fairgate.sweep.parameters import Known
-from fairgate.sweep.running import SHARE
+from fairgate.sweep.running import LEAST, SHARE
 from fairgate.tasks import load_task
 from scripts.passages import rewrite
 
@@ -68,7 +71,10 @@ class Costs:
     keep
         Writing a block's file and noting it, in the client.
     start
-        A worker, from its start to its first round.
+        A ``dask worker``, from its start until the scheduler knows it and it has a task, by the clock.
+    alone, alone_block, alone_setting
+        What the client does by itself before the first block and after the last: planning, reading blocks back,
+        tables and page; in any case, per block and per setting.
     sent, returned
         Bytes of a call and of its result, per setting of 100 seeds.
     """
@@ -80,6 +86,9 @@ class Costs:
     start: float
     sent: float
     returned: float
+    alone: float
+    alone_block: float
+    alone_setting: float
 
     def block(self, learner: str, settings: int) -> float:
         """Return the time of a block, in between by interpolation."""
@@ -90,6 +99,10 @@ class Costs:
     def central(self) -> float:
         """What a block takes of the slower of client and scheduler, through which all blocks go."""
         return max(self.client + self.keep, self.scheduler)
+
+    def serial(self, blocks: int, settings: int) -> float:
+        """Return what the client does by itself, while all workers are idle."""
+        return self.alone + self.alone_block * blocks + self.alone_setting * settings
 
 
 @dataclass(frozen=True)
@@ -104,8 +117,13 @@ class Job:
 
     def per_block(self, cores: int) -> int:
         """Settings in a block, as `fg.sweep` chooses them."""
-        loops = min(STACK, math.ceil(self.settings * SEEDS / (cores * SHARE)))
-        return max(1, loops // SEEDS)
+        total = self.settings * SEEDS
+        some = max(total / (cores * SHARE), min(total / cores, LEAST))
+        return max(1, min(STACK, math.ceil(some)) // SEEDS)
+
+    def blocks(self, cores: int) -> int:
+        """How many blocks there are."""
+        return math.ceil(self.settings / self.per_block(cores))
 
     def ideal(self, costs: Costs) -> float:
         """Seconds of one core that does nothing but blocks, of the size that is the fastest."""
@@ -142,36 +160,84 @@ def block_seconds(learner: str, rounds: int, repeats: int) -> dict[str, float]:
     return found
 
 
-def call_seconds(calls: int, size: int) -> tuple[float, float]:
-    """Return the processor time per call, of client and of scheduler, on a real Dask cluster with nothing to do."""
+def cluster_seconds(calls: int, size: int) -> tuple[float, float, float]:
+    """Return the processor time per call, of client and of scheduler, and how long a worker takes to start.
+
+    They are those of a real Dask cluster with nothing to do but the calls, which return so many bytes.
+    """
     import distributed
 
     connect: Any = distributed.Client
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scheduler.json"
-        dask = [sys.executable, "-m", "distributed.cli"]
-        quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        told = ["--scheduler-file", str(file)]
-        local = ["--host", "127.0.0.1", "--no-dashboard"]
-        commands = (["dask_scheduler", "--port", "0", *local], ["dask_worker", "--nthreads", "1", "--no-nanny", *local])
-        started = []
+        started: list[subprocess.Popen[bytes]] = []
+
+        def launch(name: str, *options: str) -> float:
+            """Start a part of the cluster, and return when."""
+            command = [sys.executable, "-m", f"distributed.cli.{name}", "--scheduler-file", str(file), *options]
+            local = ["--host", "127.0.0.1", "--no-dashboard"]
+            began = time.monotonic()
+            started.append(
+                subprocess.Popen([*command, *local], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+            )
+            return began
+
         try:
-            for name, *options in commands:
-                started.append(subprocess.Popen([*dask[:2], f"{dask[2]}.{name}", *options, *told], **quiet))
-                while not file.is_file():
-                    time.sleep(0.1)
-            with open_engine(cluster=str(file)) as engine, connect(scheduler_file=str(file)) as probe:
-                for count in (50, calls):  # the first are for warming up
-                    before = time.process_time(), probe.run_on_scheduler(time.process_time)
-                    for _ in engine.run([partial(bytes, size)] * count):
-                        pass
-                    after = time.process_time(), probe.run_on_scheduler(time.process_time)
+            launch("dask_scheduler", "--port", "0")
+            while not file.is_file():
+                time.sleep(0.1)
+            with connect(scheduler_file=str(file)) as probe:
+                starts = []
+                for count in (1, 2, 3):
+                    began = launch("dask_worker", "--nthreads", "1", "--no-nanny")
+                    probe.wait_for_workers(count)
+                    probe.run(load_task, TASK)
+                    starts.append(time.monotonic() - began)
+                with open_engine(cluster=str(file)) as engine:
+                    for count in (50, calls):  # the first are for warming up
+                        before = time.process_time(), probe.run_on_scheduler(time.process_time)
+                        for _ in engine.run([partial(bytes, size)] * count):
+                            pass
+                        after = time.process_time(), probe.run_on_scheduler(time.process_time)
         finally:
             for process in started:
                 process.terminate()
                 process.wait()
     client, scheduler = ((late - early) / calls for early, late in zip(before, after, strict=True))
-    return client, scheduler
+    return client, scheduler, min(starts)
+
+
+def alone_seconds(settings: int) -> tuple[float, float, float]:
+    """Return the processor time of the client by itself: in any case, per block, and per setting.
+
+    It is that of a sweep whose blocks are all done: planned, read back, put in tables, saved and drawn.
+    """
+    few, many = settings // 10, settings
+    first, last = (_done_seconds(each, each) for each in (few, many))  # a block for each setting
+    large = _done_seconds(many, many // PACKS[-1])
+    per_block = max(0.0, (last - large) / (many - many // PACKS[-1]))
+    per_setting = max(0.0, (last - first) / (many - few) - per_block)
+    return max(0.0, first - few * (per_block + per_setting)), per_block, per_setting
+
+
+def _done_seconds(settings: int, blocks: int) -> float:
+    """Return the processor time of a sweep of which all is done, in so many blocks."""
+    over = {"rate": Range(0.05, 0.5, settings)}
+    given: dict[str, Any] = {"over": over, "seeds": SEEDS, "rounds": 1}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        before = running.STACK
+        running.STACK = SEEDS * settings // blocks
+        try:
+            sweep(TASK, "ofs", **given, out=out)
+        finally:
+            running.STACK = before
+        start = time.process_time()
+        found = sweep(TASK, "ofs", **given, out=out)
+        found.save(out / "seeds.parquet")
+        write_table(out / "sweep.parquet", found.columns(), found.settings)
+        write_text(out / "sweep.html", render(found))
+        return time.process_time() - start
 
 
 def keep_seconds(blocks: int, size: int) -> float:
@@ -187,31 +253,16 @@ def _made(name: str, size: int) -> dict[str, bytes]:
     return {name: bytes(size)}
 
 
-def start_seconds() -> float:
-    """Return the processor time of a fresh process until a task is there."""
-    program = f"import fairgate as fg; fg.load_task({TASK!r}); import time; print(time.process_time())"
-    printed = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-        for _ in range(3)
-    ]
-    return min(float(each) for each in printed)
-
-
 def measure(quick: bool) -> Costs:
     """Measure everything."""
-    rounds, repeats, calls = (30, 1, 100) if quick else (300, 5, 1000)
+    rounds, repeats, calls, settings = (30, 1, 100, 20) if quick else (300, 5, 1000, 500)
     blocks = {name: block_seconds(name, rounds, repeats) for name in dict.fromkeys(job.learner for job in JOBS)}
     (pack,) = packs("ofs", 1, PACKS[-1], 10)
     returned = len(pack.simulate("block")["block"]) / PACKS[-1]
     size = round(returned * PACKS[-1])
-    return Costs(
-        blocks,
-        *call_seconds(calls, size),
-        keep_seconds(calls, size),
-        start_seconds(),
-        len(Packer()(partial(pack.simulate, "block"))) / PACKS[-1],
-        returned,
-    )
+    client, scheduler, start = cluster_seconds(calls, size)
+    sent = len(Packer()(partial(pack.simulate, "block"))) / PACKS[-1]
+    return Costs(blocks, client, scheduler, keep_seconds(calls, size), start, sent, returned, *alone_seconds(settings))
 
 
 # The simulation.
@@ -259,12 +310,13 @@ def simulate_once(job: Job, cores: int, costs: Costs, spread: float, seed: int) 
         heapq.heappush(coming, done)
     while coming:
         end = free = max(heapq.heappop(coming), free) + half
-    return end
+    return end + costs.serial(len(blocks), job.settings)
 
 
 def losses(job: Job, cores: int, costs: Costs) -> dict[str, float]:
     """Return the seconds beyond the ideal that each cause adds, one after the other."""
-    nothing = replace(costs, client=0.0, scheduler=0.0, keep=0.0, start=0.0, sent=0.0, returned=0.0)
+    idle = replace(costs, alone=0.0, alone_block=0.0, alone_setting=0.0)
+    nothing = replace(idle, client=0.0, scheduler=0.0, keep=0.0, start=0.0, sent=0.0, returned=0.0)
     ideal = job.ideal(costs) / cores
     small = job.settings / job.per_block(cores) * costs.block(job.learner, job.per_block(cores)) / cores
     last = simulate(job, cores, nothing)  # among cores of different speed
@@ -274,7 +326,8 @@ def losses(job: Job, cores: int, costs: Costs) -> dict[str, float]:
         "smaller blocks": small - ideal,
         "waiting for the last blocks": last - small,
         "start of the workers": started - last,
-        "client and scheduler": simulate(job, cores, costs) - started,
+        "client and scheduler, per block": simulate(job, cores, idle) - started,
+        "client by itself, before and after": costs.serial(job.blocks(cores), job.settings),
     }
 
 
@@ -292,7 +345,10 @@ def told(costs: Costs) -> list[str]:
         f"| Dask's client, per block | {1e3 * costs.client:.1f} ms |",
         f"| Dask's scheduler, per block | {1e3 * costs.scheduler:.1f} ms |",
         f"| writing a block's file and noting it, in the client | {1e3 * costs.keep:.1f} ms |",
-        f"| start of a worker until its first round | {costs.start:.1f} s |",
+        f"| the client by itself, before the first block and after the last | {costs.alone:.1f} s |",
+        f"| and for each block, which is read back | {1e3 * costs.alone_block:.1f} ms |",
+        f"| and for each setting, in tables and page | {1e3 * costs.alone_setting:.1f} ms |",
+        f"| a `dask worker` from its start until it is registered and has a task | {costs.start:.1f} s |",
         f"| bytes of a call, per {SEEDS} loops | {costs.sent:,.0f} |",
         f"| bytes of its result, per {SEEDS} loops | {costs.returned:,.0f} |",
     ]
