@@ -139,7 +139,7 @@ class Plan:
             "learners": {name: learner.describe() for name, learner in self.learners.items()},
             **asdict(self.size),
             "parameters": {
-                name: [(each.owner, each.short) for each in found] for name, found in self.parameters.items()
+                name: [[each.owner, each.short] for each in found] for name, found in self.parameters.items()
             },
             "tail": tail_of(self.size.rounds),
             "over": {name: sorted(set(column.tolist())) for name, column in self.design.items()},

@@ -136,7 +136,7 @@ def _known(value: float) -> float | None:
 
 def _plain(settings: Any) -> dict[str, Any]:
     """Leave out what only a program reads."""
-    return {name: value for name, value in settings.items() if name != "commands"}
+    return {name: value for name, value in settings.items() if name not in ("commands", "parameters", "settings")}
 
 
 def number(value: float | None) -> str:
