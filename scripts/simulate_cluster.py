@@ -32,6 +32,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from PIL import Image
@@ -226,12 +227,8 @@ def _done_seconds(settings: int, blocks: int) -> float:
     given: dict[str, Any] = {"over": over, "seeds": SEEDS, "rounds": 1}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        before = running.STACK
-        running.STACK = SEEDS * settings // blocks
-        try:
+        with patch.object(running, "STACK", SEEDS * settings // blocks):
             sweep(TASK, "ofs", **given, out=out)
-        finally:
-            running.STACK = before
         start = time.process_time()
         found = sweep(TASK, "ofs", **given, out=out)
         found.save(out / "seeds.parquet")
