@@ -12,7 +12,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
 from fairgate.run import Run
 from fairgate.settings import Array
-from fairgate.statistics import RESAMPLES, sign_flip_test, stratified_bootstrap
+from fairgate.statistics import sign_flip_test
 from fairgate.summary import Summary
 from fairgate.tail import tail_of
 
@@ -20,7 +20,7 @@ SHARED = ("task", "rounds", "seed", "batch", "coupling", "seeds")
 """Settings in which two runs must agree for their seeds to be pairs."""
 
 ROOT = 0
-"""Root of the random numbers of bootstrap and test, so that the same runs always give the same figures."""
+"""Root of the random numbers of the test, so that the same runs always give the same figures."""
 
 
 class Comparison(NamedTuple):
@@ -29,7 +29,7 @@ class Comparison(NamedTuple):
     Attributes
     ----------
     difference
-        Mean difference with the ends of its 95% bootstrap interval, sd and number of seeds.
+        Mean difference with the ends of its 95% t-interval, sd and number of seeds.
     p_value
         Two-sided: how likely so large a mean difference is if it made no difference which run is which.
     above
@@ -72,7 +72,7 @@ def compare(
     Returns
     -------
     Comparison
-        The mean difference with a bootstrap interval of seeds, and the p-value of a sign-flip test
+        The mean difference with a t-interval, and the p-value of a sign-flip test
         (:func:`~fairgate.statistics.sign_flip_test`), exact for up to 16 seeds. Correct the p-values of many
         comparisons with :func:`~fairgate.statistics.holm`.
 
@@ -98,13 +98,9 @@ def compared(ours: Array, theirs: Array) -> Comparison:
     gap = (np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64))[:, None]
     if np.isnan(gap).any():
         return Comparison(Estimate(np.nan, seeds=len(gap)), np.nan, np.nan)
-    found = stratified_bootstrap(
-        lambda each: each.mean(axis=(-2, -1)), gap, rng=np.random.default_rng(ROOT), resamples=RESAMPLES
-    )
     p_value = float(sign_flip_test(gap, rng=np.random.default_rng(ROOT))[0])
-    sd = float(gap.std(ddof=1)) if len(gap) > 1 else np.nan
     above = float(((gap > 0) + 0.5 * (gap == 0)).mean())
-    return Comparison(found._replace(sd=sd, seeds=len(gap)), p_value, above)
+    return Comparison(Estimate.of(gap[:, 0]), p_value, above)
 
 
 def figures_of(run: Run | Summary, oracle: Reference | None, state: State, tail: int) -> dict[str, Array]:
