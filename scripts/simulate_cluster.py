@@ -214,27 +214,29 @@ def alone_seconds(settings: int) -> tuple[float, float, float]:
     It is that of a sweep whose blocks are all done: planned, read back, put in tables, saved and drawn.
     """
     few, many = settings // 10, settings
-    first, last = (_done_seconds(each, each) for each in (few, many))  # a block for each setting
-    large = _done_seconds(many, many // PACKS[-1])
-    per_block = max(0.0, (last - large) / (many - many // PACKS[-1]))
+    _done_seconds(few, SEEDS)  # for warming up
+    first, _ = _done_seconds(few, SEEDS)
+    last, blocks = _done_seconds(many, SEEDS)  # a block for each setting
+    large, fewer = _done_seconds(many, STACK)
+    per_block = max(0.0, (last - large) / (blocks - fewer))
     per_setting = max(0.0, (last - first) / (many - few) - per_block)
     return max(0.0, first - few * (per_block + per_setting)), per_block, per_setting
 
 
-def _done_seconds(settings: int, blocks: int) -> float:
-    """Return the processor time of a sweep of which all is done, in so many blocks."""
-    over = {"rate": Range(0.05, 0.5, settings)}
+def _done_seconds(settings: int, loops: int) -> tuple[float, int]:
+    """Return the processor time of a sweep of which all is done, in blocks of so many loops, and their number."""
+    over = {"rate": Range(0.05, 0.5, settings // 2), "epsilon": [0.02, 0.08]}
     given: dict[str, Any] = {"over": over, "seeds": SEEDS, "rounds": 1}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        with patch.object(running, "STACK", SEEDS * settings // blocks):
+        with patch.object(running, "STACK", loops):
             sweep(TASK, "ofs", **given, out=out)
         start = time.process_time()
         found = sweep(TASK, "ofs", **given, out=out)
         found.save(out / "seeds.parquet")
         write_table(out / "sweep.parquet", found.columns(), found.settings)
         write_text(out / "sweep.html", render(found))
-        return time.process_time() - start
+        return time.process_time() - start, len(list((out / "blocks").glob("*.parquet")))
 
 
 def keep_seconds(blocks: int, size: int) -> float:
