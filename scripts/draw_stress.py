@@ -31,9 +31,9 @@ from fairgate.experiments.tables import winner
 from fairgate.learners import load_learner
 from fairgate.plots import FONT, add_legend, panels, plot_phase
 from fairgate.problem import is_feasible, violation
-from fairgate.run import tail_of
 from fairgate.settings import Array
 from fairgate.summary import lengths_of
+from fairgate.tail import tail_of
 from fairgate.thresholds import exact_sweep
 from scripts.passages import rewrite
 
@@ -57,6 +57,7 @@ class Winners(NamedTuple):
     learner: NDArray[np.int64]
     margin: Array
     p_value: Array
+    tied: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Stress:
         best, rng = self._best(slice(None)), np.random.default_rng(0)
         seeds = next(iter(self.lines[0].values())).shape[1]
         others = [self._best(rng.integers(seeds, size=seeds)) != best for _ in range(RESAMPLES)]
-        return Winners(best, np.full(len(best), np.nan), np.mean(others, axis=0))
+        return Winners(best, np.full(len(best), np.nan), np.mean(others, axis=0), np.zeros(len(best), dtype=bool))
 
     def winners(self, figure: str = "shortfall") -> Winners:
         """Return the winners by the paper's rule, whatever the figure."""

@@ -48,6 +48,7 @@ def test_run_in_json_says_what_python_says(tmp_path: Path) -> None:
     )
     assert result.stderr == ""
     document = json.loads(result.stdout)
+    assert document["tail"] == 50
     run = fg.simulate(fg.load_task("mve-s"), fg.OFS(c=0.1), rounds=250, seeds=3)
     for name, value in run.summary().items():
         assert document["learners"]["ofs:c=0.1"][name] == {"mean": value.mean, "sd": value.sd}
@@ -69,8 +70,11 @@ def test_one_seed_has_no_spread_in_table_or_json(tmp_path: Path) -> None:
     [
         (("run", "compass", "ofs"), "unknown task 'compass': did you mean 'compas'?"),
         (("run", "compas", "osf"), "unknown learner 'osf': did you mean 'ofs'?"),
-        (("run", "mve-s", "ofs", "--rounds", "100"), "--rounds 100 is shorter than the tail of 200 rounds"),
-        (("run", "mve-s", "ofs", "--rounds", "50"), "ask for more, or for a shorter --tail"),
+        (
+            ("run", "mve-s", "ofs", "--rounds", "100", "--tail", "200"),
+            "--rounds 100 is shorter than the tail of 200 rounds",
+        ),
+        (("run", "mve-s", "ofs", "--rounds", "50", "--tail", "51"), "ask for more, or for a shorter --tail"),
         (("run", "mve-s", "ofs:"), "learner 'ofs:': after the colon must come a setting such as c=0.1"),
         (("run", "mve-s", "ofs", "--seeds", "0"), "seeds must be a whole number of at least 1, got 0"),
         (("run", "mve-s", "ofs", "--batch", "0"), "batch must be a whole number of at least 1, got 0"),

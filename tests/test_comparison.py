@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.against import State
 from fairgate.comparison import compared
 from fairgate.statistics import EXACT, sign_flip_test
 
@@ -75,6 +77,42 @@ def test_runs_are_compared_seed_by_seed() -> None:
     assert summed.difference == pytest.approx(fg.compare(ours, theirs, "violation").difference)
     with pytest.raises(fg.InputError, match="keeps none"):
         fg.compare(one, other, oracle=fg.oracle(task, refine=False))
+
+
+def test_figures_of_different_tails_are_not_compared() -> None:
+    size: dict[str, Any] = {"rounds": 50, "seeds": 3}
+    run = fg.simulate("mve-s", fg.Fixed(0.0), **size)
+    usual = fg.simulate("mve-s", fg.Fixed(0.0), **size, keep="summary")
+    longer = fg.simulate("mve-s", fg.Fixed(0.0), **size, keep="summary", tail=20)
+    assert fg.compare(run, usual, "reward").difference.value == pytest.approx(0.0, abs=1e-12)
+    assert fg.compare(run, longer, "reward", tail=20).difference.value == pytest.approx(0.0, abs=1e-12)
+    for ours, theirs, told in ((run, longer, "10 rounds in ours"), (longer, usual, "20 rounds in ours")):
+        with pytest.raises(fg.InputError, match=f"must have the same tail to be compared, but it is the last {told}"):
+            fg.compare(ours, theirs, "reward")
+    for ours in (usual, run):
+        with pytest.raises(fg.InputError, match=r"tail must be 10, the rounds that the summary of .* is of, got 30"):
+            fg.compare(ours, usual, "reward", tail=30)
+    with pytest.raises(fg.InputError, match="tail is the last 51 rounds, but the run has 50"):
+        fg.compare(run, run, "reward", tail=51)
+
+
+def test_regret_is_judged_in_the_state_that_is_asked_for() -> None:
+    task = fg.load_task("interior")
+    best = fg.oracle(task, refine=False)
+    ours, theirs = (fg.simulate(task, fg.Fixed(at), 40, 4) for at in (0.1, 0.5))
+    states: tuple[State, ...] = ("steady", "actual")
+    found = {}
+    for state in states:
+        gap = (ours.against(best, state=state).regret - theirs.against(best, state=state).regret).sum(axis=1).mean()
+        found[state] = fg.compare(ours, theirs, "regret", oracle=best, state=state).difference.value
+        assert found[state] == pytest.approx(gap)
+        frame = ours.frame(oracle=best, state=state)
+        np.testing.assert_array_equal(frame["regret"], ours.against(best, state=state).regret.ravel())
+    assert abs(found["steady"] - found["actual"]) > 0.01
+    with pytest.raises(fg.InputError, match="state is 'actual', but there is no oracle"):
+        fg.compare(ours, theirs, state="actual")
+    with pytest.raises(fg.InputError, match="unknown state 'stedy': did you mean 'steady'"):
+        ours.frame(state="stedy")  # type: ignore[arg-type]
 
 
 def test_runs_that_are_no_pairs_are_refused() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -91,6 +93,84 @@ def test_a_tidy_table_is_parted_and_each_part_has_its_best() -> None:
     assert [line.split("&")[0].strip() for line in body] == ["0.1", "", "0.5", ""]
     assert table.count(r"\midrule") == 2
     assert fg.to_latex(tidy.filter(pl.col("rate") == 0.1), ["reward"]).count(r"\mathbf") == 1
+
+
+def test_settings_are_no_seeds() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"rate": rate, "gain": gain, "batch": batch, "learner": learner, "seed": seed, "regret": rng.normal()}
+        for rate, gain, batch in product((0.1, 0.5), (1, 2, 3), (64, 256))
+        for learner in ("ofs", "other")
+        for seed in range(6)
+    ]
+    tidy = pl.DataFrame(rows)
+    table = fg.to_latex(tidy, ["regret"], "ofs", by=["rate"], digits=5)
+    assert "over 6 seeds, each seed's figure being the mean of 6 settings; the best" in table
+    assert "correction for 2 comparisons" in table
+    mean = tidy.group_by("rate", "learner", "seed").agg(pl.col("regret").mean()).sort("rate", "learner", "seed")
+    for (_, learner), part in mean.group_by("rate", "learner"):
+        values = part["regret"].to_numpy()
+        assert re.search(rf"{learner} & .*{values.mean():.5f}.* \\pm {values.std(ddof=1):.5f}", table)
+    once = fg.to_latex(mean, ["regret"], "ofs", by=["rate"], digits=5)
+    assert "settings" not in once
+    assert once.splitlines()[3:] == table.splitlines()[3:]
+    known = fg.to_latex(tidy.filter((pl.col("rate") > 0.3) | (pl.col("gain") > 1)), ["regret"], by=["rate"])
+    assert "the mean of 4 to 6 settings" in known
+
+
+def test_a_sweep_is_tested_over_its_seeds() -> None:
+    over = {"gain": [0.2, 0.4], "epsilon": [0.04, 0.06], "batch": [64, 128]}
+    sweep = fg.sweep("interior", ["ofs", "random"], over=over, seeds=6, rounds=20)
+    table = fg.to_latex(sweep.frame(by="seed"), ["regret"], reference="ofs", by=["epsilon"])
+    assert "over 6 seeds, each seed's figure being the mean of 4 settings" in table
+    ours, theirs = (sweep.figures["regret"][sweep.design["epsilon"] == 0.04, place].mean(axis=0) for place in (1, 0))
+    assert f"{ours.mean():.3f}" in table
+    assert f"{theirs.std(ddof=1):.3f}" in table
+
+
+@pytest.mark.parametrize(
+    ("cut", "told"),
+    [
+        (pl.col("seed") == 0, "a has 2 rows of seed 1 and 1 of seed 0"),
+        (pl.col("learner") == "a", "b has 2 settings of each seed and a 1"),
+    ],
+)
+def test_seeds_of_other_settings_are_refused(cut: pl.Expr, told: str) -> None:
+    cells = product((0.1, 0.5), ("a", "b"), range(3))
+    rows = [{"rate": rate, "learner": learner, "seed": seed, "reward": 1.0} for rate, learner, seed in cells]
+    with pytest.raises(fg.InputError, match=told):
+        fg.to_latex(pl.DataFrame(rows).filter(~(cut & (pl.col("rate") == 0.1))), ["reward"], "a")
+
+
+def test_the_caption_says_how_regret_is_judged(runs: dict[str, fg.Run]) -> None:
+    best = fg.oracle(fg.load_task("interior"), refine=False)
+    steady, actual = "steady state that what was played leads to.", "judged by the population in the state it was in."
+    table = fg.to_latex(runs, ["regret"], oracle=best)
+    assert steady in table
+    assert "judged" not in fg.to_latex(runs, ["reward"])
+    other = fg.to_latex(runs, ["regret"], oracle=best, state="actual")
+    assert actual in other
+    assert f"{runs['again'].against(best, state='actual').summary()['regret'].mean:.3f}" in other
+    assert other.splitlines()[8:] != table.splitlines()[8:]
+    task = fg.load_task("interior")
+    mixed = {**runs, "a & b": fg.simulate(task, fg.learners.BestLottery(), 40, 9)}
+    told = fg.to_latex(mixed, ["regret"], oracle=best)
+    assert r"leads to; a \& b, with lotteries, by the population in the state it was in." in told
+    assert actual in fg.to_latex({"one": mixed["a & b"]}, ["regret"], oracle=best)
+
+
+def test_tails_must_agree_and_a_table_has_its_figures_already() -> None:
+    size: dict[str, Any] = {"rounds": 50, "seeds": 3, "keep": "summary"}
+    kept = {str(tail): fg.simulate("mve-s", fg.OFS(), **size, tail=tail) for tail in (10, 20)}
+    with pytest.raises(fg.InputError, match="the last 10 rounds in 10 and the last 20 in 20"):
+        fg.to_latex(kept, ["reward"])
+    with pytest.raises(fg.InputError, match="tail must be 20, the rounds that the summary of 20 is of, got 10"):
+        fg.to_latex(kept, ["reward"], tail=10)
+    table = pl.DataFrame({"learner": ["a"], "seed": [0], "reward": [1.0]})
+    with pytest.raises(fg.InputError, match="leave out tail=10"):
+        fg.to_latex(table, ["reward"], tail=10)
+    with pytest.raises(fg.InputError, match="leave out state='actual'"):
+        fg.to_latex(table, ["reward"], state="actual")
 
 
 def test_regret_has_a_column_with_an_oracle(runs: dict[str, fg.Run]) -> None:

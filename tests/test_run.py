@@ -50,7 +50,22 @@ def test_one_replicate_has_no_standard_deviation(small_task: fg.Task) -> None:
 
 def test_a_tail_longer_than_the_run_is_refused(run: fg.Run) -> None:
     with pytest.raises(fg.InputError, match="tail is the last 200 rounds, but the run has 60"):
-        run.summary()
+        run.summary(200)
+
+
+def test_the_tail_is_a_fifth_of_a_short_run_however_it_is_kept(small_task: fg.Task) -> None:
+    size: dict[str, Any] = {"rounds": 60, "seeds": 3, "batch": 64}
+    run = fg.simulate(small_task, fg.OFS(), **size)
+    kept = fg.simulate(small_task, fg.OFS(), **size, keep="summary")
+    for name, values in run.per_replicate().items():
+        np.testing.assert_array_equal(values, run.per_replicate(12)[name])
+        np.testing.assert_allclose(values, kept.figures[name], rtol=1e-12, err_msg=name)
+    assert run.summary() == run.summary(12) != run.summary(13)
+    np.testing.assert_array_equal(run.settled().single, np.median(run.thresholds[:, -12:], axis=1))
+    found = run.against(fg.oracle(small_task, refine=False))
+    np.testing.assert_array_equal(found.per_replicate()["tail_violation"], found.violation[:, -12:].mean(axis=1))
+    with pytest.raises(fg.InputError, match="tail must be a whole number of at least 1, got 0"):
+        run.settled(0)
 
 
 def test_a_saved_run_comes_back_the_same(run: fg.Run, tmp_path: Path) -> None:

@@ -175,11 +175,11 @@ def test_a_class_in_place_of_a_learner_is_said(small_task: fg.Task) -> None:
         fg.simulate(small_task, fg.OFS, rounds=2, seeds=1)  # type: ignore[call-overload]
 
 
-def test_a_record_may_be_one_text_and_a_name_is_no_task() -> None:
+def test_a_record_may_be_one_text_and_a_number_is_no_task() -> None:
     run = fg.simulate(fg.load_task("interior"), fg.OFS(), rounds=3, seeds=2, record="state")
     assert run.states["state"].shape == (2, 3, 2)
-    wrong: Any = "interior"
-    with pytest.raises(fg.InputError, match="task must be a Task, such as"):
+    wrong: Any = 3
+    with pytest.raises(fg.InputError, match="task must be a Task or the name of one, such as 'interior', got 3"):
         fg.simulate(wrong, fg.OFS())
 
 
@@ -232,6 +232,14 @@ def test_a_summary_is_the_same_for_any_number_of_workers(small_task: fg.Task, mo
         fg.simulate(small_task, fg.OFS(), rounds=40, seeds=10, keep="summary", workers=workers) for workers in (1, 2)
     )
     assert all(np.array_equal(one.figures[name], two.figures[name]) for name in one.figures)
+
+
+def test_a_built_in_task_may_be_named() -> None:
+    named, loaded = (fg.simulate(task, fg.OFS(), rounds=20, seeds=2) for task in ("mve-s", fg.load_task("mve-s")))
+    np.testing.assert_array_equal(named.batch.reward, loaded.batch.reward)
+    assert fg.simulate("mve-s", fg.OFS(), rounds=20, seeds=2, keep="summary").settings["task"]["name"] == "mve-s"
+    with pytest.raises(fg.InputError, match="unknown task 'mve-t': did you mean 'mve-s'"):
+        fg.simulate("mve-t", fg.OFS())
 
 
 def test_what_is_kept_must_be_known_and_its_tail_within_the_run(small_task: fg.Task) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.errors import InputError
+from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
 from fairgate.frames import Backend, frame_of, round_keys
 from fairgate.problem import Assessment, violation
-from fairgate.settings import Array, whole_number
+from fairgate.settings import Array
+from fairgate.tail import tail_of
+
+State = Literal["steady", "actual"]
+"""State of the population that what was played is judged in: the one it would lead to, or the one there was."""
 
 SUCCESS = (0.01, 0.01)
 """Largest regret and largest residual of a round that counts as a success."""
@@ -90,14 +94,14 @@ class Against:
         """Regret summed up to each round. Rounds in which nothing is feasible add none; NaN if that is so in all."""
         return known_regret(self.regret).cumsum(axis=1)
 
-    def per_replicate(self, tail: int = 200) -> dict[str, Array]:
+    def per_replicate(self, tail: int | None = None) -> dict[str, Array]:
         """Return each summary figure for every replicate, (R,).
 
         Sums of ``regret`` and ``violation`` over all rounds, means of ``excess``, ``shortfall`` and ``success``; and of
-        the last `tail` rounds, or as many as there are, the means ``tail_regret``, ``tail_violation`` and
-        ``tail_success``.
+        the last `tail` rounds, or as many as there are, by default 200 or the last fifth of a shorter run, the means
+        ``tail_regret``, ``tail_violation`` and ``tail_success``.
         """
-        last = slice(-whole_number("tail", tail, 1), None)
+        last = slice(-tail_of(self.regret.shape[1], tail), None)
         known = known_regret(self.regret)
         return {
             "regret": known.sum(axis=1),
@@ -110,7 +114,7 @@ class Against:
             "tail_success": self.success[:, last].mean(axis=1),
         }
 
-    def summary(self, tail: int = 200) -> dict[str, Estimate]:
+    def summary(self, tail: int | None = None) -> dict[str, Estimate]:
         """Return mean ± sd over replicates of every figure of :meth:`per_replicate`."""
         return {name: Estimate.of(values) for name, values in self.per_replicate(tail).items()}
 
@@ -153,3 +157,11 @@ def check_same_task(reference: Reference, name: str) -> None:
         raise InputError(f"oracle must be fairgate.oracle(task) or fairgate.truth_of(task, rounds), got {reference!r}")
     if reference.task_name != name:
         raise InputError(f"oracle is that of task {reference.task_name!r}, but the run is of {name!r}")
+
+
+def check_state(state: str, reference: Reference | None) -> None:
+    """Say so if `state` is none that a run can be judged in, or if there is nothing to judge it by."""
+    if state not in get_args(State):
+        raise unknown_name("state", state, get_args(State))
+    if state != "steady" and reference is None:
+        raise InputError(f"state is {state!r}, but there is no oracle to judge by: pass one, or leave the state out")

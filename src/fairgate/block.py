@@ -105,7 +105,7 @@ class Block:
         sources = [np.random.SeedSequence(self.seed, spawn_key=(number, 1)) for number in numbers]
         if self.stacked:
             return StackedGenerator([Strided(source) for source in sources], self.stacked)
-        return Strided(sources[0]) if self.parts == 1 else Repeated(sources[0], self.parts)
+        return Strided(sources[0]) if self.parts == 1 else Repeated(sources[0], self.parts, self.replicates)
 
     def settings(self) -> dict[str, Any]:
         """Return what was asked for, as plain data."""

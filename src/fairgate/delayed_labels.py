@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
 from typing import NamedTuple
@@ -40,7 +41,7 @@ class DelayedLabels:
         by_group = coarse[..., 0, 1] + coarse[..., 1, 1]
         people = by_group + coarse[..., 0, 0] + coarse[..., 1, 0]
         taken = across_groups(np.add, by_group)
-        counts = np.stack((people.T, by_group.T))
+        counts = np.array((people.T, by_group.T), order="C")  # replicates last in memory, as those of labels
         self.batches[now] = _Batch(played.copy(), np.where(taken == 0, 0, counts))
         self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
@@ -86,9 +87,17 @@ def _by_batch(places: Whole, sizes: list[int], shape: tuple[int, ...]) -> Whole:
     In memory replicates come last, as what is read off the labels of a group lies together then.
     """
     replicates, groups, batches = *shape[:2], len(sizes)
-    member, label = places // math.prod(shape[2:]), places % 2
-    replicate, group = member // groups, member % groups
-    batch = np.repeat(np.arange(batches) * replicates, sizes)
-    flat = (group * 2 + label) * (batches * replicates) + batch + replicate
-    counted = np.bincount(flat, minlength=groups * 2 * batches * replicates)
+    replicate, kind = (table.take(places) for table in _tables(shape))
+    kind *= batches * replicates
+    kind += replicate
+    kind += np.repeat(np.arange(batches) * replicates, sizes)
+    counted = np.bincount(kind, minlength=groups * 2 * batches * replicates)
     return counted.reshape(groups, 2, batches, replicates).transpose(2, 3, 0, 1)
+
+
+@functools.lru_cache(maxsize=8)
+def _tables(shape: tuple[int, ...]) -> tuple[Whole, Whole]:
+    """Return the replicate, and group and label as one number, of every place: looked up faster than divided."""
+    places = np.arange(math.prod(shape))
+    member, label = places // math.prod(shape[2:]), places % 2
+    return member // shape[1], member % shape[1] * 2 + label

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairgate.against import Reference
-from fairgate.comparison import check_pairs, compared, figures_of
+from fairgate.against import Reference, State
+from fairgate.amounts import amount
+from fairgate.comparison import check_pairs, common_tail, compared, figures_of
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
-from fairgate.run import TAIL, Run
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.statistics import holm
 from fairgate.summary import Summary
@@ -35,11 +36,25 @@ SPECIAL = {
 }
 
 
+STATES = {
+    "steady": "the steady state that what was played leads to",
+    "actual": "the population in the state it was in",
+}
+"""What regret is judged in, for a caption."""
+
+
 class Key(NamedTuple):
     """What a row is about: the part of the table it is in, such as a setting, and the name of the learner."""
 
     part: tuple[str, ...]
     name: str
+
+
+class _Rows(NamedTuple):
+    """Figures by seed of every row, and how many settings each seed's figure is the mean of."""
+
+    values: Mapping[Key, Mapping[str, Array]]
+    settings: Mapping[Key, int]
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,8 @@ def to_latex(
     *,
     by: Sequence[str] = (),
     oracle: Reference | None = None,
-    tail: int = TAIL,
+    state: State = "steady",
+    tail: int | None = None,
     digits: int = 3,
     names: Mapping[str, str] | None = None,
     caption: str | None = None,
@@ -93,7 +109,8 @@ def to_latex(
     ----------
     results
         Runs by name, such as ``{"OFS": run, …}``; or a tidy table with a row per loop, such as that of
-        ``sweep.frame(by="seed")``, with columns ``learner``, ``seed`` and the figures.
+        ``sweep.frame(by="seed")``, with columns ``learner``, ``seed`` and the figures. Where it has several rows of a
+        seed, one per setting, each seed's figure is their mean, as the loops of a seed are not independent.
     figures
         Columns: figures of :meth:`Run.per_replicate`, or with an `oracle` of :meth:`Against.per_replicate`.
     reference
@@ -101,8 +118,10 @@ def to_latex(
         all of the table. A dagger marks a difference at the 5% level, a double dagger at 1%.
     by
         Columns of a tidy table that part it, such as the parameters of a sweep; each part has its own best.
-    oracle, tail
-        What regret, shortfall and success are judged by, and the rounds at the end that means are of.
+    oracle, state, tail
+        Of runs: what regret, shortfall and success are judged by, in which state of the population, and the rounds at
+        the end that means are of, as in :func:`~fairgate.compare`. A table has its figures already; those of a sweep
+        are judged by the population as it was, as with ``state="actual"``.
     digits
         Digits after the point.
     names
@@ -122,19 +141,26 @@ def to_latex(
         \toprule
         Learner & Population reward $\uparrow$ & Population violation $\downarrow$ \\
         \midrule
-        ofs & $-0.181 \pm 0.001$ & $56.911 \pm 0.390$ \\
-        smooth-optimist & $\mathbf{-0.023}^{\ddagger} \pm 0.000$ & $\mathbf{38.434}^{\ddagger} \pm 0.049$ \\
+        ofs & $-0.179 \pm 0.004$ & $56.911 \pm 0.390$ \\
+        smooth-optimist & $\mathbf{-0.143}^{\ddagger} \pm 0.000$ & $\mathbf{38.434}^{\ddagger} \pm 0.049$ \\
     """
-    rows = _of_runs(results, figures, oracle, tail) if isinstance(results, Mapping) else _of_table(results, figures, by)
+    judged = ""
+    if isinstance(results, Mapping):
+        rows = _of_runs(results, figures, oracle, state, tail)
+        judged = "" if oracle is None else _judged(results, state)
+    else:
+        for name, given in (("oracle", oracle), ("tail", tail), ("state", None if state == "steady" else state)):
+            if given is not None:
+                raise InputError(f"{name} is for runs; a table has its figures already, so leave out {name}={given!r}")
+        rows = _of_table(results, figures, by)
     if not isinstance(digits, int) or digits < 0:
         raise InputError(f"digits must be a whole number of at least 0, got {digits!r}")
     p_values = {} if reference is None else _p_values(rows, figures, reference)
-    table = _Table(rows, p_values, figures, digits)
-    seeds = {len(values) for row in rows.values() for values in row.values()}
+    table = _Table(rows.values, p_values, figures, digits)
     heads = [_head(figure, names or {}) for figure in figures]
     lines = [r"\begin{table}", r"  \centering"]
-    about = _about(seeds, reference, len(p_values))
-    lines += [rf"  \caption{{{' '.join(filter(None, (escaped(caption or ''), about)))}}}"]
+    about = [escaped(caption or ""), _about(rows), judged, _tested(reference, len(p_values))]
+    lines += [rf"  \caption{{{' '.join(filter(None, about))}}}"]
     lines += [rf"  \label{{{label}}}"] if label else []
     lines += [
         rf"  \begin{{tabular}}{{{'l' * (len(by) + 1)}{'r' * len(figures)}}}",
@@ -142,7 +168,7 @@ def to_latex(
         f"    {' & '.join([*map(escaped, by), 'Learner', *heads])} \\\\",
     ]
     before: tuple[str, ...] | None = None
-    for key in rows:
+    for key in rows.values:
         lines += [] if key.part == before else [r"    \midrule"]
         part = ["" for _ in by] if key.part == before else [escaped(each) for each in key.part]
         cells = [table.cell(key, figure) for figure in figures]
@@ -166,35 +192,60 @@ def _head(figure: str, names: Mapping[str, str]) -> str:
     return names.get(figure, escaped(figure.replace("_", " ").capitalize())) + way
 
 
-def _about(seeds: set[int], reference: str | None, tests: int) -> str:
+def _about(rows: _Rows) -> str:
     """Say what the table shows."""
-    count = f"{min(seeds)}" if len(seeds) == 1 else f"{min(seeds)} to {max(seeds)}"
-    told = rf"Mean $\pm$ standard deviation over {count} seeds; the best mean in bold."
+    counts = {len(values) for row in rows.values.values() for values in row.values()}
+    seeds = amount(counts.pop(), "seed") if len(counts) == 1 else f"{_range(counts)} seeds"
+    settings = _range(set(rows.settings.values()))
+    averaged = "" if settings == "1" else f", each seed's figure being the mean of {settings} settings"
+    return rf"Mean $\pm$ standard deviation over {seeds}{averaged}; the best mean in bold."
+
+
+def _range(counts: set[int]) -> str:
+    return " to ".join(str(each) for each in sorted({min(counts), max(counts)}))
+
+
+def _judged(runs: Mapping[str, Run | Summary], state: State) -> str:
+    """Say in which state of the population runs were set against the oracle: lotteries always in the one there was."""
+    lotteries = [name for name, run in runs.items() if isinstance(run, Run) and run.has_lotteries]
+    if state == "actual" or len(lotteries) == len(runs):
+        return f"Against the best feasible policy, judged by {STATES['actual']}."
+    apart = f"; {', '.join(map(escaped, lotteries))}, with lotteries, by {STATES['actual']}" if lotteries else ""
+    return f"Against the best feasible policy, judged by {STATES['steady']}{apart}."
+
+
+def _tested(reference: str | None, tests: int) -> str:
+    """Say what the daggers mean."""
     if reference is None:
-        return told
+        return ""
     return (
-        rf"{told} $\dagger$ ($\ddagger$): differs from {escaped(reference)} at the 5\% (1\%) level, two-sided paired "
+        rf"$\dagger$ ($\ddagger$): differs from {escaped(reference)} at the 5\% (1\%) level, two-sided paired "
         rf"sign-flip test over seeds, Holm's correction for {tests} comparisons."
     )
 
 
 def _of_runs(
-    runs: Mapping[str, Run | Summary], figures: Sequence[str], oracle: Reference | None, tail: int
-) -> dict[Key, dict[str, Array]]:
+    runs: Mapping[str, Run | Summary],
+    figures: Sequence[str],
+    oracle: Reference | None,
+    state: State,
+    tail: int | None,
+) -> _Rows:
     if not runs:
         raise InputError("results must be runs by name, such as {'OFS': run}, got none")
     check_pairs(runs)
+    last = common_tail(runs, tail)
     found = {}
     for name, run in runs.items():
-        known = figures_of(run, oracle, tail)
+        known = figures_of(run, oracle, state, last)
         for figure in figures:
             if figure not in known:
                 raise unknown_name("figure", figure, known)
         found[Key((), name)] = {figure: known[figure] for figure in figures}
-    return found
+    return _Rows(found, dict.fromkeys(found, 1))
 
 
-def _of_table(table: Any, figures: Sequence[str], by: Sequence[str]) -> dict[Key, dict[str, Array]]:
+def _of_table(table: Any, figures: Sequence[str], by: Sequence[str]) -> _Rows:
     import narwhals as nw
 
     try:
@@ -206,27 +257,39 @@ def _of_table(table: Any, figures: Sequence[str], by: Sequence[str]) -> dict[Key
             raise unknown_name("column", column, frame.columns)
     columns = {name: frame[name].to_numpy() for name in ("learner", "seed", *by, *figures)}
     parts = list(zip(*(columns[name].tolist() for name in (*by, "learner")), strict=True))
-    found = {}
+    found, settings = {}, {}
     for key in dict.fromkeys(parts):
         place = np.array([each == key for each in parts])
-        order = np.argsort(columns["seed"][place], kind="stable")
+        seeds, which, times = np.unique(columns["seed"][place], return_inverse=True, return_counts=True)
         part = tuple(f"{each:g}" if isinstance(each, float) else str(each) for each in key[:-1])
-        rows = {figure: np.asarray(columns[figure][place][order], dtype=np.float64) for figure in figures}
-        found[Key(part, str(key[-1]))] = rows
-    return found
+        row = Key(part, str(key[-1]))
+        if times.min() != times.max():
+            few, many = seeds[times.argmin()], seeds[times.argmax()]
+            raise InputError(
+                f"every seed must have the same settings, but {row.name} has {times.max()} rows of seed {many} and "
+                f"{times.min()} of seed {few}"
+            )
+        settings[row] = int(times[0])
+        found[row] = {
+            figure: np.bincount(which, np.asarray(columns[figure][place], dtype=np.float64)) / times
+            for figure in figures
+        }
+    return _Rows(found, settings)
 
 
-def _p_values(
-    rows: Mapping[Key, Mapping[str, Array]], figures: Sequence[str], reference: str
-) -> dict[tuple[Key, str], float]:
+def _p_values(rows: _Rows, figures: Sequence[str], reference: str) -> dict[tuple[Key, str], float]:
     """Test each row against the reference of its part, and correct for all that is tested."""
-    if reference not in {key.name for key in rows}:
-        raise unknown_name("reference", reference, {key.name for key in rows})
+    if reference not in {key.name for key in rows.values}:
+        raise unknown_name("reference", reference, {key.name for key in rows.values})
     raw: dict[tuple[Key, str], float] = {}
-    for key, row in rows.items():
-        against = rows.get(Key(key.part, reference))
+    for key, row in rows.values.items():
+        other = Key(key.part, reference)
+        against = rows.values.get(other)
         if key.name == reference or against is None:
             continue
+        if rows.settings[key] != rows.settings[other]:
+            ours, theirs = rows.settings[key], rows.settings[other]
+            raise InputError(f"{key.name} has {ours} settings of each seed and {reference} {theirs}")
         for figure in figures:
             if len(row[figure]) != len(against[figure]):
                 raise InputError(f"{key.name} has {len(row[figure])} seeds and {reference} {len(against[figure])}")

@@ -55,7 +55,8 @@ class Policy(NamedTuple):
     @classmethod
     def shared(cls, thresholds: ArrayLike, groups: int) -> Policy:
         """Make the policy of one threshold per replicate, (replicates,), the same for all groups."""
-        return cls.of(np.asarray(thresholds, dtype=np.float64)[:, None].repeat(groups, axis=1))
+        single = np.asarray(thresholds, dtype=np.float64)[None, :, None].repeat(groups, axis=2)
+        return cls(single, _certain(single.shape[1]))
 
     @classmethod
     def uniform(cls, probability: ArrayLike, groups: int) -> Policy:

@@ -322,7 +322,10 @@ class Problem(Settings):
         counts = cells if isinstance(cells, Counts) else Counts(cells)
         reward = self.utility.reward(counts)
         residuals = [residual for constraint in self.constraints for residual in constraint.residuals(counts)]
-        return Assessment(reward, np.array(residuals, dtype=np.float64).reshape(-1, *reward.shape))
+        stacked = np.empty((len(residuals), *reward.shape))
+        for place, residual in enumerate(residuals):  # faster than np.array of all
+            stacked[place] = residual
+        return Assessment(reward, stacked)
 
     def reveal(
         self,

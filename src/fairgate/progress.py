@@ -48,13 +48,16 @@ def progress(total: int, *, quiet: bool = False) -> Iterator[Start]:
 
 
 @contextmanager
-def meter(total: float, first: str) -> Iterator[Advance]:
+def meter(total: float, first: str, *, quiet: bool = False) -> Iterator[Advance]:
     """Show how far many pieces of work have come, and the time remaining; `first` is said at the beginning.
 
     Yields the function to call with a sentence and how much of `total` was just done. In a pipe thousands of pieces
-    are a few lines, each with the time remaining if the rest goes as the part that is done.
+    are a few lines, each with the time remaining if the rest goes as the part that is done; none if `quiet`.
     """
     console = Console(stderr=True)
+    if quiet and not console.is_terminal:
+        yield lambda text, amount: None
+        return
     if console.is_terminal:
         with Progress(*COLUMNS, console=console, transient=True, speed_estimate_period=600.0) as bar:
             task = bar.add_task(first, total=total)

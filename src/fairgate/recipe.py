@@ -97,7 +97,9 @@ def _class(place: str, own: Sequence[type]) -> Any:
     module, _, name = place.partition(":")
     if module.partition(".")[0] != PACKAGE:
         short = name.rpartition(".")[2]
-        raise InputError(f"{place} is none of fairgate's classes: pass it to have it made again, as in task({short})")
+        raise InputError(
+            f"{place} is none of fairgate's classes: pass the class {short} as a further argument to have it made again"
+        )
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):

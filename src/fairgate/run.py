@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.against import Against, Reference, check_same_task, compare
+from fairgate.against import Against, Reference, State, check_same_task, check_state, compare
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import Estimate
@@ -20,26 +20,16 @@ from fairgate.learners import Learner
 from fairgate.origin import Kept, Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
-from fairgate.settings import Array, whole_number
+from fairgate.settings import Array
 from fairgate.store import read_table, table_bytes, write_bytes
+from fairgate.tail import tail_of
 from fairgate.tasks import Task
-
-TAIL = 200
-"""Rounds at the end of a run whose means are reported, as in the paper."""
 
 SIZE = ("rounds", "seeds", "seed", "batch", "coupling", "parts")
 """Settings of a run that say how much was simulated."""
 
-STATES = ("steady", "actual")
-"""States of the population that what was played can be judged in."""
-
 FORMAT = 3
 """Version of the file a run is saved as; a reader refuses any other."""
-
-
-def tail_of(rounds: int) -> int:
-    """Return how many rounds at the end are a run's tail: 200, or the last fifth of a shorter run."""
-    return min(TAIL, max(1, rounds // 5))
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,26 +205,27 @@ class Run:
         """Exact gap between the groups' acceptance rates, (R, T)."""
         return Counts(self.probabilities).gap
 
-    def settled(self, tail: int = TAIL) -> Policy:
+    def settled(self, tail: int | None = None) -> Policy:
         """Return the policy each replicate settled on: what the learner recommends, else its median threshold.
 
-        The median is over the last `tail` rounds, or as many as there are. Where one of them was a lottery, it is the
-        policy of the last round.
+        The median is over the last `tail` rounds, or as many as there are; by default over the tail of
+        :meth:`per_replicate`. Where one of them was a lottery, it is the policy of the last round.
         """
         if self.final is not None:
             return self.final
-        last = self.thresholds[:, -tail:]
+        last = self.thresholds[:, -tail_of(self.rounds, tail) :]
         if not np.isnan(last).any():
             return Policy.of(np.median(last, axis=1))
         return Policy(self.policies.thresholds[:, :, -1], self.policies.weights[:, :, -1])
 
-    def per_replicate(self, tail: int = TAIL) -> dict[str, Array]:
+    def per_replicate(self, tail: int | None = None) -> dict[str, Array]:
         """Return each summary figure for every replicate, (R,).
 
-        Tail means over the last `tail` rounds, except the violations, which are summed over all rounds: V_T = Σ_t Σ_j
-        max(g_jt, 0). `feasible` is the share of tail rounds in which the population meets every constraint.
+        Tail means over the last `tail` rounds, by default 200 or the last fifth of a shorter run, except the
+        violations, which are summed over all rounds: V_T = Σ_t Σ_j max(g_jt, 0). `feasible` is the share of tail rounds
+        in which the population meets every constraint.
         """
-        tail = whole_number("tail", tail, 1)
+        tail = tail_of(self.rounds, tail)
         if tail > self.rounds:
             raise InputError(f"tail is the last {tail} rounds, but the run has {self.rounds}: choose a shorter tail")
         last = slice(self.rounds - tail, None)
@@ -249,7 +240,7 @@ class Run:
             "feasible": is_feasible(self.population.residuals[..., last]).mean(axis=1),
         }
 
-    def summary(self, tail: int = TAIL) -> dict[str, Estimate]:
+    def summary(self, tail: int | None = None) -> dict[str, Estimate]:
         """Return mean ± sd over replicates of every figure of :meth:`per_replicate`.
 
         >>> import fairgate as fg
@@ -259,7 +250,7 @@ class Run:
         """
         return {name: Estimate.of(values) for name, values in self.per_replicate(tail).items()}
 
-    def against(self, oracle: Reference, *, state: Literal["steady", "actual"] = "steady", first: int = 0) -> Against:
+    def against(self, oracle: Reference, *, state: State = "steady", first: int = 0) -> Against:
         """Compare what was played in each round with the best that is feasible, exactly.
 
         Parameters
@@ -287,22 +278,28 @@ class Run:
         """
         name = self.settings["task"]["name"]
         check_same_task(oracle, name)
-        if state not in STATES:
-            raise unknown_name("state", state, STATES)
+        check_state(state, oracle)
         actual = state == "actual" or self.has_lotteries
         found = self.population if actual else oracle.played(self.thresholds, first)
         return replace(
             compare(found, *oracle.targets(first, self.rounds)), task=name, learner=self.learner, first=first
         )
 
-    def frame(self, by: str = "round", backend: Backend = "pandas", oracle: Reference | None = None) -> Any:
+    def frame(
+        self,
+        by: str = "round",
+        backend: Backend = "pandas",
+        oracle: Reference | None = None,
+        state: State = "steady",
+    ) -> Any:
         """Return the run as a tidy table, one row per observation.
 
         With `by` ``"round"``, a row per replicate and round: reward, gap, acceptance and violation of the batch and of
         the population, whether the population is feasible, every residual, and the learner's traces. With ``"group"``,
         a row per replicate, round and group: its threshold, people, positives, how many of either were accepted, and
         the group's acceptance rate in the batch and in the population. With an `oracle`, rows by round have regret,
-        cumulative_regret, excess, shortfall and success as well, as :meth:`against` finds them.
+        cumulative_regret, excess, shortfall and success as well, as :meth:`against` finds them in the `state` asked
+        for.
 
         Examples
         --------
@@ -316,11 +313,13 @@ class Run:
         """
         if by not in ("round", "group"):
             raise unknown_name("by", by, ("round", "group"))
+        check_state(state, oracle)
         if by == "group":
             if oracle is not None:
                 raise InputError("oracle judges whole rounds, so by must be 'round', got 'group'")
             return frame_of(self._by_group(), backend)
-        return frame_of(self._by_round() | (self.against(oracle).columns if oracle is not None else {}), backend)
+        judged = {} if oracle is None else self.against(oracle, state=state).columns
+        return frame_of(self._by_round() | judged, backend)
 
     def _keys(self) -> dict[str, NDArray[Any]]:
         return round_keys(self.settings["task"]["name"], self.learner, self.counts.shape[:2])

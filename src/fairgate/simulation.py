@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -14,14 +15,14 @@ from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
 from fairgate.learners.base import as_learner, check_level
-from fairgate.nature import COMMON, Nature
+from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
-from fairgate.run import Run, tail_of
+from fairgate.run import Run
 from fairgate.settings import Array, common_replicates, whole_number
-from fairgate.stacked import NotByRowError
 from fairgate.summary import Summary, gather, lengths_of
+from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
 BLOCK = 250
@@ -39,7 +40,7 @@ KEEPS = ("run", "summary")
 
 @overload
 def simulate(
-    task: Task,
+    task: Task | str,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -58,7 +59,7 @@ def simulate(
 
 @overload
 def simulate(
-    task: Task,
+    task: Task | str,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -76,7 +77,7 @@ def simulate(
 
 
 def simulate(
-    task: Task,
+    task: Task | str,
     learner: AnyLearner,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -132,8 +133,10 @@ def simulate(
     >>> run.thresholds.shape, run.batch.reward.shape, run.population.residuals.shape
     ((3, 200, 2), (3, 200), (1, 3, 200))
     """
+    if isinstance(task, str):  # found when asked for, so that no kept run of a task rests on the code of all presets
+        task = import_module("fairgate.tasks").load_task(task)
     if not isinstance(task, Task):
-        raise InputError(f"task must be a Task, such as fairgate.load_task('interior'), got {task!r}")
+        raise InputError(f"task must be a Task or the name of one, such as 'interior', got {task!r}")
     record = (record,) if isinstance(record, str) else record
     rounds = whole_number("rounds", rounds, 1)
     batch = whole_number("batch", batch, 1)
@@ -158,7 +161,7 @@ def simulate(
         raise unknown_name("keep", keep, KEEPS)
     if tail is not None and (keep == "run" or whole_number("tail", tail, 1) > rounds):
         raise InputError(f"tail must be at most the {rounds} rounds of a run that is kept as a summary, got {tail}")
-    last = tail_of(rounds) if tail is None else tail
+    last = tail_of(rounds, tail)
     play: Any = partial(_summary, tail=last) if keep == "summary" else Block.whole
     size: dict[str, Any] = {"rounds": rounds, "batch": batch, "seed": seed, "coupling": coupled, "record": record}
     whole = Block(task, chosen, replicates, **size, parts=parts)
@@ -192,6 +195,11 @@ def _here(whole: Block, play: Any, room: Run | None, progress: Progress | None) 
     try:
         return played(max(BLOCK, STACK // BLOCK * BLOCK) if whole.learner.level == "bandit" else BLOCK)
     except NotByRowError:
+        if whole.parts > 1:
+            raise InputError(
+                f"parts must be 1 for {whole.learner!r} on {whole.task.name}, which draws random numbers that are not "
+                f"one row per replicate, got {whole.parts}"
+            ) from None
         return played(BLOCK)
 
 

@@ -8,15 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.nature import Nature, Strided, count_people
+from fairgate.nature import Nature, NotByRowError, Refusing, count_people
 from fairgate.settings import Array
 
 
-class NotByRowError(Exception):
-    """Random numbers were asked for that are not one row per replicate: such blocks are played one after the other."""
-
-
-class StackedGenerator(Strided):
+class StackedGenerator(Refusing):
     """A generator whose rows, one per replicate, are those of several generators, each with so many replicates.
 
     >>> alone = [np.random.default_rng(seed).random(2) for seed in (1, 2)]
@@ -26,7 +22,7 @@ class StackedGenerator(Strided):
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], sizes: Sequence[int]) -> None:
-        super().__init__(np.random.SeedSequence(0))
+        super().__init__()
         self.generators, self.sizes = list(generators), list(sizes)
 
     def random(self, size: Any = None, *given: Any, **options: Any) -> Any:
@@ -48,9 +44,6 @@ class StackedGenerator(Strided):
             raise NotByRowError
         return ((each, (count, *others)) for each, count in zip(self.generators, self.sizes, strict=True))
 
-    def _next(self) -> Strided:
-        raise NotByRowError
-
     def __reduce__(self) -> Any:
         return StackedGenerator, (self.generators, self.sizes)
 
@@ -61,6 +54,7 @@ class StackedNature(Nature):
     def __init__(self, natures: Sequence[Nature], sizes: Sequence[int]) -> None:
         super().__init__(coupling=natures[0].coupling)
         self.natures, self.sizes = list(natures), list(sizes)
+        self._worlds = StackedGenerator([each.world() for each in natures], sizes)
 
     def draw(self, probabilities: Array, people: int) -> NDArray[np.int64]:
         """Draw the people of a round."""
@@ -78,7 +72,9 @@ class StackedNature(Nature):
 
     def world(self) -> np.random.Generator:
         """Return the random numbers with which the environment moves."""
-        return StackedGenerator([each.world() for each, _ in self._now()], self.sizes)
+        for each, _ in self._now():
+            each.world()
+        return self._worlds
 
     def _now(self) -> Iterator[tuple[Nature, slice]]:
         end = 0

@@ -203,16 +203,19 @@ def sign_flip_test(differences: ArrayLike, *, rng: np.random.Generator, flips: i
 def paired_t_test(differences: ArrayLike) -> Array:
     """Return the two-sided p-values that paired differences (…, seeds), at least two, have mean 0, by Student's t-test.
 
-    Differences that are all the same have p-value 1 if that is 0, else 0.
+    Differences that are all the same have the p-value of all signs being alike by chance, 2 / 2ⁿ of n seeds, as their
+    spread says nothing; or 1 if all are 0.
 
-    >>> paired_t_test([[0.1, 0.2, 0.3, 0.1], [0.0, 0.0, 0.0, 0.0]]).round(3)
-    array([0.035, 1.   ])
+    >>> paired_t_test([[0.1, 0.2, 0.3, 0.1], [0.0, 0.0, 0.0, 0.0], [0.1, 0.1, 0.1, 0.1]]).round(3)
+    array([0.035, 1.   , 0.125])
     """
     values = np.asarray(differences, dtype=np.float64)
     seeds = values.shape[-1]
     mean, error = values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(seeds)
-    away = np.divide(np.abs(mean), error, out=np.where(mean == 0.0, 0.0, np.inf), where=error > 0.0)
-    return np.asarray(2.0 * stdtr(seeds - 1, -away))
+    spread = np.ptp(values, axis=-1) > 0.0  # rounding may leave some error where all are the same
+    away = np.divide(np.abs(mean), error, out=np.zeros(mean.shape), where=spread)
+    alike = np.where(mean == 0.0, 1.0, 2.0 ** (1 - seeds))
+    return np.where(spread, 2.0 * stdtr(seeds - 1, -away), alike)
 
 
 def holm(p_values: ArrayLike) -> Array:

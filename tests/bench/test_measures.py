@@ -11,8 +11,8 @@ import fairgate as fg
 from fairgate.bench.measures import curve, measure, time_to_feasible
 from fairgate.learners import AnyLearner
 from fairgate.problem import Feedback
-from fairgate.run import tail_of
 from fairgate.settings import Array
+from fairgate.tail import tail_of
 from fairgate.truth import EVERY, truth_of
 
 ROUNDS, SEEDS = 60, 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from fairgate.engines import InProcess
 from fairgate.experiments import jobs as module
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import Context, Plan, stress_settings, stressed_task, tuning_grid
+from fairgate.store import Work
 from fairgate.store import complete as complete_work
 
 
@@ -35,13 +37,18 @@ def complete(jobs: list[Job], folder: Path, say: Callable[[str], None] = print) 
 def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the jobs that were really run."""
     names: list[str] = []
-    real = module.keep
+    real = module.Job.work
 
-    def spy(job: Job) -> dict[str, bytes]:
-        names.append(job.name)
-        return real(job)
+    def noted(job: Job) -> Work:
+        work = real(job)
 
-    monkeypatch.setattr(module, "keep", spy)
+        def make() -> Any:
+            names.append(job.name)
+            return work.make()
+
+        return replace(work, make=make)
+
+    monkeypatch.setattr(module.Job, "work", noted)
     return names
 
 

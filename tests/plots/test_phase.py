@@ -211,7 +211,9 @@ def test_bad_arguments_get_one_sentence(deep: Sweep, arguments: dict[str, Any], 
 
 
 def test_a_sweep_of_one_parameter_has_no_map() -> None:
-    with pytest.raises(fg.InputError, match=r"^a phase map needs two swept parameters, but the sweep has 1: rate$"):
+    with pytest.raises(
+        fg.InputError, match=r"^a phase map needs two swept parameters, but the sweep has 1: rate; the page"
+    ):
         plot_phase(made({"rate": RATES}), learner="ofs")
 
 
@@ -220,3 +222,43 @@ def test_one_learner_has_nobody_to_win_against() -> None:
     with pytest.raises(fg.InputError, match=r"^figure 'winner' compares learners, but the sweep has one: ofs$"):
         plot_phase(alone, figure="winner")
     assert len(plot_phases(alone).axes) == 2  # the map and its colour bar
+
+
+def test_a_tie_has_a_colour_of_its_own() -> None:
+    sweep = made({"rate": RATES, "epsilon": EPSILONS})
+    sweep.figures["shortfall"][:10, 1] = sweep.figures["shortfall"][:10, 0]
+    axes = plot_phase(sweep, figure="winner")
+    (drawn,) = (each for each in axes.collections if isinstance(each, QuadMesh))
+    drawn.update_scalarmappable()
+    colours = np.asarray(drawn.get_facecolor()).reshape(5, 6, 4)
+    yellow = np.abs(colours - to_rgba("#F0E442")).max(axis=2) < 0.01
+    np.testing.assert_array_equal(yellow, np.isin(np.arange(30).reshape(6, 5).T, np.arange(10)))
+    assert "tie" in labels(axes)
+
+
+def test_a_mean_without_settings_that_failed_is_marked_otherwise_than_a_failure() -> None:
+    sweep = made({"rate": RATES, "epsilon": EPSILONS, "batch": [16, 64]}, broken=[0, 1, 4])
+    axes = plot_phase(sweep, "rate", "epsilon", "violation", "ofs")
+    marks = {line.get_label(): (line.get_marker(), np.asarray(line.get_xydata()).tolist()) for line in axes.lines}
+    assert marks == {
+        "failed": ("x", [[RATES[0], EPSILONS[0]]]),
+        "some failed": ("+", [[RATES[0], EPSILONS[2]]]),
+    }
+
+
+@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+def test_a_colour_bar_on_given_axes_lies_beside_its_map_and_before_the_next(sweep: Sweep, layout: Any) -> None:
+    figure = Figure(figsize=(8, 6), layout=layout)
+    maps = figure.subplots(2, 2).ravel().tolist()
+    for ax in maps:
+        plot_phase(sweep, learner="ofs", ax=ax, legend=True)
+        ax.get_legend().remove()
+    figure.draw_without_rendering()
+    bars = [ax for ax in figure.axes if ax not in maps]
+    for ax, bar in zip(maps, bars, strict=True):
+        own, beside = ax.get_window_extent(), bar.get_tightbbox()
+        assert beside is not None
+        assert own.x1 < bar.get_window_extent().x0
+        assert own.width > 100
+        for other in maps:
+            assert other is ax or not beside.overlaps(other.get_tightbbox())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fairgate
@@ -193,26 +196,93 @@ class Mine:
 """
 
 
-def test_code_from_elsewhere_counts_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib
-
-    from fairgate.store.code import _own_code
-
+def test_code_from_elsewhere_counts_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "own_of_test_code.py").write_text(OWN)
     module = importlib.import_module("own_of_test_code")
     first = code_digest(fg.simulate, module.Mine())
     assert first == code_digest(fg.simulate, module.Mine())
-    (tmp_path / "own_of_test_code.py").write_text(OWN.replace("step = 1", "step = 2"))
-    _own_code.cache_clear()
+    (tmp_path / "own_of_test_code.py").write_text(OWN.replace("step = 1", "step = 22"))
+    importlib.reload(module)
     assert first != code_digest(fg.simulate, module.Mine())
 
 
-def test_code_that_cannot_be_read_is_never_the_same_twice() -> None:
-    from fairgate.store.code import _own_code
+HELPED = """
+import helper_of_test_code
+from helper_of_test_code import level
 
-    space: dict[str, Any] = {"__name__": "typed_into_a_console"}
-    exec("class Typed: pass", space)
-    first = code_digest(space["Typed"]())
-    _own_code.cache_clear()  # as in another process
-    assert first != code_digest(space["Typed"]())
+class ByModule:
+    def propose(self, state):
+        return helper_of_test_code.level()
+
+class ByName:
+    def propose(self, state):
+        return level()
+"""
+
+
+@pytest.mark.parametrize("name", ["ByModule", "ByName"])
+def test_the_code_of_modules_that_it_imports_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = []
+    for number, text in enumerate(("0.1", "0.1", "0.95")):
+        (tmp_path / "helper_of_test_code.py").write_text(f"LEVEL = {text}\ndef level():\n    return LEVEL\n")
+        (tmp_path / f"helped_{name}_{number}.py").write_text(HELPED)
+        monkeypatch.delitem(sys.modules, "helper_of_test_code", raising=False)
+        importlib.invalidate_caches()
+        kind = getattr(importlib.import_module(f"helped_{name}_{number}"), name)
+        kind.__module__ = kind.propose.__module__ = f"helped_{name}_0"  # the same module in each process
+        digests.append(code_digest(kind()))
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_what_is_typed_captured_or_held_counts() -> None:
+    def typed(text: str) -> Any:
+        space: dict[str, Any] = {"__name__": "typed_into_a_console", "LEVEL": 1}
+        exec(text, space)
+        return space
+
+    class Slotted:
+        __slots__ = ("level",)
+
+        def __init__(self, level: float) -> None:
+            self.level = level
+
+    class Held:
+        def __init__(self, rule: Any) -> None:
+            self.rule = rule
+
+    def captured(level: float) -> Any:
+        class Inner:
+            def propose(self) -> float:
+                return level
+
+        return Inner()
+
+    plain = "class Typed:\n    def propose(self): return LEVEL + 1"
+    for one, same, other in (
+        [typed(text)["Typed"]() for text in (plain, plain, plain.replace("+ 1", "+ 2"))],
+        [typed(text)["Typed"]() for text in (plain, plain, f"{plain}\nLEVEL = 2")],
+        [Slotted(level) for level in (0.1, 0.1, 0.9)],
+        [Held(lambda score, level=level: score > level) for level in (0.1, 0.1, 0.9)],
+        [captured(level) for level in (0.1, 0.1, 0.9)],
+        [Held(np.full(2, level)) for level in (0.1, 0.1, 0.9)],
+    ):
+        assert code_digest(one) == code_digest(same)
+        assert code_digest(one) != code_digest(other)
+
+
+def test_own_code_is_the_same_in_another_process(tmp_path: Path) -> None:
+    (tmp_path / "own_elsewhere.py").write_text(OWN + "    def propose(self, state):\n        return {'a', 'b', 'c'}\n")
+    program = "import own_elsewhere as o; from fairgate.store import code_digest as d; print(d(o.Mine()))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1

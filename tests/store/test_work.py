@@ -47,6 +47,7 @@ def test_work_is_done_once_and_the_costliest_first(tmp_path: Path) -> None:
     assert (tmp_path / "cheap.a").read_bytes() == b"cheap"
     assert done(tmp_path, work) == ["2 of 2 simulations are done already"]
     assert len(made.made) == 2
+    assert done(tmp_path, work[:1]) == ["1 of 1 simulation is done already"]
 
 
 def test_other_settings_missing_files_and_changed_bytes_are_made_again(tmp_path: Path) -> None:
@@ -118,11 +119,11 @@ def test_what_crashes_is_tried_in_pieces_and_said_if_it_has_none(tmp_path: Path)
     pieces = [made.work("first"), made.work("second"), made.work("third")]
     whole = replace(made.work("whole"), split=lambda: pieces)
     said: list[str] = []
-    lost = complete(tmp_path, [whole, made.work("other")], InProcess(), said.append, "blocks")
+    lost = complete(tmp_path, [whole, made.work("other")], InProcess(), said.append, "block")
     assert [(work.name, text) for work, text in lost] == [("second", "out of memory")]
     assert said == ["whole: out of memory; it is tried in 3 pieces"]
     assert made.made == ["whole", "other", "first", "second", "third"]
-    assert complete(tmp_path, [whole, made.work("other")], InProcess(), said.append, "blocks") == lost
+    assert complete(tmp_path, [whole, made.work("other")], InProcess(), said.append, "block") == lost
     assert made.made[5:] == ["whole", "second"]
 
 
@@ -149,7 +150,7 @@ def test_an_interruption_leaves_what_is_done_and_says_how_much(tmp_path: Path) -
     engine = Interrupted()
     work = [made.work(name) for name in ("one", "two", "three")]
     with pytest.raises(KeyboardInterrupt):
-        complete(tmp_path, work, engine, said.append, "blocks")
+        complete(tmp_path, work, engine, said.append, "block")
     assert engine.closed
     assert said == ["Interrupted: 1 of 3 blocks are done and kept; the same command goes on from there"]
     assert done(tmp_path, work) == ["1 of 3 simulations are done already"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 import fairgate as fg
 from fairgate import simulation
+from fairgate.environments import GaussianScores
 from fairgate.learners import LEARNERS
+from fairgate.store.own import held
 from fairgate.sweep import FIGURES, cells, running
 from fairgate.truth import truth_of
 
@@ -129,3 +132,53 @@ def test_a_learner_that_fails_somewhere_is_named_and_others_go_on() -> None:
 def test_a_sweep_in_which_nothing_works_says_why() -> None:
     with pytest.raises(fg.InputError, match="no cell of the sweep came to anything: at rate=2: GaussianScores"):
         fg.sweep("mve-s", "ofs", over={"rate": [2.0]}, seeds=3, rounds=20)
+
+
+class Gambler:
+    """Draws what is not one row per replicate."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Any:
+        return {"grid": setting.thresholds, "shape": (replicates, setting.groups), "rng": rng}
+
+    def propose(self, state: Any) -> Any:
+        rng, rows = state["rng"], state["shape"][0]
+        ways: dict[str, Any] = {
+            "normal": lambda: rng.normal(size=rows),
+            "other size": lambda: rng.random(len(state["grid"]))[:1].repeat(rows),
+            "one number": lambda: np.full(rows, rng.random()),
+            "spawn": lambda: np.array([each.random() for each in rng.spawn(3)])[:1].repeat(rows),
+        }
+        drawn = ways[self.how]()
+        return np.repeat(drawn[:, None], state["shape"][1], axis=1)
+
+    def observe(self, state: Any, played: Any, feedback: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("how", ["normal", "other size", "one number", "spawn"])
+def test_a_learner_that_draws_otherwise_than_by_row_is_as_alone(how: str) -> None:
+    check_cells(fg.sweep("mve-s", {"own": Gambler(how)}, over={"rate": [0.1, 0.3, 0.5]}, seeds=4, rounds=20))
+
+
+class Weather(GaussianScores):
+    """A world that moves by chance."""
+
+    def update(self, state: Any, counts: fg.Counts, thresholds: Any, rng: np.random.Generator) -> Any:
+        return super().update(state, counts, thresholds, rng) + 0.1 * rng.normal(size=state.shape)
+
+
+def test_an_environment_that_moves_by_chance_is_as_alone() -> None:
+    task = fg.load_task("mve-s")
+    own = dataclasses.replace(task, environment=Weather(**held(task.environment)), name="weather")
+    check_cells(fg.sweep(own, "ofs", over={"epsilon": [0.02, 0.06, 0.1]}, seeds=4, rounds=20))
+
+
+def test_regret_of_a_task_that_is_feasible_now_and_then() -> None:
+    found = fg.sweep("drift", "ofs", over={"epsilon": [0.005]}, seeds=2, rounds=1500)
+    task, learner, size = found.cell(0, "ofs")
+    regret = fg.simulate(task, learner, **size).against(truth_of(task, 1500), state="actual").regret
+    assert np.isnan(regret).any()
+    np.testing.assert_allclose(found.figures["regret"][0, 0], np.nansum(regret, axis=1), rtol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,68 @@ def test_a_task_with_settings_by_replicate_is_refused() -> None:
     two = fg.Task(task.environment, fg.Problem(fg.Utility([1.0, 2.0])), task.grid)
     with pytest.raises(fg.InputError, match="task must have one setting"):
         fg.sweep(two, "ofs", seeds=2, rounds=10)
+
+
+def test_a_random_design_has_no_setting_twice() -> None:
+    found = make_design({"a": [1.0, 2.0], "b": [3.0, 4.0]}, {}, "random", 40)
+    assert sorted(zip(found["a"], found["b"], strict=True)) == [(1, 3), (1, 4), (2, 3), (2, 4)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Steady:
+    """One's own learner, which is no Learner."""
+
+    target: float = 0.0
+
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> tuple[int, int]:
+        return replicates, setting.groups
+
+    def propose(self, state: tuple[int, int]) -> Any:
+        return np.full(state, self.target)
+
+    def observe(self, state: Any, played: Any, feedback: Any) -> None:
+        pass
+
+
+class Rule:
+    """One's own learner of one loop."""
+
+    def __init__(self, grid: list[float], rng: np.random.Generator, target: float = 0.0) -> None:
+        self.target = target
+
+    def propose(self) -> float:
+        return self.target
+
+    def observe(self, threshold: float, reward: float, residuals: list[float]) -> None:
+        pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Ceiling:
+    """One's own constraint, which is no Constraint."""
+
+    most: float = 0.9
+    names = ("ceiling",)
+
+    def residuals(self, counts: fg.Counts) -> list[Any]:
+        return [counts.overall - self.most]
+
+
+@pytest.mark.parametrize("learner", [Steady(), fg.learners.scalar(Rule, target=0.0)])
+def test_numbers_of_ones_own_learner_are_swept(learner: Any) -> None:
+    found = fg.sweep("mve-s", {"own": learner}, over={"target": [-1.0, 1.0]}, seeds=2, rounds=10)
+    fixed = fg.sweep("mve-s", "fixed:threshold=0", over={"threshold": [-1.0, 1.0]}, seeds=2, rounds=10)
+    np.testing.assert_array_equal(found.figures["reward"], fixed.figures["reward"])
+
+
+def test_numbers_of_ones_own_constraint_are_swept() -> None:
+    task = fg.load_task("mve-s")
+    own = fg.Task(task.environment, fg.Problem(fg.Utility(1.0), [Ceiling()]), task.grid)
+    found = fg.sweep(own, "fixed:threshold=-1", over={"most": [0.5, 0.9]}, seeds=2, rounds=10)
+    difference = found.figures["population_violation"][0] - found.figures["population_violation"][1]
+    assert (difference > 0).all()
+
+
+def test_a_batch_of_nobody_is_refused_by_name() -> None:
+    found = fg.sweep("mve-s", "ofs", over={"batch": [0, 64]}, seeds=2, rounds=10)
+    assert [each.text for each in found.failures] == ["batch must be a whole number of at least 1, got 0"]

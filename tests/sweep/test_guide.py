@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fairgate.sweep import FIGURES, TRUTH
 from scripts import passages
 from tests.live.shell import Shell, Snippet, snippets
 
@@ -84,3 +85,9 @@ def test_a_script_rewrites_its_passage_and_nothing_else(tmp_path: Path, monkeypa
         assert page.read_text() == "before\n\n<!-- costs -->\n\n| a |\n|---|\n\n<!-- end of costs -->\n\nafter\n"
     with pytest.raises(SystemExit, match="must have <!-- other -->"):
         passages.rewrite("page.md", "other", [])
+
+
+@pytest.mark.parametrize("texts", [FIGURES, TRUTH], ids=["figures", "truth"])
+def test_the_reference_has_every_figure_with_its_text(texts: dict[str, str]) -> None:
+    page = (PAGE.parents[1] / "reference" / "sweep.md").read_text(encoding="utf-8")
+    assert "\n".join(f"| `{name}` | {text} |" for name, text in texts.items()) in page

@@ -59,6 +59,16 @@ def test_a_larger_sweep_does_only_what_is_missing(tmp_path: Path, packs: list[li
     assert same(found, fg.sweep("mve-s", ["ofs", "random"], over=wider, **SIZE))
 
 
+def test_more_seeds_compute_cells_anew_and_their_first_loops_are_the_same(
+    tmp_path: Path, packs: list[list[Any]]
+) -> None:
+    first = fg.sweep("mve-s", ["ofs"], over=OVER, **SIZE, out=tmp_path)
+    packs.clear()
+    more = fg.sweep("mve-s", ["ofs"], over=OVER, **{**SIZE, "seeds": SIZE["seeds"] + 2}, out=tmp_path)
+    assert sum(map(len, packs)) == len(first)
+    np.testing.assert_array_equal(more.figures["regret"][:, :, : SIZE["seeds"]], first.figures["regret"])
+
+
 def test_an_interrupted_sweep_goes_on(tmp_path: Path, packs: list[list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     noted = Pack.simulate
     monkeypatch.setattr(running, "STACK", SIZE["seeds"])
@@ -156,3 +166,69 @@ def test_whole_runs_are_kept_on_request(tmp_path: Path, packs: list[list[Any]]) 
         fg.sweep("mve-s", "ofs", **SIZE).run(0, "ofs")
     with pytest.raises(fg.InputError, match="keep='run' writes a file per cell and needs a folder"):
         fg.sweep("mve-s", "ofs", **SIZE, keep="run")
+
+
+class Passing(fg.OFS):
+    """Fails as long as there is a file."""
+
+    def choose(self, state: Any) -> Any:
+        if Path("out of order").exists():
+            raise OSError("the disk is away")
+        return super().choose(state)
+
+
+def test_what_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out of order").touch()
+    learners = {"ofs": fg.OFS(), "own": Passing()}
+    first = fg.sweep("mve-s", learners, over=OVER, **SIZE, out="kept")
+    assert {each.learner for each in first.failures} == {"own"}
+    (tmp_path / "out of order").unlink()
+    again = fg.sweep("mve-s", learners, over=OVER, **SIZE, out="kept")
+    assert not again.failures
+    assert (again.figures["reward"][:, 1] == again.figures["reward"][:, 0]).all()
+
+
+def test_a_lack_of_memory_is_no_failure_of_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Large(fg.OFS):
+        def choose(self, state: Any) -> Any:
+            raise MemoryError
+
+    said: list[str] = []
+    with pytest.raises(fg.InputError, match=r"at rate=0\.1, epsilon=0\.02: out of memory"):
+        fg.sweep("mve-s", Large(), over=OVER, **SIZE, say=said.append)
+    assert any("out of memory; it is tried in" in line for line in said)
+
+
+def test_a_damaged_run_is_made_again(tmp_path: Path) -> None:
+    kept = fg.sweep("mve-s", "ofs", over=OVER, **SIZE, out=tmp_path, keep="run")
+    counts = kept.run(2, "ofs").counts
+    path = kept.runs[2, "ofs"][0]
+    path.write_bytes(path.read_bytes()[:100])
+    again = fg.sweep("mve-s", "ofs", over=OVER, **SIZE, out=tmp_path, keep="run")
+    np.testing.assert_array_equal(again.run(2, "ofs").counts, counts)
+
+
+def test_files_are_written_from_python_too(tmp_path: Path) -> None:
+    found = fg.sweep("mve-s", ["ofs", "random"], over={"rate": [0.1, 2.0]}, **SIZE)
+    found.write(tmp_path / "page")
+    names = ["seeds.parquet", "settings.json", "sweep.html", "sweep.parquet"]
+    assert sorted(path.name for path in (tmp_path / "page").iterdir()) == names
+    for backend in ("pandas", "polars", "pyarrow"):
+        attainable = found.frame(backend=backend)["attainable"]
+        values = attainable.to_pylist() if backend == "pyarrow" else attainable.to_list()
+        assert values == [True, True, None, None]
+    read = fg.Sweep.load(tmp_path / "page/seeds.parquet")
+    assert read.truth["attainable"].tolist() == [True, False]
+    assert read.settings["tail"] == 8
+    with pytest.raises(fg.InputError, match="setting must be a whole number from 0 to 1, got 5"):
+        read.cell(5, "ofs")
+
+
+def test_commands_name_only_what_concerns_the_learner() -> None:
+    over = {"means[0]": [-0.3, -0.2], "ofs.c": [0.1, 0.5], "batch": [32]}
+    found = fg.sweep("mve-s", ["ofs", "random"], over=over, seeds=2, rounds=10)
+    assert found.command(1, "random") == (
+        "fairgate run mve-s random --set 'environment.means[0]=-0.3' --rounds 10 --seeds 2 --seed 0 --batch 32 --tail 2"
+    )
+    assert "--set learner.c=0.5" in found.command(1, "ofs")

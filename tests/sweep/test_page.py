@@ -170,6 +170,15 @@ def test_nothing_is_wider_than_the_screen(
     assert page.errors == []
 
 
+def test_curves_cross_out_what_failed_and_not_what_has_no_share(browser: Browser, tmp_path: Path) -> None:
+    sweep = made({"rate": RATES}, broken=[2])
+    sweep.truth["attainable"][4] = False
+    sweep.figures["share"][4] = np.nan
+    page = opened(browser, sweep, tmp_path)
+    assert page.evaluate("document.querySelectorAll('#maps .cross').length") == 2  # a setting, two learners
+    assert page.evaluate("document.querySelectorAll('#maps .hatched').length") == 1
+
+
 def test_one_parameter_is_curves_with_bands(browser: Browser, tmp_path: Path) -> None:
     sweep = made({"rate": RATES}, broken=[2])
     page = opened(browser, sweep, tmp_path)
@@ -207,7 +216,7 @@ def test_the_page_says_first_who_wins_in_how_many_settings(flat: Sweep) -> None:
     sure = int(((found.learner == 0) & (found.p_value < 0.05)).sum())
     first = Answer(flat).sentences()[0]
     assert first.startswith(
-        f"ofs wins in {wins} of 24 settings ({wins / 24:.0%}), significantly in {sure}; safe-forecast in "
+        f"ofs wins in {wins} of 23 settings ({wins / 23:.0%}), significantly in {sure}; safe-forecast in "
     )
     page = written(flat)
     assert page.index(first) < page.index("<h2")
@@ -292,18 +301,102 @@ def test_the_terminal_answers_first_within_80_columns(deep: Sweep, flat: Sweep) 
         assert " ".join(lines).startswith(Answer(sweep).sentences()[0][:40])
     text = " ".join(" ".join(text_of(flat)).split())
     rows: dict[str, Any] = {row.learner: row for row in Answer(flat).standings}
-    assert f"ofs {rows['ofs'].wins / 24:.0%} {rows['ofs'].success:.0%} {rows['ofs'].share:.0%}" in text
-    assert "2 of 48 cells failed" in text
+    assert f"ofs {rows['ofs'].wins / 23:.0%} {rows['ofs'].success:.0%} {rows['ofs'].share:.0%}" in text
+    assert "1 of 24 settings failed: they are left out of all figures." in text
+    assert "cells" not in text
 
 
 def test_means_leave_out_what_failed_and_the_worst_setting_is_named(flat: Sweep) -> None:
     for place, name in enumerate(flat.learners):
         (row,) = (each for each in Answer(flat).standings if each.learner == name)
-        short = flat.mean("shortfall")[:, place]
-        assert row.shortfall == pytest.approx(np.nanmean(short))
         known = flat.truth["attainable"]
+        short = np.where(known, flat.mean("shortfall")[:, place], np.nan)
+        assert row.shortfall == pytest.approx(np.nanmean(short))
+        assert row.success == pytest.approx(flat.mean("success")[known, place].mean())
+        assert row.violation == pytest.approx(flat.mean("population_violation")[known, place].mean())
         earned = flat.mean("population_reward")[known, place].sum() / flat.truth["best_reward"][known].sum()
         assert row.share == pytest.approx(earned)
         worst = int(np.nanargmax(short))
         assert row.worst_shortfall == short[worst]
         assert row.worst == f"rate {flat.design['rate'][worst]:.4g}, epsilon {flat.design['epsilon'][worst]:.4g}"
+
+
+def test_settings_that_failed_are_in_no_share_and_cells_that_did_are_told() -> None:
+    sweep = made({"rate": RATES, "epsilon": EPSILONS}, broken=[3, 8])
+    for values in sweep.figures.values():
+        values[5, 1] = np.nan
+    told = " ".join(Answer(sweep).sentences())
+    assert "Nothing is feasible in 5 of 22 settings (23%)." in told
+    assert "2 of 24 settings failed: they are left out of all figures." in told
+    assert "1 of 44 cells in the others failed: they are left out of all figures." in told
+    assert Answer(made({"rate": RATES}, broken=range(6))).sentences() == ["Every setting failed: 6 settings."]
+    assert text_of(made({"rate": RATES}, broken=range(6))) == ["Every setting failed: 6 settings."]
+
+
+def tied(places: slice) -> Sweep:
+    """Two learners that are exactly the same in some of six settings."""
+    sweep = made({"rate": RATES, "epsilon": [0.05]})
+    for values in sweep.figures.values():
+        values[places, 1] = values[places, 0]
+    return sweep
+
+
+def test_a_tie_is_nobodys_win(browser: Browser, tmp_path: Path) -> None:
+    some = tied(slice(0, 4))
+    found = some.winners()
+    assert found.tied.tolist() == [True] * 4 + [False] * 2
+    assert found.learner.tolist() == [-1] * 4 + [0, 1]
+    assert "4 settings are ties: the best learners have exactly the same mean." in Answer(some).sentences()
+    assert sum(row.wins for row in Answer(some).standings) == 2
+    assert Answer(tied(slice(None))).sentences()[:2] == [
+        "No learner wins a setting.",
+        "6 settings are ties: the best learners have exactly the same mean.",
+    ]
+    page = opened(browser, some, tmp_path)
+    fills = page.evaluate(
+        "[...document.querySelectorAll('#maps figure:last-child .cell')].map((c) => c.attributes.fill.value)"
+    )
+    assert fills.count("#F0E442") == 4
+    assert page.evaluate("document.querySelectorAll('#maps .cross').length") == 0
+    assert "<td>tie</td>" in written(some)
+
+
+def test_where_nothing_is_feasible_is_told_apart(flat: Sweep) -> None:
+    nothing = np.array([0, 4, 8, 12, 16, 20])
+    row = Answer(flat).standings[0]
+    place = flat.learners.index(row.learner)
+    assert row.excess == pytest.approx(flat.mean("excess_violation")[nothing, place].mean())
+    text = " ".join(" ".join(text_of(flat)).split())
+    assert f"beyond the least, where nothing is feasible: {row.learner} {row.excess:.4f}" in text
+    assert "Means over settings where something is feasible." in text
+    assert "Where nothing is feasible, shortfall is the violation beyond the least there is, and a success" in text
+    assert Answer(flat).excesses() in written(flat)
+    feasible = text_of(made({"rate": RATES}))
+    assert "feasible:" not in " ".join(feasible)
+
+
+def test_the_test_is_named_on_page_and_terminal(deep: Sweep) -> None:
+    close = replace(deep, figures={name: np.round(values, 1) for name, values in deep.figures.items()})
+    assert Answer(close).unsure
+    assert "(two-sided paired t-test over seeds, Holm-corrected p ≥ 0.05)" in " ".join(Answer(close).sentences())
+    assert "A two-sided paired t-test over seeds" in written(deep)
+    assert "significantly by a paired t-test over seeds." in " ".join(" ".join(text_of(deep)).split())
+
+
+def test_one_of_a_thing_has_no_plural() -> None:
+    alone = made({}, learners=["ofs"], seeds=1)
+    assert repr(alone) == "Sweep(compas: 1 setting × 1 learner × 1 seed)"
+    assert "Over 1 seed: " in render(alone)
+
+
+def test_intervals_stay_where_values_can_be() -> None:
+    sweep = made({"rate": RATES}, seeds=3)
+    sweep.figures["feasible"][:, :, :] = [0.0, 0.9, 1.0]
+    sweep.figures["violation"][:, :, :] = [0.0, 0.0, 5.0]
+    sweep.figures["regret"][:, :, :] = [0.0, 0.0, 5.0]
+    share, broken, regret = (sweep.spread(name) for name in ("feasible", "violation", "regret"))
+    assert set(share["low"].ravel()) == {0.0}
+    assert set(share["high"].ravel()) == {1.0}
+    assert set(broken["low"].ravel()) == {0.0}
+    assert (broken["high"] > 5).all()
+    assert (regret["low"] < 0).all()

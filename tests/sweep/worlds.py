@@ -91,5 +91,6 @@ def made(
         "code": dict.fromkeys(learners, "0123abcd"),
         "commands": {"task": "compas", "learners": {name: name for name in learners}},
         "design": "random" if random else "full",
+        "parameters": {name: [["environment", name]] for name in given},
     }
     return Sweep(design, tuple(learners), figures, truth, failures, settings, plan={})

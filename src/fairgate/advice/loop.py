@@ -15,8 +15,8 @@ from fairgate.estimates import Estimate
 from fairgate.learners import OFS, AnyLearner, Fixed, recommended
 from fairgate.people.applicants import Applicants
 from fairgate.progress import progress
-from fairgate.run import TAIL
 from fairgate.simulation import simulate
+from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
 ARMS = 41
@@ -54,7 +54,7 @@ def run_loops(
     bounds = {
         each.response.strength: reward_bounds(applicants, aims.problem, each.response) for each in steady if guessed
     }
-    tail = min(TAIL, max(aims.rounds // 5, 1))
+    tail = tail_of(aims.rounds)
     loops: dict[float, list[Outcome]] = {}
     with progress(len(parts) * aims.seeds * aims.rounds, quiet=quiet) as begin:
         for strength, task, key, title, level, learner in parts:

@@ -22,9 +22,9 @@ from fairgate.engines import open_engine
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
-from fairgate.run import tail_of
 from fairgate.statistics import RESAMPLES, iqm
 from fairgate.store import Say, code_digest, plain, prepare_folder, write_table, write_text
+from fairgate.tail import tail_of
 from fairgate.tasks import Task, presets
 
 FORMAT = 1

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from fairgate.against import SUCCESS, Against, compare, known_regret
 from fairgate.problem import Assessment, is_feasible, violation
-from fairgate.run import Run, tail_of
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.statistics import iqm
+from fairgate.tail import tail_of
 from fairgate.truth import Truth
 
 TARGETS = {"success": SUCCESS, "success_tight": (0.003, 0.005)}
@@ -71,7 +72,7 @@ def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, 
 def _final(run: Run, truth: Truth, tail: slice, certified: Array) -> dict[str, Array]:
     """Judge what each replicate settled on, and whether that meets the targets."""
     lately = Assessment(run.population.reward[:, tail].mean(axis=1), run.population.residuals[..., tail].mean(axis=2))
-    settled_on = run.settled(tail_of(run.rounds))
+    settled_on = run.settled()
     settled = lately if settled_on.is_lottery.any() else truth.last.solve(settled_on.single)
     end = compare(settled, truth.last.reward, truth.last.least)
     found = {"final_regret": end.regret, "final_residual": end.residual, "final_excess": end.excess}

@@ -18,6 +18,10 @@ Seeds = Annotated[int, typer.Option(help="Independent loops per learner.")]
 Seed = Annotated[int, typer.Option(help="Root of all random numbers.")]
 Batch = Annotated[int, typer.Option(help="People per round.")]
 Tail = Annotated[int, typer.Option(help="Rounds at the end over which means are taken.")]
+OwnTail = Annotated[
+    int | None,
+    typer.Option(help="Rounds at the end over which means are taken; 200 if not given, or a fifth of a shorter run."),
+]
 Workers = Annotated[int, typer.Option(help="Processes; results do not depend on it.")]
 AllCores = Annotated[int | None, typer.Option(help="Processes; as many as cores if not given.")]
 OnCluster = Annotated[

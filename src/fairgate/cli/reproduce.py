@@ -18,7 +18,7 @@ from fairgate.errors import InputError
 from fairgate.estimates import Estimate
 from fairgate.experiments.plan import METHODS, ROOT_SEED, TASKS, Plan
 from fairgate.experiments.results import VERDICTS
-from fairgate.run import TAIL
+from fairgate.tail import TAIL
 
 
 def reproduce(

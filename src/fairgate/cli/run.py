@@ -14,14 +14,15 @@ from rich.console import Console
 from rich.table import Table
 
 import fairgate as fg
-from fairgate.cli.options import AsJson, Batch, Rounds, Seed, Seeds, Tail, Workers, check_size
+from fairgate.amounts import amount
+from fairgate.cli.options import AsJson, Batch, OwnTail, Rounds, Seed, Seeds, Workers, check_size
 from fairgate.errors import InputError, told
 from fairgate.estimates import Estimate
 from fairgate.places import find_learner, find_task
 from fairgate.progress import progress
-from fairgate.run import TAIL
 from fairgate.store import file_name, prepare_folder, write_text
 from fairgate.sweep.parameters import with_values
+from fairgate.tail import tail_of
 
 
 def run(
@@ -34,7 +35,7 @@ def run(
     seeds: Seeds = 10,
     seed: Seed = 0,
     batch: Batch = 256,
-    tail: Tail = TAIL,
+    tail: OwnTail = None,
     workers: Workers = 1,
     as_json: AsJson = False,
     out: Annotated[Path | None, typer.Option(help="Folder for each run as Parquet, and summary.json.")] = None,
@@ -47,7 +48,8 @@ def run(
     chosen = find_task(task)
     learners = {name: find_learner(name, chosen) for name in learner}
     chosen, learners = with_values(chosen, learners, given or [])
-    check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=tail, workers=workers)
+    last = tail_of(rounds) if tail is None else tail
+    check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=last, workers=workers)
     if out is not None:
         prepare_folder(out)
     summaries: dict[str, dict[str, Estimate]] = {}
@@ -57,13 +59,13 @@ def run(
             size: dict[str, Any] = {"seed": seed, "batch": batch, "workers": workers, "progress": report}
             with _said(f"learner {name!r} failed on {chosen.name}"):
                 result = fg.simulate(chosen, each, rounds, seeds, **size)
-            summaries[name] = result.summary(tail)
+            summaries[name] = result.summary(last)
             if out is not None:
                 result.save(out / f"{file_name(f'{chosen.name}-{name}'.replace(':', '-'))}.parquet")
     with _said(f"the oracle failed on {chosen.name}"):
-        last = chosen.at(rounds - 1)  # what drifts is judged as it stands in the end
-        truth = fg.oracle(last)
-    settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": tail}
+        end = chosen.at(rounds - 1)  # what drifts is judged as it stands in the end
+        truth = fg.oracle(end)
+    settings = {"rounds": rounds, "seeds": seeds, "seed": seed, "batch": batch, "tail": last}
     document = {
         "task": chosen.describe(),
         **settings,
@@ -77,7 +79,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(document, indent=2))
     else:
-        when = "" if last.environment is chosen.environment else ", in the world as it stands in the last round"
+        when = "" if end.environment is chosen.environment else ", in the world as it stands in the last round"
         _print_run(chosen.name, settings, summaries, truth.best, when)
 
 
@@ -100,7 +102,7 @@ def _plain(summary: dict[str, Estimate]) -> dict[str, Any]:
 def _print_run(
     task: str, settings: dict[str, int], summaries: dict[str, dict[str, Estimate]], best: fg.Point, when: str
 ) -> None:
-    size = f"{settings['seeds']} seeds × {settings['rounds']} rounds of {settings['batch']} people"
+    size = f"{amount(settings['seeds'], 'seed')} × {amount(settings['rounds'], 'round')} of {settings['batch']} people"
     table = Table(title=f"{task}: {size}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("\nlearner", overflow="fold", min_width=13)
     for heading in ("\nreward", "batch\ngap", "exact\ngap", "batch\nviolation", "exact\nviolation", "feasible\nrounds"):

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from fairgate.cli.options import AllCores, AsJson, Batch, OnCluster, Rounds, Seed, say
 from fairgate.errors import InputError
-from fairgate.store import plain, write_table, write_text
+from fairgate.store import plain
 from fairgate.sweep import sweep as run_sweep
 from fairgate.sweep.design import parse_range
 
@@ -39,7 +39,6 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Run learners over many settings of a task, and map where each works and where nothing does."""
-    from fairgate.sweep.page import render
     from fairgate.sweep.terminal import show
 
     parsed = [parse_range(text) for text in over or []]
@@ -62,10 +61,7 @@ def sweep(
         keep=keep,
         say=partial(say, errors=True),
     )
-    found.save(out / "seeds.parquet")
-    write_table(out / "sweep.parquet", found.columns(), found.settings)
-    write_text(out / "settings.json", json.dumps(plain(found.settings), indent=1, ensure_ascii=False) + "\n")
-    write_text(out / "sweep.html", render(found))
+    found.write(out)
     if as_json:
         typer.echo(json.dumps(plain({name: column.tolist() for name, column in found.columns().items()}), indent=1))
     else:

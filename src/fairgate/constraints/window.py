@@ -50,7 +50,8 @@ class Window(Constraint):
 
     def residuals(self, counts: Counts) -> Sequence[Array]:
         """Return how far the smallest rate is below the lower end and the largest above the upper."""
-        return self._beyond(self.rates(counts), self.rates(counts))
+        rates = self.rates(counts)
+        return self._beyond(rates, rates)
 
     def lowest(self, box: Box) -> Sequence[Array]:
         """Return the smallest residuals in the box."""

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from fairgate.learners import Learner
-from fairgate.run import TAIL, Run
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.simulation import simulate
 from fairgate.store import Work, code_digest, table_bytes
+from fairgate.tail import TAIL
 from fairgate.tasks import Task
 
 

@@ -20,9 +20,10 @@ from fairgate.experiments.jobs import Job, figures
 from fairgate.learners import Learner
 from fairgate.oracle import Oracle, oracle, sampled_sweep
 from fairgate.problem import Problem, Utility
-from fairgate.run import TAIL, Run
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.store import read_table
+from fairgate.tail import TAIL
 from fairgate.tasks import Task, load_task
 from fairgate.thresholds import ThresholdSweep
 

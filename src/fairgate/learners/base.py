@@ -247,9 +247,13 @@ def arm_of(grid: Array, played: Policy) -> tuple[NDArray[np.intp], NDArray[np.bo
     >>> arm_of(np.array([0.0, 0.5]), Policy.of([[0.5, 0.5], [0.5, 0.0], [0.2, 0.2]]))
     (array([1, 1, 1]), array([ True, False, False]))
     """
-    single = played.single
-    arm = grid[:-1].searchsorted(single[:, 0])
-    return arm, across_groups(np.logical_and, grid[arm][:, None] == single)
+    groups = played.single.T
+    arm = grid[:-1].searchsorted(groups[0])
+    found = grid[arm]
+    known = found == groups[0]
+    for each in groups[1:]:
+        known &= found == each
+    return arm, known
 
 
 def arms_of(grid: Array, credited: Sequence[Credit]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:

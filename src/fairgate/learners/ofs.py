@@ -99,19 +99,19 @@ class OFS(Learner[OFSState]):
     def choose(self, state: OFSState) -> Array:
         """Pick a threshold for each replicate (lines 4 to 8 of Algorithm 1)."""
         t, arms = state.rounds + 1, len(state.grid)
-        width = np.asarray(self.c) * np.log((t + 1) * arms / np.asarray(self.delta))
+        width = by_replicate(self.c) * np.log((t + 1) * arms / by_replicate(self.delta))
         radius = radii(width, state.plays, state.rounds)
         upper, excess = state.residuals + radius, np.zeros(radius.shape)
         for part in np.maximum(upper, excess, out=upper):  # twice as fast as against a plain 0
             excess += part
         chosen = excess.argmin(axis=1)
         state.feasible = np.zeros(state.replicates, dtype=np.int64)
-        if excess.min() <= 0.0:  # somewhere F_t is not empty
+        if np.minimum.reduce(excess, axis=None) <= 0.0:  # somewhere F_t is not empty
             feasible = excess <= 0.0  # exactly where ĝ + b ≤ 0 for all j
             state.feasible = np.count_nonzero(feasible, axis=1)
             optimistic = np.where(feasible, state.rewards + radius, -np.inf)
             chosen = np.where(state.feasible > 0, optimistic.argmax(axis=1), chosen)
-        explore = state.rng.random(state.replicates) < np.asarray(self.exploration)
+        explore = state.rng.random(state.replicates) < by_replicate(self.exploration)
         anywhere = state.rng.integers(arms, size=state.replicates)
         return state.grid[np.where(explore, anywhere, chosen)]
 
@@ -120,9 +120,10 @@ class OFS(Learner[OFSState]):
         rows, place = places(state, played)
         plays = state.plays.ravel()[place] + 1
         state.plays.ravel()[place] = plays
-        residuals = state.residuals.reshape(-1, state.plays.size)
-        mean = residuals.take(place, axis=1)
-        residuals[:, place] = mean + (feedback.residuals[:, rows] - mean) / plays
+        residuals = state.residuals.ravel()
+        each = place + np.arange(0, residuals.size, state.plays.size)[:, None]
+        mean = residuals[each]
+        residuals[each] = mean + (feedback.residuals[:, rows] - mean) / plays
         if feedback.credits is not None:
             self.credit(state, feedback, feedback.credits)
             return
@@ -132,16 +133,20 @@ class OFS(Learner[OFSState]):
 
     def credit(self, state: OFSState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Update the mean rewards of the thresholds that accepted the people whose labels arrived."""
-        rewards, total = state.rewards.ravel(), state.credited.ravel()
         arms, known = arms_of(state.grid, credited)
-        every, first = bool(known.all()), np.arange(0, total.size, len(state.grid))
-        for each, arm, seen in zip(credited, arms, known, strict=True):
-            rows: Any = slice(None) if every else np.flatnonzero(seen)
-            place = (first + arm)[rows]
-            share, mean = each.share[rows], rewards.take(place)
-            plays = total.take(place) + share
-            total[place] = plays
-            rewards[place] = mean + share * (each.reward[rows] - mean) / np.maximum(plays, LEAST)
+        if not arms.size:
+            return
+        rewards, total = state.rewards.ravel(), state.credited.ravel()
+        place = (np.arange(0, total.size, len(state.grid)) + arms)[known]
+        share, reward = (np.stack([getattr(each, name) for each in credited])[known] for name in ("share", "reward"))
+        added, earned = (np.bincount(place, each, total.size) for each in (share, share * reward))  # all at once
+        total += added
+        rewards += (earned - added * rewards) / np.maximum(total, LEAST)
+
+
+def by_replicate(value: Any) -> Any:
+    """Return a setting to reckon with: a plain number as it is, which is fastest, or an array of one per replicate."""
+    return value if isinstance(value, float) else np.asarray(value)
 
 
 def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
@@ -150,8 +155,8 @@ def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
     >>> radii(np.array(4.0), np.array([[0, 1, 4]]), rounds=4)
     array([[2., 2., 1.]])
     """
-    if width.ndim or rounds > plays.size:
-        return np.asarray(np.sqrt(width[..., None] / np.maximum(1, plays)))
+    if np.ndim(width) or rounds > plays.size:
+        return np.asarray(np.sqrt(np.asarray(width)[..., None] / np.maximum(1, plays)))
     table = np.arange(rounds + 1.0)  # by the number of plays: fewer roots than there are thresholds
     table[0] = 1.0
     np.sqrt(np.divide(width, table, out=table), out=table)
@@ -161,6 +166,8 @@ def radii(width: Array, plays: NDArray[Any], rounds: int) -> Array:
 def places(state: OFSState, played: Policy) -> tuple[Any, NDArray[np.int64]]:
     """Return the replicates that played a threshold of the grid, and its place in a flattened (R, K)."""
     arm, known = arm_of(state.grid, played)
-    place = np.arange(0, state.plays.size, len(state.grid)) + arm
-    rows: Any = slice(None) if np.count_nonzero(known) == len(known) else np.flatnonzero(known)
+    place = arm + np.arange(0, state.plays.size, len(state.grid))
+    if np.count_nonzero(known) == len(known):
+        return slice(None), place
+    rows = np.flatnonzero(known)
     return rows, place[rows]

@@ -142,13 +142,18 @@ class SmoothOptimist(Learner[SmoothState]):
     def credit(self, state: SmoothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Count labels for the threshold that accepted these people."""
         noted = list(state.noted(credited))
-        arms = arms_of(state.grid, [each for each, _ in noted])
-        for (each, counted), arm, known in zip(noted, *arms, strict=True):
-            rows = np.flatnonzero(known & counted)
-            place = rows, slice(None), arm[rows]
-            labels = each.labels[rows]
-            state.labelled[place] += labels[..., 0] + labels[..., 1]
-            state.positives[place] += labels[..., 1]
+        arms, known = arms_of(state.grid, [each for each, _ in noted])
+        if not arms.size:
+            return
+        batch, row = np.nonzero(known & np.stack([counted for _, counted in noted]))
+        place, size = row * len(state.grid) + arms[batch, row], arms.shape[1] * len(state.grid)
+        for group in range(state.groups):
+            labels = np.stack([each.labels[:, group] for each, _ in noted])[batch, row]
+            bad, good = (
+                np.bincount(place, each, size).reshape(-1, len(state.grid)) for each in labels.T
+            )  # all at once
+            state.labelled[:, group] += bad + good
+            state.positives[:, group] += good
 
     def recommend(self, state: SmoothState) -> Policy:
         """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""

@@ -10,8 +10,9 @@ import numpy as np
 from fairgate.counts import Counts
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
-from fairgate.run import TAIL, Run
+from fairgate.run import Run
 from fairgate.settings import Array
+from fairgate.tail import TAIL
 from fairgate.tasks import Task
 from fairgate.thresholds import Point
 

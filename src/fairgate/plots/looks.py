@@ -62,6 +62,23 @@ def add_legend(figure: Figure | SubFigure, axes: Sequence[Axes], columns: int) -
     )
 
 
+def add_legend_below(axes: Axes) -> None:
+    """Add a narrow legend below the name of the caller's x axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ScaledTranslation(0, -3.8 * FONT / 72, axes.figure.dpi_scale_trans)
+    axes.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=axes.transAxes + below,
+        ncols=2,
+        fontsize=FONT,
+        frameon=False,
+        handlelength=1.4,
+        columnspacing=1,
+    )
+
+
 def image(figure: Figure, kind: str, dpi: float) -> bytes:
     """Draw a figure to the bytes of a ``"png"`` or ``"pdf"`` file, which are the same every time."""
     buffer = io.BytesIO()

@@ -30,30 +30,48 @@ PALE = 0.35
 OTHERS = "#999999"
 """Grey of learners that have no colour of their own."""
 
+TIED = "#F0E442"
+"""Yellow of settings in which the best learners are tied; no learner has it."""
+
 MANY = 2000
 """Cells from which on a map is drawn as an image in a PDF, which would be slow to open otherwise."""
+
+BAR = 1.0
+"""Inches that a colour bar takes with its numbers and words."""
 
 OUTLINE: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.45", "linewidth": 0}
 
 
 def draw_winners(
-    axes: Axes, view: View, best: NDArray[np.int64], sure: NDArray[np.bool_], names: Sequence[str], style: Any
+    axes: Axes,
+    view: View,
+    best: NDArray[np.int64],
+    sure: NDArray[np.bool_],
+    tied: NDArray[np.bool_],
+    names: Sequence[str],
+    style: Any,
 ) -> None:
-    """Draw at every point the learner that is `best` (S,; −1 for none) most often, paler unless mostly `sure` (S,)."""
+    """Draw at every point the learner that is `best` (S,; −1 for none) most often, paler unless mostly `sure` (S,).
+
+    Where most settings of a point are `tied` (S,), it has a colour of its own.
+    """
     from matplotlib.colors import ListedColormap
 
     count = len(names)
-    wins = np.array([np.nan_to_num(view.mean(best == place)) for place in range(count)])
-    surely = np.array([np.nan_to_num(view.mean((best == place) & sure)) for place in range(count)])
+    won = [best == place for place in range(count)]
+    wins = np.array([np.nan_to_num(view.mean(each)) for each in (*won, tied)])
+    surely = np.array([np.nan_to_num(view.mean(each)) for each in (*(each & sure for each in won), tied)])
     winner = wins.argmax(axis=0)
     pale = np.take_along_axis(surely, winner[None], axis=0)[0] < 0.5
     values = np.where(wins.max(axis=0) > 0, 2.0 * winner + pale, np.nan)
     colours = learner_colours(best, count)
-    shades = [shade for colour in colours for shade in (colour, paler(colour))]
-    draw_values(axes, view, values, {"cmap": ListedColormap(shades), "vmin": -0.5, "vmax": 2 * count - 0.5, **style})
+    shades = [shade for colour in (*colours, TIED) for shade in (colour, paler(colour))]
+    draw_values(axes, view, values, {"cmap": ListedColormap(shades), "vmin": -0.5, "vmax": 2 * count + 1.5, **style})
     named = {"others" if colour == OTHERS else name: colour for name, colour in zip(names, colours, strict=True)}
     if pale[np.isfinite(values)].any():
         named[f"paler: p ≥ {SIGNIFICANT:g}"] = paler("0.4")
+    if (winner[np.isfinite(values)] == count).any():
+        named["tie"] = TIED
     for name, colour in named.items():
         axes.scatter([], [], marker="s", s=50, color=colour, label=name)
 
@@ -133,11 +151,19 @@ def _corners(view: View, place: int) -> list[tuple[float, float]]:
 
 
 def draw_failed(axes: Axes, view: View, gone: NDArray[np.bool_]) -> None:
-    """Cross out points at which a cell failed."""
-    crossed = view.mean(gone) > 0
-    if crossed.any():
-        x, y = (each[crossed] for each in _points(view))
-        axes.plot(x, y, "x", color="black", markersize=4, markeredgewidth=1, label="failed", linestyle="none")
+    """Cross out points at which every cell failed, and mark those at which some of the cells averaged over did."""
+    from matplotlib.patheffects import withStroke
+
+    share = view.mean(gone)
+    look: dict[str, Any] = {"color": "black", "markersize": 4, "markeredgewidth": 1, "linestyle": "none"}
+    look["path_effects"] = [withStroke(linewidth=2.6, foreground="white")]  # seen on dark cells
+    for members, marker, name in (
+        (share == 1, "x", "failed"),
+        ((share > 0) & (share < 1), "+", "some failed"),
+    ):
+        if members.any():
+            x, y = (each[members] for each in _points(view))
+            axes.plot(x, y, marker=marker, label=name, **look)
 
 
 def draw_contour(axes: Axes, view: View, values: Array, levels: Array) -> None:
@@ -170,12 +196,23 @@ def colours_of(look: Mapping[str, Any]) -> ScalarMappable:
     return ScalarMappable(Normalize(look["vmin"], look["vmax"]), look["cmap"])
 
 
+def _room(axes: Axes) -> float:
+    """Return the part of the axes' width that a bar takes with its words; a constrained layout makes room itself."""
+    engine = axes.figure.get_figure(root=True).get_layout_engine()
+    if engine is not None and not engine.colorbar_gridspec:
+        return 0.15
+    width = axes.get_window_extent().width / axes.figure.dpi
+    return float(np.clip(BAR / width, 0.15, 0.45))
+
+
 def add_bar(drawn: ScalarMappable, axes: Sequence[Axes], words: str, values: Array) -> None:
     """Add a colour bar beside axes, with its meaning in words, and with arrows where values lie beyond its ends."""
     low, high = drawn.get_clim()
     beyond = bool(np.nanmin(values, initial=np.inf) < low), bool(np.nanmax(values, initial=-np.inf) > high)
     ends = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
-    bar = axes[0].figure.colorbar(drawn, ax=axes, aspect=25, pad=0.02, extend=ends)
+    page = axes[0].figure
+    place: Any = axes if len(axes) > 1 else axes[0]  # of one, its place is split, which tight_layout() understands
+    bar = page.colorbar(drawn, ax=place, aspect=25, pad=0.02, extend=ends, fraction=_room(axes[0]))
     bar.set_label(textwrap.fill(words, 26), fontsize=FONT)
     bar.ax.tick_params(labelsize=FONT)
     bar.outline.set_visible(False)

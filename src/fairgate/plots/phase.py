@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError, unknown_name
-from fairgate.plots.looks import COLUMN, FONT, Legend, add_legend, panels, shown
+from fairgate.plots.looks import COLUMN, FONT, Legend, add_legend, add_legend_below, panels, shown
 from fairgate.plots.maps import (
     SIGNIFICANT,
     add_bar,
@@ -50,7 +50,8 @@ def plot_phase(
     """Draw a phase map: what a learner came to in every setting of a sweep, in the plane of two of its parameters.
 
     A full design is a map of cells; a random one, points. Log-spaced values have a log axis. Settings in which no
-    threshold meets every constraint are hatched, cells that failed are crossed out.
+    threshold meets every constraint are hatched, cells that failed are crossed out (✕), and a mean over
+    settings of which some failed, which leaves them out, has a plus.
 
     Parameters
     ----------
@@ -61,8 +62,8 @@ def plot_phase(
     figure
         Any figure of the sweep, as a mean over seeds: ``"share"`` (of attainable reward), ``"violation"``,
         ``"success"``, ``"feasible"``, …; of its truth: ``"best_reward"``, …; or ``"winner"``: the best learner of each
-        setting, paler where the paired difference to the second best is not significant (two-sided p ≥ 0.05,
-        corrected for the number of settings).
+        setting, paler where the difference to the second best is not significant (two-sided paired t-test over seeds,
+        p ≥ 0.05, corrected for the number of settings), yellow where the two are tied.
     learner
         Whose figure; can be left out if the sweep has one learner, and for ``"winner"`` and truth.
     at
@@ -74,7 +75,8 @@ def plot_phase(
     by
         The figure by which ``"winner"`` compares learners.
     legend
-        Whether to draw colour bar and legend: ``"auto"`` does so in a figure of its own, but not on given axes.
+        Whether to draw colour bar and legend: ``"auto"`` does so in a figure of its own, but not on given axes. Given
+        axes have room for a legend below in a figure with a layout (``layout="constrained"``, ``tight_layout()``).
     style
         Further arguments of :meth:`matplotlib.axes.Axes.pcolormesh`, such as `vmin`, `vmax` and `cmap`.
 
@@ -95,7 +97,7 @@ def plot_phase(
     axes = panels(1, 1, COLUMN, 3.2 if figure == WINNER else 2.9)[1][0] if ax is None else ax
     if figure == WINNER:
         found = sweep.winners(by)
-        draw_winners(axes, view, found.learner, found.p_value < SIGNIFICANT, sweep.learners, style)
+        draw_winners(axes, view, found.learner, found.p_value < SIGNIFICANT, found.tied, sweep.learners, style)
         subject = f"winner by {by.replace('_', ' ')} on {sweep.task}"
     else:
         values = view.mean(_values(sweep, figure, place))
@@ -114,7 +116,7 @@ def plot_phase(
         if ax is None:
             add_legend(axes.figure, [axes], columns=2)
         else:
-            axes.legend(fontsize=FONT, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+            add_legend_below(axes)
     return axes
 
 

@@ -103,7 +103,10 @@ def view_of(sweep: Swept, x: str | None, y: str | None, at: Mapping[str, Any] | 
     """Find the settings to show, by the plane's two parameters and the values `at` which others are held fixed."""
     names = tuple(sweep.parameters)
     if len(names) < 2:
-        raise InputError(f"a phase map needs two swept parameters, but the sweep has {len(names)}: {', '.join(names)}")
+        raise InputError(
+            f"a phase map needs two swept parameters, but the sweep has {len(names)}{': ' if names else ''}"
+            f"{', '.join(names)}; the page of `fairgate sweep` draws one as curves, and frame() has their figures"
+        )
     x = x if x is not None else next(name for name in names if name != y)
     y = y if y is not None else next(name for name in names if name != x)
     for argument, name in (("x", x), ("y", y)):

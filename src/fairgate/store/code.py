@@ -7,14 +7,15 @@ arguments, another learner or a page's template makes no kept file stale, while 
 from __future__ import annotations
 
 import sys
-import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
+from fairgate.engines.parcel import own_modules
+from fairgate.store.own import held, words_of
 from fairgate.store.source import Source, hashed
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -27,13 +28,18 @@ TRUSTED = frozenset((*sys.stdlib_module_names, "numpy", "scipy", "sklearn"))
 def code_digest(*makers: object) -> str:
     """Fingerprint of the code that runs when `makers` do: functions, classes, and objects with all they hold.
 
-    Of the package, exactly the definitions they rest on count. Of code from elsewhere, the file it is in counts, or its
-    whole package. Code that cannot be read, such as what is typed into a console, is never the same twice.
+    Of the package, exactly the definitions they rest on count. Of installed packages, all files count. Of a user's own
+    code, that of the object counts, with what it uses of the user's other modules, what its functions have captured and
+    what its attributes are: see :mod:`fairgate.store.own`.
     """
     names = [(each.__module__, each.__qualname__.partition(".")[0]) for each in makers_of(*makers)]
     inside = frozenset((module, name) for module, name in names if _top(module) == _top(__name__))
-    outside = sorted(f"{name} {_own_code(module)}" for module, name in names if _top(module) != _top(__name__))
-    return hashed(["{}.{}".format(*sys.version_info), *_versions(), _package_digest(inside), *outside])
+    outside = [(module, name) for module, name in names if _top(module) != _top(__name__)]
+    told = sorted(f"{name} {_installed(module)}" for module, name in outside)
+    own = [
+        word for each in _parts(makers) if _top(_maker(each).__module__) != _top(__name__) for word in words_of(each)
+    ]
+    return hashed(["{}.{}".format(*sys.version_info), *_versions(), _package_digest(inside), *told, *own])
 
 
 def makers_of(*things: object) -> list[type | FunctionType]:
@@ -44,6 +50,18 @@ def makers_of(*things: object) -> list[type | FunctionType]:
     ['DemographicParity', 'Problem', 'Utility', 'simulate']
     """
     found: dict[str, type | FunctionType] = {}
+    for thing in _parts(things):
+        maker = _maker(thing)
+        found[f"{maker.__name__} {maker.__module__}"] = maker
+    return [found[key] for key in sorted(found)]
+
+
+def _maker(thing: Any) -> type | FunctionType:
+    return thing if isinstance(thing, (type, FunctionType)) else type(thing)
+
+
+def _parts(things: Sequence[object]) -> Iterator[Any]:
+    """Yield things, and what they hold, whose code is read: each function, class and object once."""
     seen: set[int] = set()
     left: list[Any] = list(things)
     while left:
@@ -59,11 +77,10 @@ def makers_of(*things: object) -> list[type | FunctionType]:
             left += thing.values()
         elif isinstance(thing, (list, tuple, set, frozenset)):
             left += thing
-        maker = thing if isinstance(thing, (type, FunctionType)) else type(thing)
+        maker = _maker(thing)
         if _top(maker.__module__) not in TRUSTED:
-            found[f"{maker.__name__} {maker.__module__}"] = maker
-            left += vars(thing).values() if maker is not thing and hasattr(thing, "__dict__") else ()
-    return [found[key] for key in sorted(found)]
+            yield thing
+            left += held(thing).values() if maker is not thing else ()
 
 
 @cache
@@ -82,14 +99,13 @@ def _package_digest(names: frozenset[tuple[str, str]]) -> str:
 
 
 @cache
-def _own_code(module_name: str) -> str:
-    """Fingerprint of code from elsewhere: all files of its package, or the file of its module."""
-    package = getattr(sys.modules.get(_top(module_name)), "__path__", ())
-    files = sorted(path for folder in package for path in Path(folder).rglob("*.py"))
-    own = getattr(sys.modules.get(module_name), "__file__", None)
-    if not files and own is None:
-        return uuid.uuid4().hex
-    return hashed(path.read_bytes().hex() for path in files or [Path(str(own))])
+def _installed(module_name: str) -> str:
+    """Fingerprint of an installed package: all its files. Nothing for a user's own module."""
+    module = sys.modules.get(_top(module_name))
+    if module is None or module.__name__ == "__main__" or module in own_modules():
+        return ""
+    files = sorted(path for folder in getattr(module, "__path__", ()) for path in Path(folder).rglob("*.py"))
+    return hashed(path.read_bytes().hex() for path in files or [Path(str(module.__file__))])
 
 
 def _top(module: str) -> str:

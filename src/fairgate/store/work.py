@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairgate.amounts import amount, part
 from fairgate.engines import Crashed, Engine
 from fairgate.errors import InputError
 from fairgate.progress import Say, meter
@@ -98,20 +99,20 @@ def _note(line: str) -> tuple[str, str, str] | None:
 
 
 def complete(
-    folder: Path, work: Iterable[Work], engine: Engine, say: Say, noun: str = "simulations"
+    folder: Path, work: Iterable[Work], engine: Engine, say: Say, noun: str = "simulation", quiet: bool = False
 ) -> list[tuple[Work, str]]:
     """Do all work whose files are not in `folder` yet, the longest first, and say which files had to be made again.
 
     Only this process writes files. What is done is noted at once, so that after an interruption the same call goes on
     with what is missing, on the same engine or another. Returns the work whose processes died again and again, each
-    with a text that says so; they are tried again the next time.
+    with a text that says so; they are tried again the next time. If `quiet`, progress is shown on a terminal only.
     """
     folder.mkdir(parents=True, exist_ok=True)
     index = Index(folder)
     work = list(work)
     missing = [each for each in work if not index.has(each, say)]
     if len(missing) < len(work):
-        say(f"{len(work) - len(missing)} of {len(work)} {noun} are done already")
+        say(f"{part(len(work) - len(missing), len(work), noun)} done already")
     missing.sort(key=lambda each: -each.cost)
     lost: list[tuple[Work, str]] = []
     count, total = len(work) - len(missing), len(work)
@@ -126,7 +127,7 @@ def complete(
             lost.append((each, result.text))
         else:
             pieces = each.split()
-            say(f"{each.name}: {result.text}; it is tried in {len(pieces)} pieces")
+            say(f"{each.name}: {result.text}; it is tried in {amount(len(pieces), 'piece')}")
             left = [piece for piece in pieces if not index.has(piece, say)]
             total += len(pieces) - 1
             count += len(pieces) - len(left)
@@ -135,18 +136,18 @@ def complete(
 
     while missing:
         pieces: list[Work] = []
-        first = f"{len(missing)} {noun} on {engine}"
+        first = f"{amount(len(missing), noun)} on {engine}"
         try:
             with (
-                meter(sum(each.cost for each in missing), first) as advance,
+                meter(sum(each.cost for each in missing), first, quiet=quiet) as advance,
                 closing(engine.run([each.make for each in missing])) as results,
             ):
                 for place, result in results:
                     each = missing[place]
                     pieces += finish(each, result)
-                    advance(f"{count} of {total} {noun} done: {each.name}", each.cost)
+                    advance(f"{count} of {amount(total, noun)} done: {each.name}", each.cost)
         except KeyboardInterrupt:
-            say(f"Interrupted: {count} of {total} {noun} are done and kept; the same command goes on from there")
+            say(f"Interrupted: {part(count, total, noun)} done and kept; the same command goes on from there")
             raise
         missing = pieces
     return lost

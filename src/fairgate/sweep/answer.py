@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import amount
 from fairgate.plots.maps import SIGNIFICANT
 from fairgate.plots.scales import written
 from fairgate.plots.swept import failed, unattainable
@@ -25,7 +26,10 @@ EACH = 4
 
 @dataclass(frozen=True)
 class Standing:
-    """A learner over all settings: where it wins, its means, and its worst setting, by the shortfall."""
+    """A learner over all settings: where it wins, and where something is feasible its means and largest shortfall.
+
+    Where nothing is feasible, `excess` is the mean of its violation beyond the least there is; NaN if that is nowhere.
+    """
 
     learner: str
     wins: int
@@ -36,6 +40,7 @@ class Standing:
     shortfall: float
     worst: str
     worst_shortfall: float
+    excess: float
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,15 @@ class Answer:
         self.by = by
         self.found = sweep.winners(by)
 
+    @cached_property
+    def lost(self) -> int:
+        """Number of settings in which every learner failed."""
+        return int(failed(self.sweep).all(axis=1).sum())
+
     @property
     def settings(self) -> int:
-        """Number of settings."""
-        return len(self.found.learner)
+        """Number of settings in which some learner did not fail: those of which shares are told."""
+        return len(self.sweep) - self.lost
 
     @property
     def alone(self) -> bool:
@@ -77,9 +87,18 @@ class Answer:
         return np.asarray(self.found.learner >= 0)
 
     @cached_property
+    def ties(self) -> int:
+        """In how many settings the best learners have exactly the same mean."""
+        return int(self.found.tied.sum())
+
+    @cached_property
     def nothing(self) -> int:
         """In how many settings no threshold meets every constraint."""
-        return int(unattainable(self.sweep).sum())
+        return int(self._unattainable.sum())
+
+    @cached_property
+    def _unattainable(self) -> NDArray[np.bool_]:
+        return unattainable(self.sweep)
 
     @cached_property
     def unsure(self) -> int:
@@ -99,20 +118,25 @@ class Answer:
 
     def _standing(self, place: int, name: str) -> Standing:
         won = self.found.learner == place
-        short = self.sweep.mean("shortfall")[:, place]
+        short = self._where_feasible("shortfall", place)
         known = np.isfinite(short)
         worst = int(np.nanargmax(short)) if known.any() else None
         return Standing(
             learner=name,
             wins=int(won.sum()),
             sure=int((won & self.sure).sum()),
-            success=mean_of(self.sweep.mean("success")[:, place]),
+            success=mean_of(self._where_feasible("success", place)),
             share=self._share(place),
-            violation=mean_of(self.sweep.mean("population_violation")[:, place]),
+            violation=mean_of(self._where_feasible("population_violation", place)),
             shortfall=mean_of(short),
             worst="" if worst is None else self.name(worst),
             worst_shortfall=math.nan if worst is None else float(short[worst]),
+            excess=mean_of(self.sweep.mean("excess_violation")[self._unattainable, place]),
         )
+
+    def _where_feasible(self, figure: str, place: int) -> Array:
+        """Return a learner's mean of a figure, (S,); NaN where nothing is feasible: it means something else there."""
+        return np.where(self._unattainable, np.nan, self.sweep.mean(figure)[:, place])
 
     def _share(self, place: int) -> float:
         """Return the reward of all settings as a share of what was attainable in all: a mean of shares says nothing."""
@@ -139,8 +163,8 @@ class Answer:
 
     def _shares(self, members: NDArray[np.bool_]) -> tuple[float, ...]:
         if self.alone:
-            return (mean_of(self.sweep.mean("success")[members, 0]),)
-        best = self.found.learner[members & self.compared]
+            return (mean_of(self._where_feasible("success", 0)[members]),)
+        best = self.found.learner[members & (self.compared | self.found.tied)]
         return tuple(mean_of((best == place).astype(np.float64)) for place in range(len(self.sweep.learners)))
 
     def name(self, setting: int) -> str:
@@ -149,29 +173,51 @@ class Answer:
 
     def sentences(self) -> list[str]:
         """Say it in words, the most important first."""
+        if not self.settings:
+            return [f"Every setting failed: {amount(self.lost, 'setting')}."]
         total = self.settings
         found = [self._first()] if self.alone else [self._winners()]
+        if self.ties:
+            ties = "1 setting is a tie" if self.ties == 1 else f"{self.ties} settings are ties"
+            found.append(f"{ties}: the best learners have exactly the same mean.")
         if not self.alone and self.unsure:
             found.append(
                 f"The two best do not differ significantly in {counted(self.unsure, total)} "
-                f"(two-sided paired test over seeds, Holm-corrected p ≥ {SIGNIFICANT:g})."
+                f"(two-sided paired t-test over seeds, Holm-corrected p ≥ {SIGNIFICANT:g})."
             )
         nothing = f"Nothing is feasible in {counted(self.nothing, total)}."
         found.append(nothing if self.nothing else "Some threshold is feasible in every setting.")
-        if self.failed:
+        if self.lost:
+            found.append(f"{self.lost} of {len(self.sweep)} settings failed: they are left out of all figures.")
+        some = self.failed - self.lost * len(self.sweep.learners)
+        if some:
             cells = total * len(self.sweep.learners)
-            found.append(f"{self.failed} of {cells} cells failed: they are left out of all figures.")
+            where = " in the others" if self.lost else ""
+            found.append(f"{some} of {cells} cells{where} failed: they are left out of all figures.")
         return found
 
+    def excesses(self) -> str:
+        """Say what the learners came to where nothing is feasible; empty if that is nowhere."""
+        if not self.nothing:
+            return ""
+        parts = [f"{row.learner} {row.excess:.4f}" for row in self.standings if not math.isnan(row.excess)]
+        return f"Violation per round beyond the least, where nothing is feasible: {', '.join(parts)}."
+
     def _first(self) -> str:
-        row = self.standings[0]
-        half = int((np.nan_to_num(self.sweep.mean("success")[:, 0]) >= 0.5).sum())
+        row, some = self.standings[0], self.settings - self.nothing
+        if not some:
+            success = mean_of(self.sweep.mean("success")[:, 0])
+            return f"{row.learner} comes within 0.01 of the least violation in {success:.0%} of its loops."
+        half = int((np.nan_to_num(self._where_feasible("success", 0)) >= 0.5).sum())
+        where = " where something is feasible" if self.nothing else ""
         return (
-            f"{row.learner} meets the target in {row.success:.0%} of its loops, and in at least half of the seeds in "
-            f"{counted(half, self.settings)}."
+            f"{row.learner} meets the target in {row.success:.0%} of its loops{where}, and in at least half of the "
+            f"seeds in {counted(half, some)}."
         )
 
     def _winners(self) -> str:
+        if not self.compared.any():
+            return "No learner wins a setting."
         parts: list[str] = []
         for row in self.standings:
             wins = counted(row.wins, self.settings) if not parts else f"{row.wins} ({row.wins / self.settings:.0%})"
@@ -186,7 +232,7 @@ def counted(some: int, total: int) -> str:
     >>> counted(3, 12), counted(1, 1)
     ('3 of 12 settings (25%)', '1 of 1 setting (100%)')
     """
-    return f"{some} of {total} setting{'s' if total != 1 else ''} ({some / total:.0%})"
+    return f"{some} of {amount(total, 'setting')} ({some / total:.0%})"
 
 
 def named(setting: Mapping[str, Any]) -> str:

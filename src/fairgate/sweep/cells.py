@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from fairgate.errors import InputError
 from fairgate.learners import Learner
 from fairgate.learners.base import check_level
@@ -16,6 +18,7 @@ from fairgate.settings import described, whole_number
 from fairgate.simulation import BLOCK, blocks_of
 from fairgate.sweep.design import Column
 from fairgate.sweep.parameters import Parameter, changed_learner, changed_task
+from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
 
@@ -102,8 +105,14 @@ class Plan:
             if each.owner == learner or each.owner not in self.learners
         }
 
+    def check(self, index: int) -> None:
+        """Refuse what is no setting's number."""
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < self.settings:
+            raise InputError(f"setting must be a whole number from 0 to {self.settings - 1}, got {index!r}")
+
     def objects(self, index: int, learner: str) -> tuple[Task, Learner[Any], dict[str, Any]]:
         """Return task, learner, and the rounds, seeds, seed and batch of a cell, for :func:`~fairgate.simulate`."""
+        self.check(index)
         values = self.values(index, learner)
         changed = changed_task(self.task, values), changed_learner(learner, self.learners[learner], values)
         return *changed, size_of(self.size, values)
@@ -116,10 +125,9 @@ class Plan:
             own = _digest(described(made))
             for index in range(self.settings):
                 values = self.values(index, learner)
-                size = size_of(self.size, values)
                 told = sorted((_role(each, learner), repr(value)) for each, value in values.items())
                 for number, seeds in enumerate(blocks):
-                    known = [task, own, told, size["rounds"], size["batch"], size["seed"], number, seeds, code[learner]]
+                    known = [task, own, told, asdict(self.size) | {"seeds": seeds}, number, code[learner]]
                     known += [keep] * (keep != "summary")
                     yield Cell(index, learner, values, number, seeds, _digest(known))
 
@@ -130,13 +138,20 @@ class Plan:
             "task": self.task.describe(),
             "learners": {name: learner.describe() for name, learner in self.learners.items()},
             **asdict(self.size),
+            "parameters": {
+                name: [[each.owner, each.short] for each in found] for name, found in self.parameters.items()
+            },
+            "tail": tail_of(self.size.rounds),
             "over": {name: sorted(set(column.tolist())) for name, column in self.design.items()},
+            "settings": {name: column.tolist() for name, column in self.design.items()},
         }
 
 
 def size_of(size: Size, values: Mapping[Parameter, Any]) -> dict[str, Any]:
     """Return the rounds, seeds, seed and batch of a cell."""
-    loop = {each.field: int(value) for each, value in values.items() if each.owner == "loop"}
+    loop = {
+        each.field: whole_number(each.field, int(value), 1) for each, value in values.items() if each.owner == "loop"
+    }
     return {**asdict(size), **loop}
 
 

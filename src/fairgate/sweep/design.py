@@ -102,7 +102,7 @@ def make_design(
         Whether each parameter must be a whole number; its ranges are rounded.
     kind
         ``"full"``: all combinations. ``"random"``: `settings` of them, spread over the ranges by a Latin hypercube, and
-        drawn from values that were listed.
+        drawn from values that were listed; fewer where the same would come twice.
     seed
         Root of the random numbers of a random design.
 
@@ -137,7 +137,9 @@ def make_design(
     for name, axis, share in zip(axes, axes.values(), shares.T, strict=False):
         drawn = axis.between(share) if isinstance(axis, Range) else axis[(share * len(axis)).astype(np.int64)]
         found_at[name] = np.rint(drawn).astype(np.int64) if whole.get(name) else drawn
-    return found_at
+    rows = list(zip(*(column.tolist() for column in found_at.values()), strict=True))
+    different = [place for place, row in enumerate(rows) if row not in rows[:place]]
+    return {name: column[different] for name, column in found_at.items()}
 
 
 def _axis(name: str, given: Any, whole: bool) -> Range | Column:

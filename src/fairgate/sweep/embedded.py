@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from fairgate.plots.maps import OTHERS, PALE, SIGNIFICANT, learner_colours
+from fairgate.plots.maps import OTHERS, PALE, SIGNIFICANT, TIED, learner_colours
 from fairgate.plots.measures import MEASURES, OVER, limits_of, measure_of
 from fairgate.plots.scales import Scale
 from fairgate.plots.swept import failed, unattainable
@@ -76,6 +76,7 @@ def data_of(sweep: Sweep, by: str) -> dict[str, Any]:
         "winners": [_winners(sweep, name) for name in dict.fromkeys((by, *WINNERS))],
         "level": SIGNIFICANT,
         "pale": PALE,
+        "tie": TIED,
         "commands": _commands(sweep),
     }
 
@@ -96,6 +97,7 @@ def _winners(sweep: Sweep, by: str) -> dict[str, Any]:
     return {
         "words": measure_of(by).words,
         "learner": won.learner.tolist(),
+        "tied": np.flatnonzero(won.tied).tolist(),
         "margin": _short(won.margin),
         "p": _short(won.p_value),
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.against import SUCCESS, compare, known_regret
+from fairgate.against import SUCCESS, compare
 from fairgate.problem import Assessment, violation
 from fairgate.run import Run
 from fairgate.settings import Array
@@ -23,12 +23,27 @@ FIGURES = {
     "acceptance": "exact share of people accepted, mean of the tail",
     "feasible": "share of the tail's rounds in which the population meets every constraint",
     "regret": "best feasible reward minus the exact reward, summed over all rounds",
-    "shortfall": "the larger of regret and largest residual, at least 0, mean of all rounds",
+    "shortfall": "the larger of regret and largest residual, at least 0; where nothing is feasible, the violation "
+    "beyond the least there is; mean of all rounds",
     "excess_violation": "exact violation beyond the least there is, mean of all rounds",
-    "success": "whether the tail's mean is within 0.01 of the best reward and of every constraint",
+    "success": "whether the tail's mean is within 0.01 of the best reward and of every constraint; where nothing is "
+    "feasible, of the least violation",
     "share": "exact reward of the tail as a share of the best feasible reward",
 }
 """What a sweep knows of each loop. All but the first three speak of the population as it was in each round."""
+
+RANGES = {
+    "gap": (0.0, 1.0),
+    "violation": (0.0, math.inf),
+    "population_gap": (0.0, 1.0),
+    "population_violation": (0.0, math.inf),
+    "acceptance": (0.0, 1.0),
+    "feasible": (0.0, 1.0),
+    "shortfall": (0.0, math.inf),
+    "excess_violation": (0.0, math.inf),
+    "success": (0.0, 1.0),
+}
+"""Smallest and largest value of each figure that cannot be just any number."""
 
 TRUTH = {
     "attainable": "whether some threshold of the grid is feasible",
@@ -42,14 +57,12 @@ TRUTH = {
 
 
 class Gathered:
-    """The figures of one cell, from its rounds in pieces of which the last is the tail.
-
-    A success where nothing is feasible is an excess of at most 0.01.
-    """
+    """The figures of one cell, from its rounds in pieces of which the last is the tail."""
 
     def __init__(self, truth: Truth) -> None:
         self.truth = truth
         self.rounds = 0
+        self.feasible = False  # whether anything was, in any round
         self.sums: dict[str, Array | float] = {}
 
     def add(self, piece: Run) -> None:
@@ -58,13 +71,14 @@ class Gathered:
         sums = {
             "violation": violation(piece.batch.residuals),
             "population_violation": found.violation,
-            "regret": known_regret(found.regret),
+            "regret": np.nan_to_num(found.regret, nan=0.0),  # rounds in which nothing is feasible add none
             "shortfall": found.shortfall,
             "excess_violation": found.excess,
         }
         for name, values in sums.items():
             self.sums[name] = self.sums.get(name, 0.0) + values.sum(axis=1)
         self.rounds += piece.rounds
+        self.feasible = self.feasible or not np.isnan(found.regret).all()
         self.last = piece
 
     def figures(self) -> dict[str, Array]:
@@ -73,6 +87,8 @@ class Gathered:
         found = {**tail.per_replicate(tail.rounds), **self.sums}
         for name in ("shortfall", "excess_violation"):
             found[name] = np.asarray(found[name]) / self.rounds
+        if not self.feasible:
+            found["regret"] = np.full(tail.replicates, np.nan)
         mean = Assessment(tail.population.reward.mean(axis=1), tail.population.residuals.mean(axis=2))
         end = compare(mean, truth.reward, truth.least)
         found["success"] = end.within(*SUCCESS).astype(np.float64)

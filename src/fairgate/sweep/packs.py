@@ -16,7 +16,6 @@ from fairgate.errors import InputError, told
 from fairgate.learners import Learner
 from fairgate.nature import COMMON
 from fairgate.origin import Origin
-from fairgate.run import tail_of
 from fairgate.settings import Array
 from fairgate.simulation import simulate
 from fairgate.store import table_bytes
@@ -24,6 +23,7 @@ from fairgate.summary import lengths_of
 from fairgate.sweep.cells import Cell, Size, size_of
 from fairgate.sweep.figures import FIGURES, TRUTH, Gathered, truth_figures
 from fairgate.sweep.parameters import Parameter, changed_learner, changed_task
+from fairgate.tail import tail_of
 from fairgate.tasks import Task, load_task
 from fairgate.truth import Truth, truth_of
 
@@ -77,6 +77,8 @@ class Pack:
         for cell in self.cells:
             try:
                 ready.append(_made(task, self.learner, self.size, cell))
+            except MemoryError:  # which is the process's and not the cell's: it is tried elsewhere, or in pieces
+                raise
             except Exception as error:
                 failed[cell.key] = _said(error)
         for stack in [[each] for each in ready] if self.keep else _stacks(ready):
@@ -102,6 +104,8 @@ class Pack:
                 return _figures(stack)
             figures, runs[run_file(stack[0].cell.key)] = _figures_and_run(stack[0])
             return {stack[0].cell.key: figures}
+        except MemoryError:
+            raise
         except Exception as error:
             if len(stack) == 1:
                 failed[stack[0].cell.key] = _said(error)

@@ -12,6 +12,7 @@ from fairgate.plots import add_legend, image, panels, plot_phase, plot_phases
 from fairgate.plots.maps import SIGNIFICANT
 from fairgate.plots.measures import WINNER, measure_of
 from fairgate.plots.scales import written
+from fairgate.plots.swept import failed
 from fairgate.sweep.answer import Answer, named
 from fairgate.sweep.embedded import DIGITS, KINDS, embedded, is_full, ordered
 from fairgate.sweep.figures import FIGURES
@@ -98,13 +99,20 @@ def _table(sweep: Sweep, answer: Answer) -> list[dict[str, Any]]:
         found.append(
             {
                 "values": [written(sweep.design[name][setting]) for name in sweep.parameters],
-                "winner": sweep.learners[best] if best >= 0 else "failed",
-                "sure": bool(answer.sure[setting]),
+                "winner": sweep.learners[best] if best >= 0 else _nobody(answer, setting),
+                "sure": best < 0 or bool(answer.sure[setting]),
                 "best": _known(sweep.truth["best_reward"][setting]) if sweep.truth["attainable"][setting] else None,
                 "figures": [[_known(means[name][setting, place]) for name in TABLE] for place in _places(sweep)],
             }
         )
     return found
+
+
+def _nobody(answer: Answer, setting: int) -> str:
+    """Say why no learner wins a setting."""
+    if answer.found.tied[setting]:
+        return "tie"
+    return "failed" if failed(answer.sweep)[setting].all() else "–"
 
 
 def _whole(sweep: Sweep) -> list[tuple[str, list[list[float | None]]]]:
@@ -128,7 +136,7 @@ def _known(value: float) -> float | None:
 
 def _plain(settings: Any) -> dict[str, Any]:
     """Leave out what only a program reads."""
-    return {name: value for name, value in settings.items() if name != "commands"}
+    return {name: value for name, value in settings.items() if name not in ("commands", "parameters", "settings")}
 
 
 def number(value: float | None) -> str:

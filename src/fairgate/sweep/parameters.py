@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from fairgate.constraints import Constraint
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import Learner
+from fairgate.learners.base import Plain
+from fairgate.learners.scalar import Scalar
 from fairgate.problem import Problem
 from fairgate.settings import Settings
 from fairgate.tasks import Task
@@ -129,7 +132,16 @@ def _called(constraint: Any) -> str:
 
 
 def _fields(owner: str, settings: Any) -> Iterator[Parameter]:
-    """Yield the numbers of some settings."""
+    """Yield the numbers of some settings; of one's own learner or constraint, if it is a dataclass, its fields."""
+    inner = _inner(settings)
+    if inner is not None:
+        yield from _fields(owner, settings=getattr(settings, inner))
+        return
+    if isinstance(settings, Scalar):
+        for name, value in settings.options.items():
+            if isinstance(value, numbers.Real) and not isinstance(value, bool):
+                yield Parameter(owner, name, whole=isinstance(value, numbers.Integral))
+        return
     if not dataclasses.is_dataclass(settings):
         return
     own = type(settings).__module__.partition(".")[0] == __name__.partition(".")[0]  # others may not vary by replicate
@@ -211,8 +223,23 @@ def _changed(settings: Any, owner: str, values: Values) -> Any:
         if each.place is None:
             changes[each.field] = value
         else:
-            several = changes.get(each.field, np.array(getattr(settings, each.field), dtype=np.float64)).copy()
+            holder = getattr(settings, _inner(settings) or "", settings)
+            several = changes.get(each.field, np.array(getattr(holder, each.field), dtype=np.float64)).copy()
             several[each.place] = value
             changes[each.field] = several
     plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in changes.items()}
-    return dataclasses.replace(settings, **plain) if plain else settings
+    if not plain:
+        return settings
+    if isinstance(settings, Scalar):
+        return dataclasses.replace(settings, options={**settings.options, **plain})
+    inner = _inner(settings)
+    if inner is not None:
+        return dataclasses.replace(settings, **{inner: dataclasses.replace(getattr(settings, inner), **plain)})
+    return dataclasses.replace(settings, **plain)
+
+
+def _inner(settings: Any) -> str | None:
+    """Return where what adapts one's own learner or constraint has it."""
+    if isinstance(settings, Plain):
+        return "own"
+    return "inner" if isinstance(settings, Constraint) and hasattr(settings, "inner") else None

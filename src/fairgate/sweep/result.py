@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,19 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import amount
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import half_width, wilson
 from fairgate.frames import Backend, frame_of
 from fairgate.learners import Learner
 from fairgate.recipe import pack, unpack
-from fairgate.run import Run, tail_of
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.simulation import joined
 from fairgate.statistics import holm, paired_t_test
-from fairgate.store import read_table, write_table
+from fairgate.store import plain, prepare_folder, read_table, write_table, write_text
 from fairgate.sweep.cells import Plan, Size
-from fairgate.sweep.figures import FIGURES, TRUTH
-from fairgate.sweep.parameters import LOOP, Known
+from fairgate.sweep.figures import FIGURES, RANGES, TRUTH
+from fairgate.sweep.parameters import Known
+from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
 FORMAT = 1
@@ -57,16 +61,19 @@ class Winners(NamedTuple):
     Attributes
     ----------
     learner
-        Place of the best among the learners; −1 where all failed.
+        Place of the best among the learners; −1 where all failed, and where the best are tied.
     margin
         By how much its mean is better than the next learner's; NaN if there is no other.
     p_value
         Two-sided p-value of a paired t-test over seeds that the two are equal, by Holm's correction for all settings.
+    tied
+        Whether the two best have exactly the same mean.
     """
 
     learner: NDArray[np.int64]
     margin: Array
     p_value: Array
+    tied: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,8 +111,8 @@ class Sweep:
 
     def __repr__(self) -> str:
         over = f" over {', '.join(self.parameters)}" if self.parameters else ""
-        shape = "{} settings × {} learners × {} seeds".format(*self.figures["reward"].shape)
-        return f"Sweep({self.task}{over}: {shape})"
+        counts = zip(self.figures["reward"].shape, ("setting", "learner", "seed"), strict=True)
+        return f"Sweep({self.task}{over}: {' × '.join(amount(number, noun) for number, noun in counts)})"
 
     @property
     def task(self) -> str:
@@ -131,7 +138,8 @@ class Sweep:
     def spread(self, figure: str) -> dict[str, Array]:
         """Return a figure's mean, sd, 95% interval of the mean (low, high) and quantiles over seeds, (S, L) each.
 
-        The interval is Student's, or Wilson's for `success`, which is 0 or 1 for each seed.
+        The interval is Student's, or Wilson's for `success`, which is 0 or 1 for each seed. It ends where the figure's
+        possible values do (:data:`~fairgate.sweep.figures.RANGES`), such as a share of rounds at 0 and 1.
         """
         values = self._figure(figure)
         seeds = values.shape[2]
@@ -141,12 +149,16 @@ class Sweep:
         low, high = mean - reach, mean + reach
         if figure == "success":
             low, high = (np.where(np.isnan(mean), np.nan, end) for end in wilson(np.nan_to_num(mean) * seeds, seeds))
+        low, high = (np.clip(end, *RANGES.get(figure, (-np.inf, np.inf))) for end in (low, high))
         quantiles = np.quantile(values, list(QUANTILES.values()), axis=2)
         found = {"mean": mean, "sd": sd, "low": low, "high": high}
         return found | dict(zip(QUANTILES, quantiles, strict=True))
 
     def winners(self, figure: str = "shortfall") -> Winners:
         """Return which learner is best in each setting, by a figure's mean over seeds.
+
+        The p-values are those of a t-test, which trusts the normal law: with fewer than about 10 seeds do not lean on
+        them. All settings meet the same people, so many small p-values are not as many independent findings.
 
         >>> import fairgate as fg
         >>> found = fg.sweep("mve-s", ["ofs", "random"], over={"rate": [0.1, 0.5]}, seeds=5, rounds=100)
@@ -166,7 +178,8 @@ class Sweep:
             tested = ~np.isnan(margin) & (difference.shape[1] > 1)
             if tested.any():
                 p_value[tested] = holm(paired_t_test(difference[tested]))
-        return Winners(best.astype(np.int64), margin, p_value)
+        tied = margin == 0.0
+        return Winners(np.where(tied, -1, best).astype(np.int64), margin, p_value, tied)
 
     def frame(self, by: str = "cell", backend: Backend = "pandas") -> Any:
         """Return a tidy table.
@@ -199,6 +212,10 @@ class Sweep:
         found: dict[str, NDArray[Any]] = {"task": spread_out(np.array([self.task]), 0)}
         found["learner"] = spread_out(np.array(self.learners), 1)
         found |= {name: spread_out(column, 0) for name, column in {**self.design, **self.truth}.items()}
+        if np.isnan(self.truth["best_reward"]).any():  # what no learner got through is not known to be infeasible
+            known = self.truth["attainable"].astype(object)
+            known[np.isnan(self.truth["best_reward"])] = None
+            found["attainable"] = spread_out(known, 0)
         if by == "seed":
             found["seed"] = spread_out(np.arange(shape[2]), 2)
             return found | {name: values.ravel() for name, values in self.figures.items()}
@@ -243,12 +260,36 @@ class Sweep:
         texts = self.settings["commands"]
         if not texts["task"] or not texts["learners"][learner]:
             return f"task, learner, size = sweep.cell({setting}, {learner!r}); fg.simulate(task, learner, **size)"
-        given = [f"--set {name}={value!r}" for name, value in self.setting(setting).items() if name not in LOOP]
         size = {name: self.settings[name] for name in SIZE}
-        size |= {name: value for name, value in self.setting(setting).items() if name in LOOP}
+        given = []
+        for name, value in self.setting(setting).items():
+            for owner, short in self.settings["parameters"][name]:
+                if owner == "loop":
+                    size[short] = value
+                elif owner not in self.learners:
+                    given.append(f"{owner}.{short}={value!r}")
+                elif owner == learner:
+                    given.append(f"learner.{short}={value!r}")
         size["tail"] = tail_of(size["rounds"])
-        shown = [f"--{name} {value}" for name, value in size.items()]
-        return " ".join(["fairgate run", texts["task"], texts["learners"][learner], *given, *shown])
+        words = ["fairgate", "run", texts["task"], texts["learners"][learner]]
+        words += [word for each in given for word in ("--set", each)]
+        return shlex.join(words + [word for name, value in size.items() for word in (f"--{name}", str(value))])
+
+    def write(self, folder: str | Path) -> Path:
+        """Write the page and the tables to a folder: what ``fairgate sweep --out`` has.
+
+        These are ``sweep.html``, ``sweep.parquet`` with a row per cell, ``seeds.parquet`` with a row per loop, which
+        :meth:`load` reads, and ``settings.json``.
+        """
+        from fairgate.sweep.page import render
+
+        out = Path(folder)
+        prepare_folder(out, "folder")
+        self.save(out / "seeds.parquet")
+        write_table(out / "sweep.parquet", self.columns(), self.settings)
+        write_text(out / "settings.json", json.dumps(plain(self.settings), indent=1, ensure_ascii=False) + "\n")
+        write_text(out / "sweep.html", render(self))
+        return out
 
     def save(self, path: str | Path) -> Path:
         """Write the sweep as a Parquet file, one row per loop, with its settings in the file's metadata."""
@@ -285,6 +326,7 @@ class Sweep:
             raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
         shape = tuple(header["shape"])
         by_setting = {name: columns[name].reshape(shape)[:, 0, 0].copy() for name in (*header["parameters"], *TRUTH)}
+        by_setting["attainable"] = by_setting["attainable"] == True  # noqa: E712  # of a failed setting it is None
         return cls(
             design={name: by_setting[name] for name in header["parameters"]},
             learners=tuple(header["learners"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import tempfile
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import part
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
@@ -53,7 +55,7 @@ def sweep(
     cluster: str | None = None,
     out: str | Path | None = None,
     keep: str = "summary",
-    say: Say = lambda text: None,
+    say: Say | None = None,
 ) -> Sweep:
     """Run learners over many settings of a task and return what each came to, beside what was attainable.
 
@@ -90,7 +92,7 @@ def sweep(
         ``"summary"`` keeps a line of figures per loop; ``"run"`` every round of every loop too, in `out`, each cell a
         file: see :meth:`Sweep.run`.
     say
-        Told what is being done.
+        Told what is being done. Progress is shown on a terminal; elsewhere only if this is given.
 
     Examples
     --------
@@ -102,6 +104,7 @@ def sweep(
     >>> found.mean("success").shape, found.truth["attainable"]
     ((4, 2), array([ True,  True,  True,  True]))
     """
+    said: Say = say or (lambda text: None)
     chosen = find_task(task) if isinstance(task, str) else task
     if not isinstance(chosen, Task):
         raise InputError(f"task must be a Task or the name of one, got {task!r}")
@@ -131,11 +134,11 @@ def sweep(
         missing = {cell.key: cell for cell in cells if cell.key not in kept.cells}
         if len(missing) < len(cells):
             done = len(cells) - sum(cell.key in missing for cell in cells)
-            say(f"{done} of {len(cells)} cells are done already")
+            said(f"{part(done, len(cells), 'cell')} done already")
         if missing:
-            with open_engine(workers, cluster, say) as engine:
+            with open_engine(workers, cluster, said) as engine:
                 packing = _Packing(plan, missing.values(), engine.workers, keep == "run")
-                for piece, text in complete(folder, packing.work(), engine, say, "blocks"):
+                for piece, text in complete(folder, packing.work(), engine, said, "block", quiet=say is None):
                     lost |= {cell.key: text for cell in packing.packs[piece.name].cells}
             kept.read(folder, packing.packs)
         made = {"commands": commands, "code": code, "versions": versions(), "design": design}
@@ -202,7 +205,8 @@ class _Packing:
         smaller = pack.split()
         split = (lambda: [self._piece(each) for each in smaller]) if smaller else None
         cost = weight * pack.loops * pack.size.rounds
-        return Work(name, name, pack.files(_file(name)), cost, partial(pack.simulate, _file(name)), split)
+        digest = uuid.uuid4().hex  # of none that is done: a pack has only cells that are missing
+        return Work(name, digest, pack.files(_file(name)), cost, partial(pack.simulate, _file(name)), split)
 
 
 def _file(name: str) -> str:
@@ -216,8 +220,16 @@ class _Kept:
         self.wanted, self.keep = wanted, keep
         self.cells: dict[str, tuple[dict[str, Array], dict[str, Any]]] = {}
         self.failures: dict[str, str] = {}
-        known = Index(folder).notes()
-        self.read(folder, [name for name, hashes in known if file_hash(folder / _file(name)) == hashes.split()[0]])
+        self.read(folder, [name for name, hashes in Index(folder).notes() if self._whole(folder, name, hashes.split())])
+
+    def _whole(self, folder: Path, name: str, hashes: Sequence[str]) -> bool:
+        """Whether the files of a block are as they were written, those of its runs too if they are wanted."""
+        if file_hash(folder / _file(name)) != hashes[0]:
+            return False
+        if not self.keep:
+            return True
+        keys = read_table(folder / _file(name))[1]["cells"]
+        return [file_hash(folder / run_file(key)) for key in keys] == list(hashes[1:])
 
     def read(self, folder: Path, names: Iterable[str]) -> None:
         """Take in the cells of some blocks that are wanted; a block that is not there was lost."""
@@ -228,7 +240,7 @@ class _Kept:
             self.failures |= {key: text for key, text in header["failures"].items() if key in self.wanted}
             first = 0
             for place, (key, seeds) in enumerate(zip(header["cells"], header["seeds"], strict=True)):
-                if key in self.wanted and (not self.keep or (folder / run_file(key)).is_file()):
+                if key in self.wanted:
                     figures = {figure: columns[figure][first : first + seeds].copy() for figure in FIGURES}
                     self.cells[key] = figures, {each: header["truth"][each][place] for each in TRUTH}
                 first += seeds

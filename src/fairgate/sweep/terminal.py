@@ -21,15 +21,30 @@ def show(sweep: Sweep, console: Console) -> None:
     answer = Answer(sweep)
     for sentence in answer.sentences():
         console.print(sentence, highlight=False, markup=False)
+    if not answer.settings:
+        return
     console.print(_learners(answer))
     if answer.regions:
         console.print(_regions(answer))
-    console.print(
-        "Means over settings. Success: share of seeds within 0.01 of the best reward and of every constraint at the "
-        "end. Share: of what can be earned in all settings together. Viol.: exact, summed over all rounds. Shortfall: "
-        "the larger of regret and largest residual, per round; by it, learners win.",
-        highlight=False,
+    for sentence in filter(None, (answer.excesses(), _footnote(answer))):
+        console.print(sentence, highlight=False, markup=False)
+
+
+def _footnote(answer: Answer) -> str:
+    """Say what the figures are."""
+    where = " where something is feasible" if answer.nothing else ""
+    text = (
+        f"Means over settings{where}. Success: share of seeds within 0.01 of the best reward and of every constraint "
+        "at the end. Share: of what can be earned in all settings together. Viol.: exact, summed over all rounds. "
+        "Shortfall: the larger of regret and largest residual, per round"
+        f"{'' if answer.alone else '; by it, learners win, significantly by a paired t-test over seeds'}."
     )
+    if answer.nothing:
+        text += (
+            " Where nothing is feasible, shortfall is the violation beyond the least there is, and a success one of at "
+            "most 0.01 at the end."
+        )
+    return text
 
 
 def _learners(answer: Answer) -> Table:
@@ -37,12 +52,14 @@ def _learners(answer: Answer) -> Table:
     table.add_column("learner", overflow="fold", max_width=20)
     for heading in (() if answer.alone else ("wins",)) + ("success", "share", "viol.", "shortfall"):
         table.add_column(heading, justify="right", no_wrap=True)
-    if answer.settings > 1:
+    if len(answer.sweep) > 1:
         table.add_column("worst setting, its shortfall", overflow="fold")
     for row in answer.standings:
         wins = [] if answer.alone else [f"{row.wins / answer.settings:.0%}"]
         figures = [percent(row.success), percent(row.share), number(row.violation, 1), number(row.shortfall, 4)]
-        worst = [f"{row.worst}: {number(row.worst_shortfall, 3)}" if row.worst else "–"] if answer.settings > 1 else []
+        worst = (
+            [f"{row.worst}: {number(row.worst_shortfall, 3)}" if row.worst else "–"] if len(answer.sweep) > 1 else []
+        )
         table.add_row(folded(row.learner), *wins, *figures, *worst)
     return table
 

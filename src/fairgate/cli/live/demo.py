@@ -18,7 +18,7 @@ import fairgate as fg
 from fairgate.cli.options import Batch, Seed, check_size, say
 from fairgate.errors import InputError
 from fairgate.places import find_task
-from fairgate.run import TAIL
+from fairgate.tail import TAIL
 
 if TYPE_CHECKING:
     from fairgate.live.comparison import Final, Standing

@@ -12,7 +12,7 @@ function truthOf(setting) {
     : "Best feasible threshold " + best;
 }
 function loopOf() {
-  const loop = data.loop, parts = [loop.seeds + " seeds (from seed " + loop.seed + ")"];
+  const loop = data.loop, parts = [loop.seeds + (loop.seeds === 1 ? " seed" : " seeds") + " (from seed " + loop.seed + ")"];
   if (!data.swept.includes("rounds")) parts.push(loop.rounds + " rounds");
   if (!data.swept.includes("batch")) parts.push("batches of " + loop.batch);
   return parts.join(", ");

@@ -38,18 +38,21 @@ function shown() {
 function lookOf(setting, learner) {
   if (learner === null) {
     const best = state.winner.learner[setting];
+    if (isTied(setting)) return { fill: data.tie };
     if (best < 0) return null;
     return { fill: learners[best].colour, "fill-opacity": state.winner.p[setting] < data.level ? 1 : data.pale };
   }
   const value = state.figure.mean[cellOf(setting, learner)];
   return value === null ? null : { fill: colourOf(state.figure, value) };
 }
+const isTied = (setting) => state.winner.tied.has(setting);
 const isFailed = (setting, learner) =>
-  learner === null ? state.winner.learner[setting] < 0 : failed.has(cellOf(setting, learner));
+  learner === null ? learners.every((_, place) => failed.has(cellOf(setting, place))) : failed.has(cellOf(setting, learner));
 const pText = (p) => (p < 0.001 ? "p < 0.001" : "p = " + told(Number(p.toPrecision(2))));
 function winSentence(setting) {
   const best = state.winner.learner[setting];
-  if (best < 0) return "Every learner failed.";
+  if (isTied(setting)) return "A tie: the best have exactly the same " + state.winner.words + ".";
+  if (best < 0) return isFailed(setting, null) ? "Every learner failed." : "No " + state.winner.words + " to compare.";
   const sure = state.winner.p[setting] < data.level;
   const margin = state.winner.margin[setting];
   if (margin === null) return learners[best].name + " wins: it is the only one that did not fail.";
@@ -72,6 +75,10 @@ function sentence(setting, learner) {
   return lines;
 }
 const titleOf = (learner) => (learner === null ? "Winner by " + state.winner.words : learners[learner].name);
+function crossAt(cx, cy) {
+  const d = "M" + (cx - 4) + " " + (cy - 4) + "l8 8m0-8l-8 8";
+  return ["halo", "cross"].map((name) => shape("path", { class: name, d }));
+}
 function drawMap(figure, learner) {
   const title = titleOf(learner);
   const box = panel(figure, Math.max(figure.clientWidth, 260), title + ", map of " + parameters[state.x].name + " and " + parameters[state.y].name);
@@ -98,8 +105,7 @@ function drawMap(figure, learner) {
     box.svg.append(cell);
     if (nothing.has(setting)) box.svg.append(shape(kind, { class: "hatched", fill: HATCH, ...outline }));
     if (isFailed(setting, learner)) {
-      const [cx, cy] = spots.get(setting);
-      box.svg.append(shape("path", { class: "cross", d: "M" + (cx - 4) + " " + (cy - 4) + "l8 8m0-8l-8 8" }));
+      box.svg.append(...crossAt(...spots.get(setting)));
     }
   }
   dress(box.svg, box, x, y, [px.name, py.name]);
@@ -136,7 +142,7 @@ function drawCurves() {
       const cx = x.at(valueOf(0, setting)), value = at(setting, "mean");
       const cy = value === null ? bottom - 8 : y.at(value);
       spots.set(cellOf(setting, place), [cx, cy]);
-      if (value === null) box.svg.append(shape("path", { class: "cross", d: "M" + (cx - 4) + " " + (cy - 4) + "l8 8m0-8l-8 8" }));
+      if (isFailed(setting, place)) box.svg.append(...crossAt(cx, cy));
       const dot = { class: "cell", "data-s": setting, "data-l": place, cx, cy };
       box.svg.append(shape("circle", { ...dot, r: 4, fill: value === null ? "none" : learner.colour }), shape("circle", { ...dot, r: 10, fill: "transparent" }));
     }

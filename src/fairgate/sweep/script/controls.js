@@ -30,6 +30,7 @@ function drawLegend() {
   if (several && plane) {
     const halves = ["M1 1H19L1 19Z", "M19 1V19H1Z"].map((d, k) => shape("path", { d, fill: learners[k].colour, "fill-opacity": data.pale }));
     items.push(key(shape("g", {}, ...halves), "faint: not significant"));
+    if (state.winner.tied.size) items.push(key(square(data.tie), "tie"));
   }
   if (!plane) items.push(key(shape("rect", { x: 1, y: 4, width: 18, height: 12, fill: "currentColor", "fill-opacity": 0.2 }), "95% interval of the mean"));
   if (nothing.size) items.push(key(shape("g", {}, square("var(--empty)"), square(HATCH)), "nothing is feasible"));

@@ -8,6 +8,7 @@ for (const figure of data.figures)
     if (kind in figure) figure[kind] = numbers(figure[kind]);
 for (const name of Object.keys(data.truth)) data.truth[name] = numbers(data.truth[name]);
 for (const each of data.winners) for (const name of ["margin", "p"]) each[name] = numbers(each[name]);
+for (const each of data.winners) each.tied = new Set(each.tied);
 for (const each of data.learners) if (each.colour === "#000000") each.colour = "currentColor"; // seen on dark pages too
 const learners = data.learners, parameters = data.parameters;
 const count = parameters[0].of.length;

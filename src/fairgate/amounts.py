@@ -1,0 +1,21 @@
+"""Amounts in words: one of a thing is singular."""
+
+from __future__ import annotations
+
+
+def amount(number: int, noun: str) -> str:
+    """Say how many of something there are.
+
+    >>> amount(1, "seed"), amount(12, "seed")
+    ('1 seed', '12 seeds')
+    """
+    return f"{number} {noun if number == 1 else f'{noun}s'}"
+
+
+def part(some: int, total: int, noun: str) -> str:
+    """Say how many of all these, with the verb that follows.
+
+    >>> part(1, 1, "block"), part(1, 2, "block")
+    ('1 of 1 block is', '1 of 2 blocks are')
+    """
+    return f"{some} of {amount(total, noun)} {'is' if total == 1 else 'are'}"
