@@ -150,7 +150,9 @@ def test_a_scheduler_lost_and_started_again_costs_only_time(lone: Machines) -> N
     assert said[lost + 1] == f"The scheduler of cluster {lone.address} is back"
 
 
-def test_patience_with_absent_workers_and_a_lost_scheduler_ends_with_a_sentence(lone: Machines) -> None:
+def test_patience_with_absent_workers_and_a_lost_scheduler_ends_with_a_sentence(
+    lone: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said: list[str] = []
     sentence = "has had no workers for 0:01: start some, and give the same command"
     with (
@@ -164,7 +166,7 @@ def test_patience_with_absent_workers_and_a_lost_scheduler_ends_with_a_sentence(
         assert re.search(rf"On a Dask cluster of 1 worker at {lone.address}, dashboard http://127.0.0.1:\d+", said[-1])
         lone.kill(lone.scheduler)
         lone.kill(worker)
-        engine._patience = 1.0  # type: ignore[attr-defined]
+        monkeypatch.setattr(engine, "_patience", 1.0)
         with pytest.raises(fg.InputError, match="was lost and not there again within 0:01: what is done is kept"):
             list(engine.run([partial(slow, 0)]))
 
