@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from fairgate.bench.entrants import built_in, gather_tasks
-from fairgate.bench.matrix import Size, outcome
+from fairgate.bench.matrix import outcome
+from fairgate.simulation import Size
 
 
 def main() -> None:

@@ -40,9 +40,10 @@ from PIL import Image
 from fairgate.engines import InProcess, open_engine
 from fairgate.engines.parcel import Packer
 from fairgate.learners import load_learner
+from fairgate.simulation import Size
 from fairgate.store import Work, complete, write_table, write_text
 from fairgate.sweep import Range, running, sweep
-from fairgate.sweep.cells import Plan, Size
+from fairgate.sweep.cells import Plan
 from fairgate.sweep.packs import STACK, Pack
 from fairgate.sweep.page import render
 from fairgate.sweep.parameters import Known

@@ -21,7 +21,7 @@ from fairgate.origin import Kept, Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array
-from fairgate.store import read_table, table_bytes, write_bytes
+from fairgate.store import read_saved, table_bytes, write_bytes
 from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
@@ -389,18 +389,7 @@ class Run:
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """Read a run that :meth:`save` wrote."""
-        from pyarrow import ArrowInvalid
-
-        try:
-            columns, header = read_table(Path(path))
-        except FileNotFoundError:
-            raise InputError(f"{path} is no saved run: there is no such file") from None
-        except (OSError, ArrowInvalid) as error:
-            raise InputError(f"{path} is no saved run: {error}") from None
-        if not header:
-            raise InputError(f"{path} is no saved run, but a table of something else")
-        if header["format"] != FORMAT:
-            raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
+        columns, header = read_saved(Path(path), "run", FORMAT, needs="names")
         replicates, rounds, groups, parts = header["shape"]
 
         def gathered(kind: str, shape: Sequence[int] = (), between: str = "_") -> NDArray[Any]:

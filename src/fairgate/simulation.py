@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any, Literal, overload
@@ -36,6 +36,20 @@ RECORDS = ("state",)
 
 KEEPS = ("run", "summary")
 """What a simulation can keep: everything that happened, or a line per replicate."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is simulated: rounds per loop, loops (seeds), root of random numbers, people per round."""
+
+    rounds: int = 3000
+    seeds: int = 100
+    seed: int = 0
+    batch: int = 256
+
+    def __post_init__(self) -> None:
+        for name, low in (("rounds", 1), ("seeds", 1), ("seed", 0), ("batch", 1)):
+            whole_number(name, getattr(self, name), low)
 
 
 @overload

@@ -20,10 +20,11 @@ import pytest
 
 import fairgate as fg
 from fairgate.bench.entrants import pair_up
-from fairgate.bench.matrix import Size, fill
+from fairgate.bench.matrix import fill
 from fairgate.engines import Crashed, Engine, InProcess, open_engine, parcel
 from fairgate.engines.base import Call
 from fairgate.engines.connection import Connection
+from fairgate.simulation import Size
 from tests.engines.calls import die, fail, fill_memory, slow
 from tests.engines.machines import Machines, free_port, machines
 

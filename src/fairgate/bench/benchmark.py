@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from fairgate.bench.entrants import pair_up
 from fairgate.bench.leaderboard import ALPHA, REFERENCE, Leaderboard, rank
-from fairgate.bench.matrix import Matrix, Size, fill, outcome
+from fairgate.bench.matrix import Matrix, fill, outcome
 from fairgate.bench.measures import TARGET, TARGETS
 from fairgate.engines import open_engine
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
+from fairgate.simulation import Size
 from fairgate.statistics import RESAMPLES, iqm
 from fairgate.store import Say, code_digest, plain, prepare_folder, write_table, write_text
 from fairgate.tail import tail_of

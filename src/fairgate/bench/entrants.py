@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from fairgate.bench.leaderboard import REFERENCE
-from fairgate.bench.matrix import Pair, Size
+from fairgate.bench.matrix import Pair
 from fairgate.bench.measures import TARGET
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner, as_learner, check_learner
 from fairgate.learners.checks import LearnerCheckError
 from fairgate.places import find_learner, find_task, own_learner
-from fairgate.simulation import simulate
+from fairgate.simulation import Size, simulate
 from fairgate.tasks import Task, presets
 
 LEFT_OUT = ("fixed",)

@@ -18,25 +18,11 @@ from fairgate.bench import measures
 from fairgate.engines import Engine
 from fairgate.errors import told
 from fairgate.learners import Learner
-from fairgate.settings import Array, whole_number
-from fairgate.simulation import simulate
+from fairgate.settings import Array
+from fairgate.simulation import Size, simulate
 from fairgate.statistics import iqm
 from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, table_bytes
 from fairgate.tasks import Task
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is simulated of each pair: rounds per loop, loops (seeds), root of random numbers, people per round."""
-
-    rounds: int = 3000
-    seeds: int = 100
-    seed: int = 0
-    batch: int = 256
-
-    def __post_init__(self) -> None:
-        for name, low in (("rounds", 1), ("seeds", 1), ("seed", 0), ("batch", 1)):
-            whole_number(name, getattr(self, name), low)
 
 
 @dataclass(frozen=True)

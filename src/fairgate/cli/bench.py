@@ -42,8 +42,8 @@ def bench(
 
     from fairgate.bench.benchmark import run_bench
     from fairgate.bench.entrants import split_names
-    from fairgate.bench.matrix import Size
     from fairgate.bench.terminal import show
+    from fairgate.simulation import Size
 
     workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
     if level and not split_names(level):

@@ -90,6 +90,23 @@ def read_table(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return {name: table[name].to_numpy() for name in table.column_names}, json.loads(header)
 
 
+def read_saved(path: Path, noun: str, version: int, needs: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read what was saved as a `noun` in a version of its format; refuse what has another, or no `needs` in its header."""
+    from pyarrow import ArrowInvalid
+
+    try:
+        columns, header = read_table(path)
+    except FileNotFoundError:
+        raise InputError(f"{path} is no saved {noun}: there is no such file") from None
+    except (OSError, ArrowInvalid) as error:
+        raise InputError(f"{path} is no saved {noun}: {error}") from None
+    if needs not in header:
+        raise InputError(f"{path} is no saved {noun}, but a table of something else")
+    if header["format"] != version:
+        raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {version}")
+    return columns, header
+
+
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, or nothing if there is none."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""

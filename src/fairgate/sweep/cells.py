@@ -15,25 +15,11 @@ from fairgate.errors import InputError
 from fairgate.learners import Learner
 from fairgate.learners.base import check_level
 from fairgate.settings import described, whole_number
-from fairgate.simulation import BLOCK, blocks_of
+from fairgate.simulation import BLOCK, Size, blocks_of
 from fairgate.sweep.design import Column
 from fairgate.sweep.parameters import Parameter, changed_learner, changed_task
 from fairgate.tail import tail_of
 from fairgate.tasks import Task
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is simulated of each cell: rounds per loop, loops (seeds), root of random numbers, people per round."""
-
-    rounds: int = 3000
-    seeds: int = 100
-    seed: int = 0
-    batch: int = 256
-
-    def __post_init__(self) -> None:
-        for name, low in (("rounds", 1), ("seeds", 1), ("seed", 0), ("batch", 1)):
-            whole_number(name, getattr(self, name), low)
 
 
 @dataclass(frozen=True)

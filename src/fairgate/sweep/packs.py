@@ -17,10 +17,10 @@ from fairgate.learners import Learner
 from fairgate.nature import COMMON
 from fairgate.origin import Origin
 from fairgate.settings import Array
-from fairgate.simulation import simulate
+from fairgate.simulation import Size, simulate
 from fairgate.store import table_bytes
 from fairgate.summary import lengths_of
-from fairgate.sweep.cells import Cell, Size, size_of
+from fairgate.sweep.cells import Cell, size_of
 from fairgate.sweep.figures import FIGURES, TRUTH, Gathered, truth_figures
 from fairgate.sweep.parameters import Parameter, changed_learner, changed_task
 from fairgate.tail import tail_of

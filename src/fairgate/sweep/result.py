@@ -20,10 +20,10 @@ from fairgate.learners import Learner
 from fairgate.recipe import pack, unpack
 from fairgate.run import Run
 from fairgate.settings import Array
-from fairgate.simulation import joined
+from fairgate.simulation import Size, joined
 from fairgate.statistics import holm, paired_t_test
-from fairgate.store import plain, prepare_folder, read_table, write_table, write_text
-from fairgate.sweep.cells import Plan, Size
+from fairgate.store import plain, prepare_folder, read_saved, write_table, write_text
+from fairgate.sweep.cells import Plan
 from fairgate.sweep.figures import FIGURES, RANGES, TRUTH
 from fairgate.sweep.parameters import Known
 from fairgate.tail import tail_of
@@ -312,18 +312,7 @@ class Sweep:
     @classmethod
     def load(cls, path: str | Path) -> Sweep:
         """Read a sweep that :meth:`save` wrote."""
-        from pyarrow import ArrowInvalid
-
-        try:
-            columns, header = read_table(Path(path))
-        except FileNotFoundError:
-            raise InputError(f"{path} is no saved sweep: there is no such file") from None
-        except (OSError, ArrowInvalid) as error:
-            raise InputError(f"{path} is no saved sweep: {error}") from None
-        if not header or "parameters" not in header:
-            raise InputError(f"{path} is no saved sweep, but a table of something else")
-        if header["format"] != FORMAT:
-            raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {FORMAT}")
+        columns, header = read_saved(Path(path), "sweep", FORMAT, needs="parameters")
         shape = tuple(header["shape"])
         by_setting = {name: columns[name].reshape(shape)[:, 0, 0].copy() for name in (*header["parameters"], *TRUTH)}
         by_setting["attainable"] = by_setting["attainable"] == True  # noqa: E712  # of a failed setting it is None

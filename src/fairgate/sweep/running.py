@@ -23,9 +23,9 @@ from fairgate.learners.base import as_learner
 from fairgate.origin import versions
 from fairgate.places import find_learner, find_task
 from fairgate.settings import Array
-from fairgate.simulation import KEEPS
+from fairgate.simulation import KEEPS, Size
 from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, file_name, prepare_folder, read_table
-from fairgate.sweep.cells import Cell, Plan, Size
+from fairgate.sweep.cells import Cell, Plan
 from fairgate.sweep.design import Range, make_design
 from fairgate.sweep.figures import FIGURES, TRUTH
 from fairgate.sweep.packs import MAKERS, STACK, Pack, run_file
