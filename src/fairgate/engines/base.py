@@ -6,8 +6,6 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from threadpoolctl import threadpool_limits
-
 Call = Callable[[], Any]
 """Work without arguments whose code and result can be sent to another process."""
 
@@ -35,5 +33,7 @@ class Engine(Protocol):
 
 def alone(call: Call) -> Any:
     """Carry out a call with linear algebra on one thread: sums of several depend on how many cores there are."""
+    from threadpoolctl import threadpool_limits  # which takes a while to import
+
     with threadpool_limits(1):
         return call()

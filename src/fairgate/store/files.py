@@ -91,7 +91,7 @@ def read_table(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def read_saved(path: Path, noun: str, version: int, needs: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read what was saved as a `noun` in a version of its format; refuse what has another, or no `needs` in its header."""
+    """Read what was saved as a `noun` in this version of its format; refuse what has another, or no `needs`."""
     from pyarrow import ArrowInvalid
 
     try:
