@@ -50,7 +50,7 @@ def live_service(folder: Path, *arguments: str) -> Iterator[Program]:
         yield Program(found[0], process.pid, keys, said)
     finally:
         process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=60)
-        said.append(rest)
+        process.wait(timeout=60)
+        said.append(process.stdout.read() if process.stdout else "")  # also what was read ahead with an earlier line
     if process.returncode not in (0, -signal.SIGTERM):  # 0 with several workers
         raise RuntimeError(f"the program ended with {process.returncode}: {said}")

@@ -50,7 +50,8 @@ def test_the_command_of_a_cell_repeats_it(folder: Path, tmp_path: Path) -> None:
     found = fg.Sweep.load(folder / "seeds.parquet")
     command = found.command(3, "ofs")
     assert command == (
-        "fairgate run mve-s ofs --set rate=0.3 --set epsilon=0.06 --rounds 60 --seeds 4 --seed 0 --batch 256 --tail 12"
+        "fairgate run mve-s ofs --set environment.rate=0.3 --set parity.epsilon=0.06 --rounds 60 --seeds 4 --seed 0 "
+        "--batch 256 --tail 12"
     )
     done = fairgate(*command.split()[1:], "--json")
     told = json.loads(done.stdout)["learners"]["ofs"]
