@@ -113,7 +113,7 @@ class Waiting(Strided):
         return self if due is None else self.at(due)
 
     def __reduce__(self) -> Any:
-        return Waiting, (self.bit_generator.seed_seq,)  # nature tells it anew where to go
+        return Waiting, (self.bit_generator.seed_seq,)  # nature tells it again where to go
 
 
 class NotByRowError(Exception):

@@ -32,7 +32,7 @@ class PlainDwell:
         self.people, self.accepted = [0] * self.groups, [0] * self.groups
 
     def choose(self, draw: Any) -> float:
-        """Play on, or pick anew with the numbers that `draw` holds."""
+        """Play on, or pick again with the numbers that `draw` holds."""
         if self.age == 0:
             self.playing = self.pick(draw)
         return self.playing

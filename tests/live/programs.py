@@ -51,6 +51,8 @@ def live_service(folder: Path, *arguments: str) -> Iterator[Program]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
-        said.append(process.stdout.read() if process.stdout else "")  # also what was read ahead with an earlier line
+        if process.stdout is not None:
+            with process.stdout:  # to its end, with what was read ahead with an earlier line
+                said.append(process.stdout.read())
     if process.returncode not in (0, -signal.SIGTERM):  # 0 with several workers
         raise RuntimeError(f"the program ended with {process.returncode}: {said}")

@@ -60,9 +60,9 @@ def draw_winners(
     count = len(names)
     won = [best == place for place in range(count)]
     wins = np.array([np.nan_to_num(view.mean(each)) for each in (*won, tied)])
-    surely = np.array([np.nan_to_num(view.mean(each)) for each in (*(each & sure for each in won), tied)])
+    significant = np.array([np.nan_to_num(view.mean(each)) for each in (*(each & sure for each in won), tied)])
     winner = wins.argmax(axis=0)
-    pale = np.take_along_axis(surely, winner[None], axis=0)[0] < 0.5
+    pale = np.take_along_axis(significant, winner[None], axis=0)[0] < 0.5
     values = np.where(wins.max(axis=0) > 0, 2.0 * winner + pale, np.nan)
     colours = learner_colours(best, count)
     shades = [shade for colour in (*colours, TIED) for shade in (colour, paler(colour))]
