@@ -77,7 +77,7 @@ def _sometimes(rng: np.random.Generator, chance: float, value: Any, otherwise: A
 
 def _people(rng: np.random.Generator, groups: int) -> dict[str, Any]:
     """Who there is: scores, labels, and how many of each group."""
-    centre = rng.uniform(-0.3, 0.3) + rng.uniform(0.0, 0.5) * rng.standard_normal(groups)
+    centre = rng.uniform(-0.3, 0.3) + rng.uniform(0.0, 0.35) * rng.standard_normal(groups)
     apart = rng.uniform(0.6, 1.8)
     shares = rng.dirichlet(np.full(groups, 4.0))
     rare = np.where(np.arange(groups) == rng.integers(groups), rng.uniform(0.02, 0.06), 0.0)
@@ -87,12 +87,12 @@ def _people(rng: np.random.Generator, groups: int) -> dict[str, Any]:
     own_curves = rng.random() < 0.3
     slope = rng.uniform(1.0, 3.0) * np.exp(own_curves * 0.25 * rng.standard_normal(groups))
     midpoint = rng.uniform(-0.8, 0.8) + own_curves * 0.2 * rng.standard_normal(groups)
-    quality = rng.uniform(0.3, 0.7) + rng.uniform(-0.1, 0.1, groups)
+    quality = rng.uniform(0.3, 0.7) + rng.uniform(-0.05, 0.05, groups)
     far = np.where(rng.random(groups) < 0.5, rng.uniform(0.0, 0.15, groups), rng.uniform(0.85, 1.0, groups))
     return {
         "weak": centre - 0.5 * apart,
         "strong": centre + 0.5 * apart,
-        "sd": rng.uniform(0.5, 1.1, groups),
+        "sd": rng.uniform(0.6, 1.0) * rng.uniform(0.85, 1.15, groups),
         "shares": shares / shares.sum(),
         "slope": slope,
         "midpoint": midpoint,
@@ -155,9 +155,9 @@ def _problem(rng: np.random.Generator, shape: Shape) -> dict[str, Any]:
     """What is wanted and what is required."""
     low, floor = rng.uniform(0.1, 0.35), rng.uniform(0.08, 0.25)
     limits = {
-        "parity": {"epsilon": rng.uniform(0.03, 0.12)},
-        "ratio": {"ratio": rng.uniform(0.65, 0.9)},
-        "opportunity": {"epsilon": rng.uniform(0.05, 0.15)},
+        "parity": {"epsilon": rng.uniform(0.04, 0.16)},
+        "ratio": {"ratio": rng.uniform(0.55, 0.85)},
+        "opportunity": {"epsilon": rng.uniform(0.05, 0.18)},
         "equalised-odds": {"epsilon": rng.uniform(0.08, 0.2)},
         "service": {"low": low, "high": low + rng.uniform(0.3, 0.6)},
         "group-service": {"low": floor, "high": floor + rng.uniform(0.55, 0.7)},
