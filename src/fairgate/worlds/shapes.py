@@ -15,8 +15,8 @@ from fairgate.settings import Array
 PAGE = 500
 """Worlds whose shapes are drawn together: those of the next 500 have other shapes."""
 
-SHAPES = 20
-"""Shapes of a page: world n has shape n modulo 20."""
+SHAPES = 10
+"""Shapes of a page: world n has shape n modulo 10."""
 
 JUDGING = 10_000
 """First world for judging. Those before it are for development: for tuning, and for looking at."""
@@ -24,31 +24,20 @@ JUDGING = 10_000
 ROOT = 20180610
 """Root of all random numbers that worlds are drawn by."""
 
-GROUPS = (2,) * 8 + (3,) * 4 + (4, 4, 5, 5, 6, 6, 8, 8)
-GRIDS = (11, 11, 21, 21, 21, 31, 31, 41, 41, 41, 41, 41, 61, 61, 81, 81, 101, 101, 151, 201)
-BATCHES = (32, 64, 64, 100, 100, 128, 200, 256, 256, 256, 256, 400, 500, 500, 800, 1000, 1000, 2000, 5000, 10_000)
-LABELS = ((1.0, 0.0),) * 11 + ((0.3, 0.0), (0.3, 0.0), (0.1, 0.0), (0.1, 0.0), (0.03, 0.0), (1.0, 0.3), (1.0, 0.1))
-LABELS = (*LABELS, (0.1, 0.3), (0.03, 0.2))
+GROUPS = (2, 2, 2, 2, 3, 3, 4, 5, 6, 8)
+GRIDS = (11, 21, 31, 41, 41, 41, 61, 81, 101, 201)
+BATCHES = (32, 64, 128, 256, 256, 256, 500, 1000, 3000, 10_000)
+LABELS = (*[(1.0, 0.0)] * 6, (0.3, 0.0), (0.1, 0.0), (0.05, 0.2), (1.0, 0.3))
 CONSTRAINTS = (
-    ("parity", "service"),
-    ("parity", "service"),
     ("parity", "service"),
     ("parity", "service"),
     ("parity", "budget"),
     ("parity",),
     ("ratio", "service"),
-    ("ratio", "service"),
-    ("ratio", "budget"),
     ("ratio", "group-service"),
-    ("group-service",),
     ("group-service", "budget"),
-    ("group-service", "parity"),
     ("service",),
-    ("parity", "ratio", "service"),
     ("opportunity", "service"),
-    ("opportunity", "budget"),
-    ("opportunity", "group-service"),
-    ("equalised-odds", "service"),
     ("equalised-odds", "budget"),
 )
 """Each value once per page and shape: groups, thresholds of the grid, people per round, label arrival and loss, and
@@ -89,7 +78,7 @@ def shapes_of(page: int) -> tuple[Shape, ...]:
     """Return the shapes of a page: every value of each list once, in an order drawn for the page.
 
     >>> len(shapes_of(0)), sum(shape.groups == 2 for shape in shapes_of(0)), shapes_of(0) != shapes_of(1)
-    (20, 8, True)
+    (10, 4, True)
     """
     rng = np.random.default_rng([ROOT, 0, page])
 
