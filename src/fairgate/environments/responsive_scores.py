@@ -70,7 +70,7 @@ class ResponsiveState:
 
     `quality` is the share of strong people, `inflation` of those who present a raised score, `relabelled` of those
     whose label follows the other curve, `size` how many come relative to `shares`; `heard` are the signals of the last
-    rounds, the latest first, (replicates, lag, groups), and `round` (replicates,) the number of the round, if it matters.
+    rounds, the latest first, (replicates, lag, groups), and `round` (replicates,) the round, if it matters.
     """
 
     quality: Array
@@ -108,14 +108,15 @@ class ResponsiveScores(Environment):
     .. math:: x_g = (1 - a - b) \cdot acc_g + a \cdot bar_g + b \cdot outcome_g,
 
     where acc is the group's acceptance rate, bar how high its published threshold lies between the quarters of the
-    score range (0 to 1; in a lottery, which has no threshold, the share rejected), and outcome is :math:`\tfrac12 + (P(y = 1, d = 1 \mid g) - 2 P(y = 0, d = 1 \mid g)) / 4`; with
-    `cross`, :math:`x_g` gets `cross` :math:`\cdot (\bar x - \tfrac12)` of the mean over all people. People hear of it
-    `lag` rounds later, and of one half before. Then each of q, v and m moves the share `rate` of the way to
+    score range (0 to 1; in a lottery, which has no threshold, the share rejected), and outcome
+    :math:`\tfrac12 + (P(y = 1, d = 1 \mid g) - 2 P(y = 0, d = 1 \mid g)) / 4`. With `cross`, :math:`x_g` gets `cross`
+    :math:`\cdot (\bar x - \tfrac12)` of the mean over all people. People hear of it `lag` rounds later, and of one half
+    before. Then each of q, v and m moves the share `rate` of the way to
 
     .. math:: \mathrm{clip}(base_g + gain_g \cdot (x_g - \tfrac12), 0, 1),
 
     and n to :math:`\exp(gain_g \cdot (x_g - \tfrac12))`. So scores inflate without quality if only v has a gain; people
-    qualify or lose heart with q; the meaning of labels shifts with m; and a group that is turned away stays away with n.
+    qualify or lose heart with q; the meaning of labels shifts with m; a group that is turned away stays away with n.
     Apart from that, q is shifted by :math:`offset_g + swing_g \sin(2 \pi t / period) + jump_g [t \ge jump\_round]`.
 
     To be exact, scores are told apart in 512 cells between `low` and `high`, within which they are uniform and have the
@@ -212,7 +213,7 @@ class ResponsiveScores(Environment):
     @cached_property
     def _by_group(self) -> dict[str, Array]:
         """Every setting of :data:`GROUPED`, (replicates or 1, groups); one that is not given is 0 for all groups."""
-        found = {}
+        found: dict[str, Array] = {}
         for name, between in GROUPED.items():
             given, told = getattr(self, name), f"{type(self).__name__}: {name}"
             try:
@@ -222,7 +223,9 @@ class ResponsiveScores(Environment):
             if name in OPTIONAL and values.size == 0:
                 values = found["quality"] if name == "first_quality" else np.zeros(self.group_count)
             if values.ndim not in (1, 2) or values.shape[-1] != self.group_count or not between.holds(values):
-                raise InputError(f"{told} must have one value per group, {self.group_count}, each {between}, got {given}")
+                raise InputError(
+                    f"{told} must have one value per group, {self.group_count}, each {between}, got {given}"
+                )
             found[name] = np.atleast_2d(values)
         return found
 
@@ -235,8 +238,8 @@ class ResponsiveScores(Environment):
     def replicates(self) -> int | None:
         """How many replicates these settings are for, or None if they fit any number."""
         kind = type(self).__name__
-        grouped = {f"{kind}.{name}": len(values) for name, values in self._grouped().items()}
-        return common_replicates({f"{kind}.{name}": len(values) for name, values in self._varying()} | grouped)
+        lengths = {name: len(values) for name, values in (*self._varying(), *self._grouped().items())}
+        return common_replicates({f"{kind}.{name}": length for name, length in lengths.items()})
 
     def rows(self, index: Index) -> Self:
         """Return the same settings for these replicates only."""
@@ -266,9 +269,10 @@ class ResponsiveScores(Environment):
     def start(self, replicates: int = 1) -> ResponsiveState:
         """Return the state that nobody has answered yet."""
         known, shape = self._by_group, (replicates, self.group_count)
-        first = (np.broadcast_to(known[name], shape).copy() for name in ("first_quality", "inflation", "relabelled"))
+        names = ("first_quality", "inflation", "relabelled")
+        quality, inflation, relabelled = (np.broadcast_to(known[name], shape).copy() for name in names)
         heard = np.full((replicates, self._longest, self.group_count), 0.5)
-        return ResponsiveState(*first, np.ones(shape), heard, np.zeros(replicates))
+        return ResponsiveState(quality, inflation, relabelled, np.ones(shape), heard, np.zeros(replicates))
 
     @cached_property
     def _tables(self) -> _Tables:
@@ -349,7 +353,7 @@ class ResponsiveScores(Environment):
             mix = np.concatenate(((1.0 - inflated) * mix, inflated * mix), axis=-1)
         mix = mix * self.group_shares(state)[..., None]
         found = np.matmul(mix[..., None, :], tables)[..., 0, :]
-        return found.reshape(*mix.shape[:2], len(edges) + 1, 2)
+        return np.asarray(found.reshape(*mix.shape[:2], len(edges) + 1, 2))
 
     def _bins(self, edges: Array) -> Array:
         """Return P(bin, label) in each table, raised ones last, (replicates, groups, 4 or 8, bins · 2)."""

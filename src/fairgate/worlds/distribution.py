@@ -180,7 +180,7 @@ def steepest(settings: dict[str, Any]) -> float:
     made = ResponsiveScores(**settings)
     above = made._tables.above[0]  # (groups, 4, cells + 1, 2)
     accepted, outcome = above.sum(axis=-1), (above[..., 1] - 2.0 * above[..., 0]) / 4.0
-    raised = int(round(settings["lift"] / made._tables.spacing))
+    raised = round(settings["lift"] / made._tables.spacing)
 
     def moved(table: Array) -> Array:
         """Largest change per group of one more strong, inflated or relabelled person, (3, groups)."""
@@ -193,6 +193,6 @@ def steepest(settings: dict[str, Any]) -> float:
     slopes = (1.0 - b) * moved(accepted) + b * moved(outcome)  # of a lottery; of thresholds a part is 0
     gains = np.abs([settings[name] for name in ("quality_gain", "inflation_gain", "relabelled_gain")])
     own = float((gains * slopes).sum(axis=0).max())
-    cross = abs(settings["cross"])
+    cross = abs(float(settings["cross"]))
     coming = 0.5 * float(np.abs(settings["participation_gain"]).max()) * cross  # who comes changes the mean of all
     return (1.0 + cross) * own + coming

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairgate.environments.responsive_scores import ResponsiveScores
 from fairgate.oracle.lottery import QUICK, best_lottery
 from fairgate.oracle.policies import ranked, steady_cells
 from fairgate.policy import Policy
@@ -72,7 +73,7 @@ def moments_of(task: Task, rounds: int) -> Array:
     environment = task.environment
     if environment.at(0) is environment:
         return np.zeros(1)
-    swing = getattr(environment, "swing", None)
-    if swing is not None and not np.any(swing):
-        return np.array([first for first in (0, int(environment.jump_round)) if first < rounds], dtype=np.float64)
+    if isinstance(environment, ResponsiveScores) and not np.any(environment.swing):
+        jump = float(np.max(environment.jump_round))
+        return np.array([first for first in (0.0, jump) if first < rounds])
     return np.floor(np.arange(MOMENTS) * rounds / MOMENTS)

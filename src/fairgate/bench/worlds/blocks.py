@@ -73,7 +73,9 @@ def parse_worlds(text: str) -> range:
     else:
         worlds = range(0)
     if not worlds:
-        raise InputError(f"--worlds must be how many, such as 500, or which, such as 0:200 for development, got {text!r}")
+        raise InputError(
+            f"--worlds must be how many, such as 500, or which, such as 0:200 for development, got {text!r}"
+        )
     return worlds
 
 
@@ -83,5 +85,5 @@ def purpose(numbers: Iterable[int]) -> str:
     >>> purpose(range(10_000, 10_500)), purpose(range(100))
     ('judging', 'development')
     """
-    judging = {number >= JUDGING for number in numbers}
-    return {(True,): "judging", (False,): "development"}.get(tuple(judging), "judging and development")
+    kinds = {"judging" if number >= JUDGING else "development" for number in numbers}
+    return " and ".join(sorted(kinds, reverse=True))

@@ -54,7 +54,8 @@ def measure(run: Run, task: Task, best: Yardsticks, policies: str = "threshold")
 def _share(reward: Array, none: Array, best: Array) -> Array:
     """Return what was earned beyond `none` as a share of what could be; NaN where nothing could."""
     could = (best - none).sum(axis=1)
-    return np.divide((reward - none).sum(axis=1), could, out=np.full(len(could), np.nan), where=could > 0)
+    earned = (reward - none).sum(axis=1)
+    return np.asarray(np.divide(earned, could, out=np.full(len(could), np.nan), where=could > 0))
 
 
 def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
