@@ -72,7 +72,7 @@ SLOW = {
     # tests/learners
     "test_it_settles_on_the_oracle_and_hardly_ever_violates",
     "test_it_earns_what_the_best_pair_of_the_grid_earns",
-    "test_it_is_never_certified_where_a_threshold_is_feasible",
+    "test_infeasibility_is_never_stated_where_a_threshold_is_feasible",
     "test_the_bounds_miss_and_the_best_is_excluded_in_at_most_delta_of_the_runs",
     "test_it_comes_near_the_best_lottery_where_no_threshold_is_feasible",
     "test_the_expected_bias_of_a_visit_is_at_most_b",
@@ -90,7 +90,7 @@ SLOW = {
     "test_the_noise_of_a_visit_is_at_most_sigma",
     "test_a_users_own_reward_and_constraint_are_judged_by_the_means_of_batches",
     "test_it_gets_over_a_shock_within_a_hundred_rounds",
-    "test_no_feasible_threshold_is_certified_in_every_loop_where_there_is_none",
+    "test_infeasibility_is_stated_in_every_loop_where_no_threshold_is_feasible",
     "test_two_point_climbs_to_where_the_constraint_binds",
     "test_problems_may_differ_by_replicate",
     "test_other_constraints_will_do",

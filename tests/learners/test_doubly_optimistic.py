@@ -1,4 +1,4 @@
-"""DoublyOptimistic: against the rule line by line, its certificate, its coverage, and what docs/theory.md proves."""
+"""DoublyOptimistic: against the rule line by line, what it says of feasibility, and its coverage."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class PlainRule:
     ids=repr,
 )
 def test_every_choice_is_the_one_the_rule_makes(task: str, learner: DoublyOptimistic) -> None:
-    """The same batches, 600 rounds of 4 loops: the same threshold and the same certificate in every round."""
+    """The same batches, 600 rounds of 4 loops: the same threshold and the same word on feasibility in every round."""
     loaded, loops = fg.load_task(task), 4
     parity, *service = loaded.problem.constraints
     assert isinstance(parity, fg.DemographicParity)
@@ -140,7 +140,7 @@ def test_every_choice_is_the_one_the_rule_makes(task: str, learner: DoublyOptimi
     np.testing.assert_allclose(state.worst, [rule.v for rule in plain], atol=1e-7)  # as exact as the root finder is
 
 
-def test_no_feasible_threshold_is_certified_in_every_loop_where_there_is_none() -> None:
+def test_infeasibility_is_stated_in_every_loop_where_no_threshold_is_feasible() -> None:
     run = fg.simulate(fg.load_task("mean-shift"), DoublyOptimistic(), rounds=1500, seeds=200)
     assert set(np.unique(run.traces["infeasible"])) == {0.0, 1.0}
     assert (run.traces["infeasible"][:, -1] == 1).all()
@@ -148,7 +148,7 @@ def test_no_feasible_threshold_is_certified_in_every_loop_where_there_is_none() 
 
 
 @pytest.mark.parametrize("task", ["interior", "german", "mve-s", "performative"])
-def test_it_is_never_certified_where_a_threshold_is_feasible(task: str) -> None:
+def test_infeasibility_is_never_stated_where_a_threshold_is_feasible(task: str) -> None:
     """At most δ of 200 loops, as good as none."""
     run = fg.simulate(fg.load_task(task), DoublyOptimistic(), rounds=800, seeds=200)
     assert run.traces["infeasible"].mean() == 0
