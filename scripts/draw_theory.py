@@ -191,7 +191,7 @@ def floor(task: fg.Task, threshold: float, rounds: int = 3000, seeds: int = 20) 
 def floors_table(rounds: int = 3000) -> list[str]:
     """Return a row of Markdown for every task: violation of the best fixed threshold, of the grid and refined."""
     rows = [
-        "| task | largest residual | state, 1500 | state, 3000 | batch, 1500 | batch, 3000 | at the edge: state, 3000 |",
+        "| task | largest residual | state, 1500 | state, 3000 | batch, 1500 | batch, 3000 | edge: state, 3000 |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name in TASKS:
@@ -214,9 +214,11 @@ def quoted() -> list[str]:
     return [
         f"A5 at a share of 2%, {arms} thresholds, 6 groups: {hoeffding} rounds by Hoeffding, {chernoff} by Chernoff",
         f"smallest share that A5 allows with 2 rounds of {BATCH} and 2 groups: {least:.4f}",
-        f"B of the reward on interior: {known.bias[0]:.3f}; transients at most {transients(task, learner, at).round(0)}",
+        f"B of the reward on interior: {known.bias[0]:.3f}",
+        f"transients at most {transients(task, learner, at).round(0)}",
         f"state's noise adds to a round's violation at most {state_floor(task):.4f}",
-        f"lower bound for {arms} thresholds: {lower_bound(arms, at).round(1)}; from round {3 * arms**3 / 64 / BATCH:.0f} on",
+        f"lower bound for {arms} thresholds: {lower_bound(arms, at).round(1)}",
+        f"it holds from round {3 * arms**3 / 64 / BATCH:.0f} on",
         f"closed form: {closed_form(task, learner, at).round(0)}, known range {known_range(task)}",
     ]
 

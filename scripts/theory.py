@@ -193,9 +193,7 @@ def lost_for_good(task: fg.Task, learner: DoublyOptimistic) -> float:
     return float((each * float(np.asarray(learner.epoch_length)) * (2.0**enough - 1.0))[each > 0].sum())
 
 
-def rounds_for_group(
-    share: float, arms: int, groups: int, delta: float = 0.05, batch: int = BATCH
-) -> tuple[int, int]:
+def rounds_for_group(share: float, arms: int, groups: int, delta: float = 0.05, batch: int = BATCH) -> tuple[int, int]:
     """Return the rounds a first visit must learn from for a group of this share: by Hoeffding's bound, by Chernoff's.
 
     >>> rounds_for_group(0.02, arms=41, groups=6)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.guarantee import least_sure, sure_cuts
+from fairgate.advice.guarantee import least_sure, sure_by_tests
 from fairgate.advice.intervals import deviation, largest_margin, residual_margins
 from fairgate.advice.steady import Response, Steady, settle, steady_cells
 from fairgate.constraints.pieces import differences, rates_of
@@ -148,7 +148,7 @@ def find_sure(
 ) -> tuple[NDArray[np.bool_], bool]:
     """Return which thresholds of `applicants` are sure, tested on the bins of the `whole` table."""
     place = np.searchsorted(applicants.cuts, whole.cuts, side="right") - 1
-    found = sure_cuts(whole, problem, response, margins[:, place], sure, seed)
+    found = sure_by_tests(whole, problem, response, margins[:, place], sure, seed)
     return found.cuts[np.searchsorted(whole.cuts, applicants.cuts)], found.exact
 
 

@@ -70,7 +70,7 @@ class Sorted(NamedTuple):
     others: list[int]  # numbers of residuals
 
 
-def sure_cuts(
+def sure_by_tests(
     applicants: Applicants, problem: Problem, response: Response, margins: Array, sure: float, seed: int = 0
 ) -> Sure:
     """Test the thresholds of a table one after the other, and return those that are sure.
