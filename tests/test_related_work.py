@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def entries() -> list[dict[str, str]]:
     return [dict(re.findall(r"^  (\w+) *= \{(.*)\},$", entry, re.M)) for entry in found]
 
 
-def people() -> tuple[Array, Array, Array]:
+def people() -> tuple[Array, Any, Any]:
     """Return features, labels and groups of 400 made-up people."""
     rng = np.random.default_rng(7)
     groups = rng.integers(0, 2, 400)
