@@ -159,6 +159,7 @@ SLOW_EXAMPLES = {
     "feedback.md",
     "bench.md",
     "sklearn.md",
+    "related.md",
     "per-group.md",
     "mixture.md",
     "repeated-retraining.md",
