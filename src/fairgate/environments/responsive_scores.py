@@ -91,7 +91,7 @@ class _Tables(NamedTuple):
     spacing: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ResponsiveScores(Environment):
     r"""Groups of weak and strong people, all of whom may answer to what is decided.
 
@@ -108,7 +108,7 @@ class ResponsiveScores(Environment):
     .. math:: x_g = (1 - a - b) \cdot acc_g + a \cdot bar_g + b \cdot outcome_g,
 
     where acc is the group's acceptance rate, bar how high its published threshold lies between the quarters of the
-    score range (0 to 1; in a lottery, which has no threshold, the share rejected), and outcome
+    score range (0 to 1; in a uniform lottery, which has none, the share rejected), and outcome
     :math:`\tfrac12 + (P(y = 1, d = 1 \mid g) - 2 P(y = 0, d = 1 \mid g)) / 4`. With `cross`, :math:`x_g` gets `cross`
     :math:`\cdot (\bar x - \tfrac12)` of the mean over all people. People hear of it `lag` rounds later, and of one half
     before. Then each of q, v and m moves the share `rate` of the way to
@@ -210,6 +210,18 @@ class ResponsiveScores(Environment):
                 f"got {self.by_threshold} and {self.by_outcome}"
             )
 
+    def __repr__(self) -> str:
+        """Write the settings that are not as they are by default; where they vary by replicate, how many there are."""
+        if self.replicates is not None:
+            return f"{type(self).__name__}({self.replicates} worlds, {self.group_count} groups)"
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        told = [
+            f"{name}={np.round(given[name], 4).tolist()}"
+            for name, default in ((each.name, each.default) for each in fields(self))
+            if not np.array_equal(given[name], default)
+        ]
+        return f"{type(self).__name__}({', '.join(told)})"
+
     @cached_property
     def _by_group(self) -> dict[str, Array]:
         """Every setting of :data:`GROUPED`, (replicates or 1, groups); one that is not given is 0 for all groups."""
@@ -243,8 +255,9 @@ class ResponsiveScores(Environment):
 
     def rows(self, index: Index) -> Self:
         """Return the same settings for these replicates only."""
-        cut: dict[str, Any] = {name: values[index] for name, values in self._grouped().items()}
-        return replace(super().rows(index), **cut) if cut else super().rows(index)
+        cut: dict[str, Any] = {name: values[index].tolist() for name, values in self._varying()}
+        cut |= {name: values[index] for name, values in self._grouped().items()}
+        return replace(self, **cut) if cut else self
 
     def _grouped(self) -> dict[str, Array]:
         """Settings per group that vary by replicate."""
