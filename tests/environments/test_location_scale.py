@@ -1,4 +1,4 @@
-"""LocationScale: scores shift and spread with beliefs, labels do not; best answers are affine, so retraining may fail."""
+"""LocationScale: scores shift and spread with beliefs, labels do not; retraining converges or not by a known slope."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class LocationScale(Beliefs, NormalScores):
     @cached_property
     def _good(self) -> Array:
         """P(y=1) of each group, (groups,)."""
-        return self._cubics[-1].reshape(self.group_count, -1)[:, 0]
+        return np.asarray(self._cubics[-1].reshape(self.group_count, -1)[:, 0])
 
     @cached_property
     def _cubics(self) -> Array:
@@ -137,4 +137,4 @@ class LocationScale(Beliefs, NormalScores):
         theta = self._scores[1]
         groups = zip(self._by_group["means"], self._by_group["sd"], strict=True)
         exact = [self._masses(np.array([mean]), theta, sd)[0] for mean, sd in groups]
-        return np.concatenate([CubicSpline(np.arange(len(theta)), each).c for each in exact], axis=1)
+        return np.asarray(np.concatenate([CubicSpline(np.arange(len(theta)), each).c for each in exact], axis=1))
