@@ -150,7 +150,7 @@ def moments_of(ends: Array, scores: Array) -> tuple[Array, Array]:
 
 
 def above(ends: Array, scores: Array, places: Array) -> Array:
-    """Count the people by score bin (…, K + 1) who score at least `places` (…, P): all at the first, none at the last."""
+    """Count people, given by score bin (…, K + 1), from `places` (…, P) on: all from the first, none from the last."""
     total = from_above(scores)
     found = between(ends, total, places)
     found[..., 0], found[..., -1] = total[..., 0], 0.0

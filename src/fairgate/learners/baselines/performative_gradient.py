@@ -81,7 +81,7 @@ class PerformativeGradient(Epochs[PerformativeState]):
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("retraining-diverges"), fg.learners.PerformativeGradient(), rounds=1000, seeds=3)
     >>> run.final.single[:, 0].round(1)                     # the best is -0.3; repeated retraining ends at 2
-    array([-0.3, -0.3, -0.3])
+    array([-0.3, -0.2, -0.2])
 
     References
     ----------
