@@ -46,9 +46,9 @@ class EpochZerothOrder(Epochs[ZerothOrderState]):
     where an epoch settles for :math:`n_m` rounds and is then looked at for `epoch_length` − `burn_in` more,
     :math:`\bar g` is the mean of the step's points and :math:`\Pi` projects to where all points lie in the interval.
 
-    *What is published and what is not.* Epochs of one decision, zeroth-order estimates and the projected step are
-    those of [1]_, as its abstract tells them; the estimates are those of [2]_ and [3]_. Multipliers are added here, for
-    the constraints. Schedules are derived here: 1/m is the step for a strongly concave reward. Smoothing biases the
+    *What is published and what is not.* Epochs of one decision and steps by losses alone are those of [1]_, as its
+    abstract tells them; its constants were not at hand. The estimates are those of [2]_ and [3]_. Multipliers are added
+    here, for the constraints, and schedules are derived here: 1/m is the step for a strongly concave reward. Smoothing biases the
     gradient by the order of :math:`\delta`, an unsettled world by that of :math:`\rho^n / \delta`; neither outweighs
     the other if :math:`\rho^n \propto \delta^2`, which gives :math:`n_m`, of the order of :math:`\log m`. One point
     has a variance of the order of :math:`1 / \delta^2`, whose sum over steps of 1/m converges only if :math:`\delta_m`
