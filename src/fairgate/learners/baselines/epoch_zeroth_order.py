@@ -48,11 +48,11 @@ class EpochZerothOrder(Epochs[ZerothOrderState]):
 
     *What is published and what is not.* Epochs of one decision and steps by losses alone are those of [1]_, as its
     abstract tells them; its constants were not at hand. The estimates are those of [2]_ and [3]_. Multipliers are added
-    here, for the constraints, and schedules are derived here: 1/m is the step for a strongly concave reward. Smoothing biases the
-    gradient by the order of :math:`\delta`, an unsettled world by that of :math:`\rho^n / \delta`; neither outweighs
-    the other if :math:`\rho^n \propto \delta^2`, which gives :math:`n_m`, of the order of :math:`\log m`. One point
-    has a variance of the order of :math:`1 / \delta^2`, whose sum over steps of 1/m converges only if :math:`\delta_m`
-    falls more slowly than :math:`m^{-1/2}`; 1/4 balances it with the squared bias.
+    here, for the constraints, and schedules are derived here: 1/m is the step for a strongly concave reward. Smoothing
+    biases the gradient by the order of :math:`\delta`, an unsettled world by that of :math:`\rho^n / \delta`; neither
+    outweighs the other if :math:`\rho^n \propto \delta^2`, which gives :math:`n_m`, of the order of :math:`\log m`. One
+    point has a variance of the order of :math:`1 / \delta^2`, whose sum over steps of 1/m converges only if
+    :math:`\delta_m` falls more slowly than :math:`m^{-1/2}`; 1/4 balances it with the squared bias.
 
     Tuned are `epoch_length` from 10 to 40 with half of it `burn_in`, `memory` from 2 to 20, `points`, `step` from 0.03
     to 1, `dual_step` from 2 to 32 and `radius` from 0.03 to 0.1.

@@ -53,7 +53,8 @@ class PerformativeGradient(Epochs[PerformativeState]):
     people who respond slowly: a decision is deployed for an epoch, and its beginning not learnt from. Decisions are
     perturbed by :math:`\delta_k = \delta k^{-1/4}` around the centre, since steps alone may be too small to tell a
     response by; the sum of squares, by which a regression knows it, still grows as :math:`\sqrt k`. The step size is
-    constant; steps are at most :math:`\rho` long, since a line is trusted only near where it was fitted. Late labels are taken for those of people who come now.
+    constant; steps are at most :math:`\rho` long, since a line is trusted only near where it was fitted. Late
+    labels are taken for those of people who come now.
 
     Tuned are `epoch_length` from 10 to 40 with half of it `burn_in`, `step` from 0.03 to 1, `radius` from 0.03 to 0.1,
     `discount` from 0.95 to 1 and `width` from 0 to 2.

@@ -32,7 +32,7 @@ class RetrainingState(State):
     scores: Annotated[Array, "R G K+1"]  # discounted people by score bin
     labels: Annotated[Array, "R G K+1 2"]  # discounted labels of the accepted by score bin
     margin: Annotated[Array, "K R"]  # standard error of every threshold's largest residual
-    # whether it is certain that no threshold is feasible for recent people
+    # whether the evidence that no threshold is feasible for recent people is strong
     infeasible: Annotated[NDArray[np.bool_], "R"]
 
 
@@ -59,8 +59,8 @@ class RepeatedRetraining(Learner[RetrainingState]):
     repeated risk minimisation [2]_, also called repeated retraining [3]_, it ends, if it converges, at a performatively
     *stable* threshold, which is best for the people it brings about, and not at the *optimal* one, where both are best
     together. :class:`~fairgate.environments.LocationScale` is a world in which it converges or diverges. What it says
-    is about recent people only: if :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for them,
-    and the trace ``infeasible`` says so.
+    is about recent people only: if :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no
+    threshold is feasible for them, and the trace ``infeasible`` says so.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
         if renew.any():
             state.margin = np.where(renew, prediction.value(state.problem).residual_error, state.margin)
         value = Value(*prediction.read(state.problem), state.margin, state.margin)
-        state.infeasible = value.certified_infeasible() & (state.seen >= self.opening)
+        state.infeasible = value.strongly_infeasible() & (state.seen >= self.opening)
         return np.asarray(state.grid[value.best(np.asarray(self.width))[0]])
 
     def learn(self, state: RetrainingState, played: Policy, feedback: Feedback) -> None:
