@@ -35,9 +35,9 @@ class PerformativeGradient(Epochs[PerformativeState]):
 
     The reward of a threshold has two derivatives: of the decisions on the people who come, and of the people who come.
     Retraining follows the first alone. Performative gradient descent (PerfGD [1]_) adds the second: it assumes a
-    parametric family, estimates its parameters under every deployed decision and how they change with it by finite
-    differences of the last decisions, and steps along the sum. The two-stage method [2]_ models the map from decisions
-    to people first, for location families, and plugs the estimate into the risk. Here the family is
+    parametric family, estimates its parameters under every deployed decision and how they change with it by least
+    squares over the last few decisions, and steps along the sum. The two-stage method [2]_ models the map from
+    decisions to people first, for location families, and plugs the estimate into the risk. Here the family is
     :class:`LocationScaleModel`: each group's mean and spread are lines in the threshold, fitted to epochs a little
     above and below a centre x, and what threshold :math:`\theta` does to the people whom it brings about is read off
     the common shape at :math:`(\theta - m(\theta)) / \sigma(\theta)`. With the grid's interval as [0, 1] and
@@ -49,12 +49,14 @@ class PerformativeGradient(Epochs[PerformativeState]):
     where :math:`\Pi` goes to the nearest threshold of the grid with :math:`\hat g + z \hat\sigma \le 0` unless the
     nearest one is such, or to that of the least :math:`\hat g + z \hat\sigma` if there is none.
 
-    *What is adapted.* Neither paper has constraints: :math:`\Pi` projects to the estimated feasible set. Neither has
-    people who respond slowly: a decision is deployed for an epoch, and its beginning not learnt from. Decisions are
-    perturbed by :math:`\delta_k = \delta k^{-1/4}` around the centre, since steps alone may be too small to tell a
-    response by; the sum of squares, by which a regression knows it, still grows as :math:`\sqrt k`. The step size is
-    constant; steps are at most :math:`\rho` long, since a line is trusted only near where it was fitted. Late
-    labels are taken for those of people who come now.
+    *What is adapted.* In what was seen of them, neither has constraints: :math:`\Pi` projects to the estimated feasible
+    set. Nor have they people who respond slowly: a decision is deployed for an epoch, whose beginning is not learnt
+    from. Decisions are perturbed by :math:`\delta_k = \delta k^{-1/4}` around the centre, since steps alone may be too
+    small to tell a response by; the sum of squares, by which a regression knows it, still grows as :math:`\sqrt k`.
+    Earlier epochs are discounted, in place of a window of four. Both derivatives are read off the model together, where
+    [1]_ estimates the second by the score function. The step size is constant, 0.1, as in the authors' code; steps are
+    at most :math:`\rho` long, since a line is trusted only near where it was fitted. Late labels are taken for those of
+    people who come now.
 
     Tuned are `epoch_length` from 10 to 40 with half of it `burn_in`, `step` from 0.03 to 1, `radius` from 0.03 to 0.1,
     `discount` from 0.95 to 1 and `width` from 0 to 2.
