@@ -73,7 +73,7 @@ SPACES: dict[str, dict[str, tuple[float, float]]] = {
 def settings_of(name: str, count: int) -> dict[str, Array]:
     """Return the values of each tuned setting, the default first, (count,) each."""
     rng = np.random.default_rng([ROOT, *name.encode()])
-    default = load_learner(name)
+    default: Any = load_learner(name)
     found: dict[str, Array] = {}
     for key, (low, high) in SPACES[name].items():
         drawn = np.exp(rng.uniform(np.log(low), np.log(high), count - 1))
@@ -86,7 +86,7 @@ def settings_of(name: str, count: int) -> dict[str, Array]:
         )
         found[key] = np.concatenate(([getattr(default, key)], drawn))
     if "epoch_length" in found:
-        found["burn_in"] = np.concatenate(([getattr(default, "burn_in")], np.floor(found["epoch_length"][1:] / 2)))
+        found["burn_in"] = np.concatenate(([default.burn_in], np.floor(found["epoch_length"][1:] / 2)))
     return found
 
 
@@ -129,9 +129,10 @@ def main() -> None:
     lines: list[str] = []
     with open_engine(cpu_count(), None, print) as engine:
         solved: dict[int, Any] = dict(engine.run([partial(yardsticks, block, rounds) for block in blocks]))
-        places = [
-            (name, place) for name in names for place in range(len(blocks)) if able(load_learner(name), blocks[place])
-        ]
+        able_to = {
+            name: [place for place, block in enumerate(blocks) if able(load_learner(name), block)] for name in names
+        }
+        places = [(name, place) for name in names for place in able_to[name]]
         calls = [partial(shares, name, blocks[place], solved[place], rounds, count) for name, place in places]
         found: dict[str, list[Array]] = {name: [] for name in names}
         for place, result in engine.run(calls):
