@@ -149,8 +149,8 @@ def main() -> None:
         lines.append("")
     if chosen.write:
         head = (
-            f"# Settings of baselines on random worlds: the best of {count} tried on worlds 0 to {worlds - 1}, {rounds} "
-            "rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default.\n\n"
+            f"# Settings of baselines on random worlds: the best of {count} tried on worlds 0 to {worlds - 1}, "
+            f"{rounds} rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default.\n\n"
         )
         FILE.write_text(head + "\n".join(lines), encoding="utf-8")
 
