@@ -150,7 +150,8 @@ def main() -> None:
     if chosen.write:
         head = (
             f"# Settings of baselines on random worlds: the best of {count} tried on worlds 0 to {worlds - 1}, "
-            f"{rounds} rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default.\n\n"
+            f"{rounds} rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default."
+            "\n\n"
         )
         FILE.write_text(head + "\n".join(lines), encoding="utf-8")
 
