@@ -86,10 +86,6 @@ class CreditScores(Environment):
     >>> env
     CreditScores(4 scores, 1 groups, rate=0.1, carry=0.5, rise=75, fall=150)
     >>> steady = env.steady_state(np.array([[300.0], [600.0]]))
-    >>> steady.round(3)                                  # repaid and not repaid, among the records of applicants
-    array([[[0.273, 0.227]],
-    <BLANKLINE>
-           [[0.265, 0.035]]])
     >>> env.mean_scores(steady).round(1)                 # 550 in the table
     array([[541.4],
            [564.6]])
