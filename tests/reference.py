@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts, draw
-from fairgate.environments import Drift, Environment, NormalScores, Performative, ScorePools, Strategic
+from fairgate.environments import CreditScores, Drift, Environment, NormalScores, Performative, ScorePools, Strategic
 from fairgate.policy import Policy, as_policy
 
 Array = NDArray[np.float64]
@@ -57,6 +57,8 @@ def people(
                 if believed - environment.budgets[group] <= scores[person] < believed:
                     scores[person] = believed
         return groups, scores, labels
+    if isinstance(environment, CreditScores):
+        return borrowers(environment, state, size, rng)
     assert isinstance(environment, ScorePools)
     all_scores = np.asarray(environment.scores, dtype=float)
     all_labels, all_groups = np.asarray(environment.labels), np.asarray(environment.groups)
@@ -73,6 +75,25 @@ def people(
         drawn.append(pool[rng.integers(len(pool))])
     chosen = np.array(drawn)
     return all_groups[chosen], all_scores[chosen], all_labels[chosen]
+
+
+def borrowers(
+    environment: CreditScores, state: Array, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+    """Draw people with a score of the table and a record that moves it; whether they repay goes by the moved score."""
+    table, pdf, repay = (np.asarray(each, dtype=float) for each in (environment.scores, environment.pdf, environment.repay))
+    groups = rng.choice(environment.group_count, size=size, p=np.asarray(environment.shares))
+    scores, labels = np.empty(size), np.empty(size, dtype=np.int64)
+    for person, group in enumerate(groups):
+        score, record = rng.choice(table, p=pdf[group]), rng.random()
+        repaid, not_repaid = state[group]
+        if record < repaid:
+            score = min(score + environment.rise, environment.high)
+        elif record < repaid + not_repaid:
+            score = max(score - environment.fall, environment.low)
+        scores[person] = score
+        labels[person] = rng.random() < np.interp(score, table, repay[group])
+    return groups, scores, labels
 
 
 def mean_scores(environment: NormalScores, state: Array) -> Array:
