@@ -81,11 +81,12 @@ def borrowers(
     environment: CreditScores, state: Array, size: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
     """Draw people with a score of the table and a record that moves it; whether they repay goes by the moved score."""
-    table, pdf, repay = (np.asarray(each, dtype=float) for each in (environment.scores, environment.pdf, environment.repay))
+    table, repay = (np.asarray(each, dtype=float) for each in (environment.scores, environment.repay))
+    cdf = np.cumsum(environment.pdf, axis=1)
     groups = rng.choice(environment.group_count, size=size, p=np.asarray(environment.shares))
     scores, labels = np.empty(size), np.empty(size, dtype=np.int64)
     for person, group in enumerate(groups):
-        score, record = rng.choice(table, p=pdf[group]), rng.random()
+        score, record = table[min(np.searchsorted(cdf[group], rng.random()), len(table) - 1)], rng.random()
         repaid, not_repaid = state[group]
         if record < repaid:
             score = min(score + environment.rise, environment.high)
