@@ -134,7 +134,11 @@ def threshold_at(curve: Curves, rate: float) -> float:
 
 def harmless_rate(curve: Curves) -> float:
     """Return the largest selection rate up to which loans do not lower a group's mean score."""
-    return float(curve.rates[np.flatnonzero(curve.changes >= 0.0)[-1]])
+    last = int(np.flatnonzero(curve.changes >= 0.0)[-1])
+    if last == len(curve.rates) - 1:
+        return 1.0
+    ends = [last + 1, last]  # the change falls from one to the other
+    return float(np.interp(0.0, curve.changes[ends], curve.rates[ends]))
 
 
 def optima_table() -> list[str]:
