@@ -196,7 +196,8 @@ def draw_impact(task: fg.Task, ax: Axes) -> None:
     """Draw how far lending moves each group's mean score in the long run; what lies below 0 is harm."""
     thresholds = np.linspace(task.thresholds[0], task.thresholds[-1], 201)
     environment = task.environment
-    assert isinstance(environment, fg.environments.CreditScores | fg.environments.DelayedImpact)
+    if not isinstance(environment, fg.environments.CreditScores | fg.environments.DelayedImpact):
+        raise TypeError(f"{task.name} has no scores that loans move")
     settled = environment.steady_state(np.repeat(thresholds[:, None], environment.group_count, axis=1))
     change = environment.mean_scores(settled) - environment.mean_scores(environment.start(1))
     for group, values in enumerate(change.T):

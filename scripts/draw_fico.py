@@ -10,10 +10,11 @@ the closed loop of the task `fico`.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image
@@ -21,7 +22,7 @@ from PIL import Image
 import fairgate as fg
 from fairgate.constraints import Constraint
 from fairgate.data import ScoreTable, load_fico
-from fairgate.oracle.policies import PolicyPoint, steady_cells
+from fairgate.oracle.policies import PolicyPoint, point_of, steady_cells
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.settings import Array
 from fairgate.thresholds import exact_sweep
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
 RISE, FALL, LOW, HIGH = 75.0, 150.0, 300.0, 850.0
+TWO, FOUR = ("white", "black"), ("white", "black", "hispanic", "asian")
 COSTS = (4.0, 10.0)  # what a default costs a lender, in repayments: u₋ / u₊ = −4 and −10
 CRITERIA = ("MaxUtil", "DemParity", "EqOpt")
 GAPS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
@@ -75,7 +77,7 @@ class Curves:
 
 
 def expected_change(scores: Array, repay: Array) -> Array:
-    """Return the expected change of score of a loan as the authors' code has it: its mean is what stays on the scale."""
+    """Return the expected change of score of a loan as the authors' code has it, which keeps the mean on the scale."""
     return np.asarray(np.clip(scores + RISE * repay - FALL * (1.0 - repay), LOW, HIGH) - scores)
 
 
@@ -98,7 +100,7 @@ def optimum(table: ScoreTable, criterion: str, cost: float) -> Outcome:
         best = np.array([curve.rates[np.argmax(_worth(curve, cost))] for curve in each])
     else:
         axes = [curve.rates if criterion == "DemParity" else curve.repaid for curve in each]
-        common = np.unique(np.concatenate(axes))  # rates, or rates among those who repay, that are the same in all groups
+        common = np.unique(np.concatenate(axes))  # what is the same in all groups
         rates = [np.interp(common, *_rising(axis, curve.rates)) for axis, curve in zip(axes, each, strict=True)]
         worth = [share * curve.at(rate, _worth(curve, cost)) for share, curve, rate in _zipped(table, each, rates)]
         best = np.array(rates)[:, int(np.argmax(sum(worth)))]
@@ -156,13 +158,11 @@ def optima_table() -> list[str]:
     return rows
 
 
-def shared_gaps(name: str, carry: float) -> tuple[Array, Array, Array, Array]:
-    """Return thresholds, and acceptance, gap and ratio of each played for good on a task, where `carry` answers."""
-    task = fg.load_task(name)
-    environment = task.environment
-    assert isinstance(environment, fg.environments.CreditScores)
+def shared_gaps(groups: Sequence[str], carry: float) -> tuple[Array, Array, Array, Array]:
+    """Return thresholds, and acceptance, gap and ratio of each played for good where so many records stay."""
+    table = load_fico(groups)
     answering = fg.environments.CreditScores(
-        environment.scores, environment.pdf, environment.repay, environment.shares, rate=environment.rate, carry=carry
+        table.scores, table.pdf, table.repay, table.shares, rate=0.1, carry=carry, rise=RISE, fall=FALL
     )
     thresholds = answering.candidates(LOW, HIGH)
     shared = np.repeat(thresholds[:, None], answering.group_count, axis=1)
@@ -173,13 +173,13 @@ def shared_gaps(name: str, carry: float) -> tuple[Array, Array, Array, Array]:
 def shared_table() -> list[str]:
     """Return a row per task, without and with answers: the smallest gap of a shared threshold in the window."""
     rows = []
-    for name, groups in (("fico", "white, black"), ("fico-4", "all four")):
+    for groups, called in ((TWO, "white, black"), (FOUR, "all four")):
         for carry, state in ((0.0, "as in the tables"), (0.5, "in the long run")):
-            thresholds, accepted, gap, ratio = shared_gaps(name, carry)
+            thresholds, accepted, gap, ratio = shared_gaps(groups, carry)
             inside = (accepted >= 0.2) & (accepted <= 0.8)
             least, most = (int(np.argmin(np.where(inside, each, np.inf))) for each in (gap, -ratio))
             rows.append(
-                f"| {groups} | {state} | {gap[least]:.4f} | {thresholds[least]:.1f} | {ratio[most]:.4f} "
+                f"| {called} | {state} | {gap[least]:.4f} | {thresholds[least]:.1f} | {ratio[most]:.4f} "
                 f"| {thresholds[most]:.1f} |"
             )
     return rows
@@ -195,9 +195,10 @@ def best_of(task: fg.Task, kind: str) -> PolicyPoint | None:
     """Return the best feasible policy of a class; None if there is none."""
     if kind == "threshold":
         best = fg.oracle(task).best
-        policy = fg.Policy.of([[best.threshold] * task.environment.group_count])
-        return PolicyPoint(policy, best.reward, best.gap, best.acceptance, tuple(best.residuals), True) if best.feasible else None
-    found = fg.oracle(task, kind).best
+        return (
+            point_of(task, fg.Policy.of([[best.threshold] * task.environment.group_count])) if best.feasible else None
+        )
+    found = fg.oracle(task, "lottery" if kind == "lottery" else "per-group").best
     return found if found.feasible else None
 
 
@@ -222,10 +223,15 @@ def asked_table() -> list[str]:
             else:
                 counts = fg.Counts(steady_cells(task, best.policy))
                 rates = ", ".join(f"{rate:.1%}" for rate in counts.rates[0])
-                changes = ", ".join(f"{change:+.1f}" for change in fg.mean_score_change(counts)[0])
+                changes = ", ".join(f"{change:+.1f}" for change in mean_changes(best.policy))
                 rows.append(f"| {asked} | {called}{_which(best)} | {best.reward:.4f} | {rates} | {changes} |")
             asked = ""
     return rows
+
+
+def mean_changes(policy: fg.Policy) -> Array:
+    """Return the mean change of score of each group under a policy kept for good on `fico`."""
+    return np.asarray(fg.mean_score_change(fg.Counts(steady_cells(fg.load_task("fico"), policy)))[0])
 
 
 def _which(best: PolicyPoint) -> str:
@@ -292,8 +298,8 @@ def draw_price() -> Figure:
     for place, (kind, called) in enumerate(CLASSES.items()):
         found = [(gap, best) for gap, best in price()[kind] if best is not None]
         gaps = [gap for gap, _ in found]
-        change = [fg.mean_score_change(fg.Counts(steady_cells(fg.load_task("fico"), best.policy)))[0, 1] for _, best in found]
-        style = {"color": COLOURS[place], "marker": "osD"[place], "markersize": 3.5, "linewidth": 1.2}
+        change = [mean_changes(best.policy)[1] for _, best in found]
+        style: dict[str, Any] = {"color": COLOURS[place], "marker": "osD"[place], "markersize": 3.5, "linewidth": 1.2}
         axes[1].plot(gaps, [best.reward for _, best in found], label=called, **style)
         axes[2].plot(gaps, change, label=called, **style)
     top = exact_sweep(fg.load_task("fico"), fg.load_task("fico").thresholds).reward.max()
@@ -315,9 +321,9 @@ def draw_price() -> Figure:
 def draw_gaps(ax: Axes) -> None:
     """Draw the gap of every shared threshold by how many it accepts."""
     ax.axvspan(0.2, 0.8, color=SHADE, linewidth=0, zorder=0, label="20% to 80% accepted")
-    for place, (name, words) in enumerate((("fico", "two groups"), ("fico-4", "four groups"))):
+    for place, (groups, words) in enumerate(((TWO, "two groups"), (FOUR, "four groups"))):
         for carry, line, when in ((0.0, "-", "tables"), (0.5, ":", "long run")):
-            _, accepted, gap, _ = shared_gaps(name, carry)
+            _, accepted, gap, _ = shared_gaps(groups, carry)
             colour = COLOURS[3 + place]
             ax.plot(accepted, gap, color=colour, linestyle=line, linewidth=1.2, label=f"{words}, {when}")
     ax.axhline(0.1, color="0.3", linewidth=0.9, linestyle="--", label="parity limit of fico")
@@ -346,8 +352,8 @@ def main() -> int:
         curve = curves(load_fico([group]), 0)
         best = int(np.argmax(curve.changes))
         print(
-            f"{group}: highest {curve.changes[best]:+.2f} at rate {curve.rates[best]:.3f}, all {curve.changes[-1]:+.2f}, "
-            f"no harm up to rate {harmless_rate(curve):.4f}"
+            f"{group}: highest {curve.changes[best]:+.2f} at rate {curve.rates[best]:.3f}, "
+            f"all {curve.changes[-1]:+.2f}, no harm up to rate {harmless_rate(curve):.4f}"
         )
     return 0
 

@@ -86,7 +86,8 @@ def borrowers(
     groups = rng.choice(environment.group_count, size=size, p=np.asarray(environment.shares))
     scores, labels = np.empty(size), np.empty(size, dtype=np.int64)
     for person, group in enumerate(groups):
-        score, record = table[min(np.searchsorted(cdf[group], rng.random()), len(table) - 1)], rng.random()
+        place = int(np.searchsorted(cdf[group], rng.random()))
+        score, record = table[min(place, len(table) - 1)], rng.random()
         repaid, not_repaid = state[group]
         if record < repaid:
             score = min(score + environment.rise, environment.high)

@@ -71,7 +71,11 @@ def test_its_words() -> None:
         "label and loses 150 with a bad one."
     )
     (measure,) = required.measures(fg.Counts([[[3, 1], [1, 5]], [[1, 3], [0, 6]]]))
-    assert (measure.about, float(measure.value), measure.end) == ("Lowest mean score change of a group", 0.0, "at least")
+    assert (measure.about, float(measure.value), measure.end) == (
+        "Lowest mean score change of a group",
+        0.0,
+        "at least",
+    )
     relaxed = fg.OutcomeImprovement(minimum=5.0).relaxed(0, fg.Counts([[[3, 1], [1, 5]], [[1, 3], [0, 6]]]))
     assert relaxed.allows(0) == "a mean score change of +0.00 points in a group"
 
@@ -81,7 +85,10 @@ def test_its_words() -> None:
     [
         ("improvement=0:150:0", "improvement=0:150:0: rise must be a finite number above 0, got 0.0"),
         ("improvement=75:-1:0", "improvement=75:-1:0: fall must be a finite number of at least 0, got -1.0"),
-        ("improvement=75:150:75", "minimum must be below rise, what everybody gains if all repay, got 75.0 and rise 75"),
+        (
+            "improvement=75:150:75",
+            "minimum must be below rise, what everybody gains if all repay, got 75.0 and rise 75",
+        ),
         ("improvement=75:150:0:1", "improvement must be written as improvement=rise:fall:minimum"),
     ],
 )

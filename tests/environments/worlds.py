@@ -58,9 +58,9 @@ def pools() -> ScorePools:
 
 
 def credit_scores(**changes: Any) -> CreditScores:
-    """Two groups of a few scores, unequally far apart."""
-    scores = np.array([300.0, 340.0, 395.0, 450.0, 520.0, 560.0, 600.0, 655.0, 700.0, 790.0, 850.0])
+    """Two groups of 200 scores, unequally far apart."""
     rng = np.random.default_rng(8)
+    scores = np.concatenate(([300.0], np.sort(rng.uniform(300.0, 850.0, 198)), [850.0]))
     pdf = rng.dirichlet(np.full(len(scores), 3.0), 2)
     repay = np.clip(1 / (1 + np.exp(-0.015 * (scores - np.array([[560.0], [610.0]])))), 0.0, 1.0)
     known = {"scores": scores, "pdf": pdf, "repay": repay, "shares": [0.7, 0.3], "rate": 0.3, "carry": 0.8}

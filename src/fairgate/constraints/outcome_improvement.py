@@ -74,7 +74,7 @@ class OutcomeImprovement(Constraint):
     words: ClassVar[Sequence[Words]] = (
         Words(
             "The mean score change of a group",
-            "the mean score change of a group, as a share of the points between a default and a repayment, is {} too low",
+            "the mean score change of a group is {} of the points between a default and a repayment too low",
         ),
     )
     must: ClassVar[str] = (
@@ -91,8 +91,8 @@ class OutcomeImprovement(Constraint):
         super().__post_init__()
         if not np.all(np.less(self.minimum, self.rise)):
             raise InputError(
-                f"OutcomeImprovement: minimum must be below rise, what everybody gains if all repay, got {self.minimum} "
-                f"and rise {self.rise}"
+                "OutcomeImprovement: minimum must be below rise, what everybody gains if all repay, "
+                f"got {self.minimum} and rise {self.rise}"
             )
 
     @property

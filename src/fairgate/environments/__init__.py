@@ -12,7 +12,8 @@ from fairgate.environments.score_pools import ScorePools
 from fairgate.environments.strategic import Strategic
 
 ENVIRONMENTS: dict[str, type[Environment]] = {
-    kind.__name__: kind for kind in (CreditScores, DelayedImpact, Drift, GaussianScores, Performative, ScorePools, Strategic)
+    kind.__name__: kind
+    for kind in (CreditScores, DelayedImpact, Drift, GaussianScores, Performative, ScorePools, Strategic)
 }
 """Environments by the name a preset gives as its `kind`."""
 

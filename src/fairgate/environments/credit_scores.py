@@ -87,8 +87,8 @@ class CreditScores(Environment):
     CreditScores(4 scores, 1 groups, rate=0.1, carry=0.5, rise=75, fall=150)
     >>> steady = env.steady_state(np.array([[300.0], [600.0]]))
     >>> env.mean_scores(steady).round(1)                 # 550 in the table
-    array([[541.4],
-           [564.6]])
+    array([[540.3],
+           [560.8]])
     """
 
     scores: ArrayLike
@@ -105,8 +105,9 @@ class CreditScores(Environment):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("rise", "fall"):
-            if as_floats(f"CreditScores: {name}", getattr(self, name), ndim=0) < 0.0:
-                raise InputError(f"CreditScores: {name} must be a finite number of at least 0, got {getattr(self, name)}")
+            points = as_floats(f"CreditScores: {name}", getattr(self, name), ndim=0)
+            if points < 0.0:
+                raise InputError(f"CreditScores: {name} must be a finite number of at least 0, got {points}")
         feedback = self._feedback()
         if feedback >= 1.0:
             raise InputError(
@@ -127,11 +128,11 @@ class CreditScores(Environment):
         shares = as_floats("CreditScores: shares", self.shares, ndim=1)
         pdf, repay = (as_floats(f"CreditScores: {name}", getattr(self, name), ndim=2) for name in ("pdf", "repay"))
         if (np.diff(scores) <= 0.0).any():
-            raise InputError(f"CreditScores: scores must increase, got {self.scores}")
+            raise InputError(f"CreditScores: scores must increase, got {scores.tolist()}")
         if scores[0] < self.low or scores[-1] > self.high:
             raise InputError(
-                f"CreditScores: scores must lie between low and high, {self.low:g} and {self.high:g}, got {scores[0]:g} "
-                f"to {scores[-1]:g}"
+                f"CreditScores: scores must lie between low and high, {self.low:g} and {self.high:g}, "
+                f"got {scores[0]:g} to {scores[-1]:g}"
             )
         for name, table in (("pdf", pdf), ("repay", repay)):
             if table.shape != (len(shares), len(scores)):
