@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,8 +13,12 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 import fairgate as fg
+from fairgate.advice.example import write_example
 from fairgate.constraints import parse_constraint
+from fairgate.live import Gate
+from tests.command import fairgate_here
 from tests.constraints.people import count, sample
+from tests.live.gates import make_spec, people
 
 batches = hnp.arrays(np.int64, (1, 3, 2, 2), elements=st.integers(0, 30))
 
@@ -95,3 +102,53 @@ def test_its_words() -> None:
 def test_bad_settings_get_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         parse_constraint(text)
+
+
+@pytest.mark.slow
+def test_on_the_command_line_and_in_a_policy_file(tmp_path: Path) -> None:
+    write_example(tmp_path)
+    names = ("--score", "risk_score", "--label", "repaid", "--group", "sex", "--cost", "2", "--json")
+    given = ("--improvement", "75:150:5", "--service", "0.3:0.8")
+    told = fairgate_here("advise", "applicants.csv", *names, *given, cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    policy = (tmp_path / "policy.toml").read_text(encoding="utf-8")
+    policy = policy.replace("parity = 0.10 ", "improvement = [75, 150, 5] ")
+    (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
+    again = fairgate_here("advise", "--config", "policy.toml", "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    one, other = json.loads(told.stdout), json.loads(again.stdout)
+    assert one["recommendation"]["residuals"]["improvement"] < 0.0
+    assert one["recommendation"]["residuals"] == other["recommendation"]["residuals"]
+    measures = {each["name"]: each["measure"] for kind in one["constraints"] for each in kind["residuals"]}
+    assert measures["improvement"]["about"] == "Lowest mean score change of a group"
+    assert measures["improvement"]["required"] == "at least 5 required"
+
+
+def test_a_learner_that_estimates_labels_keeps_it_and_one_without_it_does_not() -> None:
+    """A lender to whom a default costs little lends to so many that the black group's scores fall."""
+    task = fg.load_task("fico")
+    harmless = fg.OutcomeImprovement()
+    for required, kept in (([harmless], True), ([fg.ServiceRate(0.5, 0.95)], False)):
+        problem = fg.Problem(fg.Utility(0.25), required)
+        mine = fg.Task(task.environment, problem, task.grid, "mine")
+        run = fg.simulate(mine, fg.SafeForecast(), rounds=300, seeds=2)
+        last = fg.Counts(run.counts[:, -100:].sum(axis=1))
+        assert (harmless.residuals(last)[0] <= 0.01).all() == kept
+
+
+def test_a_gate_takes_it_with_a_learner_that_estimates_labels_only(tmp_path: Path) -> None:
+    with pytest.raises(fg.InputError, match=r"improvement=75\.0:150\.0:0\.0 asks for labels of the accepted, which"):
+        make_spec(constraints={"improvement": [75, 150, 0]}, learner="ofs")
+    spec = make_spec(constraints={"improvement": [75, 150, 0]}, learner="safe-forecast")
+    gate, rng = Gate(str(tmp_path / "gate.db"), "credit", spec=spec), np.random.default_rng(0)
+    for start in range(0, 90, 30):
+        ids, groups, scores = people(rng, 30, start)
+        accepted = gate.decide(ids, groups, scores).accepted
+        taken = [(name, score) for name, score, yes in zip(ids, scores, accepted, strict=True) if yes]
+        gate.outcomes([name for name, _ in taken], [int(rng.random() < score) for _, score in taken])
+        gate.close()
+    (known,) = gate.figures().scopes[0].constraints
+    assert (known.constraint, known.status) == ("improvement=75.0:150.0:0.0", "not judged")
+    assert known.text == "It depends on labels of the accepted, which come later: the learner estimates it."
+    assert gate.audit().clean
+    gate.shut()
