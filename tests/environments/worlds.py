@@ -12,6 +12,7 @@ from fairgate.environments import (
     Drift,
     Environment,
     GaussianScores,
+    LocationScale,
     Performative,
     ScorePools,
     Strategic,
@@ -41,6 +42,10 @@ def strategic(**changes: Any) -> Strategic:
 
 def performative(**changes: Any) -> Performative:
     return Performative(**(NORMAL | {"expected": 0.2, "response": [0.5, -0.3]} | changes))
+
+
+def location_scale(**changes: Any) -> LocationScale:
+    return LocationScale(**(NORMAL | {"expected": 0.2, "location": [0.5, 1.3], "scale": [0.2, -0.3]} | changes))
 
 
 def delayed_impact(**changes: Any) -> DelayedImpact:
@@ -74,6 +79,7 @@ WORLDS: dict[str, Environment] = {
     "CreditScores": credit_scores(),
     "Strategic": strategic(),
     "Performative": performative(),
+    "LocationScale": location_scale(),
     "Drift": drift(),
 }
 
@@ -89,7 +95,7 @@ def some_states(environment: Environment, count: int, rng: np.random.Generator) 
         return rng.random((count, 2))
     if isinstance(environment, CreditScores):
         return rng.dirichlet(np.ones(3), (count, 2))[..., :2]
-    if isinstance(environment, (Strategic, Performative)):
+    if isinstance(environment, (Strategic, Performative, LocationScale)):
         return rng.uniform(-1.5, 1.5, (count, 2))
     states: Array = environment.start(count)
     states[:, :2] += rng.uniform(-0.2, 0.2, (count, 2)) * unit(environment)[1]

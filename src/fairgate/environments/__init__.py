@@ -6,6 +6,7 @@ from fairgate.environments.credit_scores import CreditScores
 from fairgate.environments.delayed_impact import DelayedImpact
 from fairgate.environments.drift import Drift
 from fairgate.environments.gaussian_scores import GaussianScores
+from fairgate.environments.location_scale import LocationScale
 from fairgate.environments.normal_scores import NormalScores
 from fairgate.environments.performative import Performative
 from fairgate.environments.responsive_scores import ResponsiveScores
@@ -19,6 +20,7 @@ ENVIRONMENTS: dict[str, type[Environment]] = {
         DelayedImpact,
         Drift,
         GaussianScores,
+        LocationScale,
         Performative,
         ResponsiveScores,
         ScorePools,
@@ -35,6 +37,7 @@ __all__ = [
     "Environment",
     "EnvironmentCheckError",
     "GaussianScores",
+    "LocationScale",
     "NormalScores",
     "Performative",
     "ResponsiveScores",
