@@ -1,6 +1,6 @@
 """Draw Liu et al.'s outcome curves and what the FICO tasks allow, and print the tables of docs/fico.md.
 
-    python scripts/draw_fico.py      # write docs/figures/fico.png and fico-price.png, print the tables
+    python -m scripts.draw_fico      # write docs/figures/fico.png and fico-price.png, print the tables
 
 The first picture and table are the paper's one-step model on its own data: scores of the table, loans to the best of
 each group, randomised at one score so that any selection rate can be had, and nothing that answers. The others are
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,21 +20,20 @@ from PIL import Image
 
 import fairgate as fg
 from fairgate.constraints import Constraint
-from fairgate.data import ScoreTable, load_fico
+from fairgate.data import load_fico
 from fairgate.oracle.policies import PolicyPoint, point_of, steady_cells
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.settings import Array
 from fairgate.thresholds import exact_sweep
+from scripts.outcome_curves import CRITERIA, FALL, HIGH, LOW, RISE, curves, harmless_rate, optimum, worth_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures"
-RISE, FALL, LOW, HIGH = 75.0, 150.0, 300.0, 850.0
 TWO, FOUR = ("white", "black"), ("white", "black", "hispanic", "asian")
 COSTS = (4.0, 10.0)  # what a default costs a lender, in repayments: u₋ / u₊ = −4 and −10
-CRITERIA = ("MaxUtil", "DemParity", "EqOpt")
 GAPS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 CLASSES = {"threshold": "one threshold", "lottery": "a lottery", "per-group": "thresholds per group"}
 OPTIMA = (
@@ -49,98 +47,6 @@ ASKED = (
     "| what is asked of `fico` | played | reward | accepted: white, black | score change: white, black |\n"
     "|---|---|---:|---:|---:|"
 )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a criterion's best loans come to: of each group (G,), and the lender's utility per applicant."""
-
-    thresholds: Array
-    rates: Array
-    changes: Array
-    utility: float
-
-
-@dataclass(frozen=True)
-class Curves:
-    """A group's curves from no loans to loans for all, best scores first: sums over scores, (S + 1,) each."""
-
-    scores: Array  # from best to worst
-    rates: Array
-    repaid: Array  # share of all who would repay
-    changes: Array
-    repayments: Array
-
-    def at(self, rates: Array, values: Array) -> Array:
-        """Read a curve at selection rates: straight between scores, where loans are drawn by lot."""
-        return np.interp(rates, self.rates, values)
-
-
-def expected_change(scores: Array, repay: Array) -> Array:
-    """Return the expected change of score of a loan as the authors' code has it, which keeps the mean on the scale."""
-    return np.asarray(np.clip(scores + RISE * repay - FALL * (1.0 - repay), LOW, HIGH) - scores)
-
-
-def curves(table: ScoreTable, group: int) -> Curves:
-    """Return the curves of a group."""
-    pdf, repay = table.pdf[group][::-1], table.repay[group][::-1]
-    change = expected_change(table.scores[::-1], repay)
-
-    def summed(values: Array) -> Array:
-        return np.concatenate(([0.0], values.cumsum()))
-
-    repayments = summed(pdf * repay)
-    return Curves(table.scores[::-1], summed(pdf), repayments / repayments[-1], summed(pdf * change), repayments)
-
-
-def optimum(table: ScoreTable, criterion: str, cost: float) -> Outcome:
-    """Return the loans of highest utility under a criterion: exact, as utility is straight between scores."""
-    each = [curves(table, group) for group in range(len(table.shares))]
-    if criterion == "MaxUtil":
-        best = np.array([curve.rates[np.argmax(_worth(curve, cost))] for curve in each])
-    else:
-        axes = [curve.rates if criterion == "DemParity" else curve.repaid for curve in each]
-        common = np.unique(np.concatenate(axes))  # what is the same in all groups
-        rates = [np.interp(common, *_rising(axis, curve.rates)) for axis, curve in zip(axes, each, strict=True)]
-        worth = [share * curve.at(rate, _worth(curve, cost)) for share, curve, rate in _zipped(table, each, rates)]
-        best = np.array(rates)[:, int(np.argmax(sum(worth)))]
-    return Outcome(
-        np.array([threshold_at(curve, rate) for curve, rate in zip(each, best, strict=True)]),
-        best,
-        np.array([float(curve.at(rate, curve.changes)) for curve, rate in zip(each, best, strict=True)]),
-        float(sum(share * curve.at(rate, _worth(curve, cost)) for share, curve, rate in _zipped(table, each, best))),
-    )
-
-
-def _zipped(table: ScoreTable, each: list[Curves], rates: list[Array] | Array) -> list[tuple[float, Curves, Array]]:
-    return list(zip(table.shares.tolist(), each, rates, strict=True))
-
-
-def _worth(curve: Curves, cost: float) -> Array:
-    return np.asarray(curve.repayments - cost * (curve.rates - curve.repayments))
-
-
-def _rising(axis: Array, values: Array) -> tuple[Array, Array]:
-    """Leave out points at which an axis stands still: scores that nobody of a group has."""
-    kept = np.concatenate(([True], np.diff(axis) > 0.0))
-    return axis[kept], values[kept]
-
-
-def threshold_at(curve: Curves, rate: float) -> float:
-    """Return the score above which a group gets loans at a rate, the part of a score drawn by lot as the authors do."""
-    place = int(np.searchsorted(curve.rates, rate - 1e-12)) - 1  # the score whose people make the rate full
-    share = (rate - curve.rates[place]) / (curve.rates[place + 1] - curve.rates[place])
-    above = curve.scores[max(place - 1, 0)]
-    return float(curve.scores[place] + (1.0 - share) * (above - curve.scores[place]))
-
-
-def harmless_rate(curve: Curves) -> float:
-    """Return the largest selection rate up to which loans do not lower a group's mean score."""
-    last = int(np.flatnonzero(curve.changes >= 0.0)[-1])
-    if last == len(curve.rates) - 1:
-        return 1.0
-    ends = [last + 1, last]  # the change falls from one to the other
-    return float(np.interp(0.0, curve.changes[ends], curve.rates[ends]))
 
 
 def optima_table() -> list[str]:
@@ -260,11 +166,11 @@ def draw_outcomes() -> Figure:
         lowest = np.minimum(curve.changes, 0.0)
         above.fill_between(curve.rates, lowest, 0.0, color="#F5D5C8", linewidth=0, label="harm")
         for cost, style in zip(COSTS, ("-", (0, (4, 2))), strict=True):
-            below.plot(curve.rates, _worth(curve, cost), color="black", linestyle=style, linewidth=1.2)
+            below.plot(curve.rates, worth_of(curve, cost), color="black", linestyle=style, linewidth=1.2)
             for place, criterion in enumerate(CRITERIA):
                 rate = optimum(table, criterion, cost).rates[group]
                 marker = dict(zip(CRITERIA, "osD", strict=True))[criterion]
-                for ax, values in ((above, curve.changes), (below, _worth(curve, cost))):
+                for ax, values in ((above, curve.changes), (below, worth_of(curve, cost))):
                     ax.plot(
                         [rate],
                         [curve.at(rate, values)],

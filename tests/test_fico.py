@@ -12,6 +12,7 @@ import fairgate as fg
 from fairgate.data import load_fico
 from fairgate.thresholds import exact_sweep
 from scripts import draw_fico
+from scripts.outcome_curves import Outcome, curves, harmless_rate, optimum
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "fico.md"
 
@@ -28,8 +29,8 @@ PUBLISHED = {
 
 
 @cache
-def found(cost: float, criterion: str) -> draw_fico.Outcome:
-    return draw_fico.optimum(load_fico(["black", "white"]), criterion, cost)
+def found(cost: float, criterion: str) -> Outcome:
+    return optimum(load_fico(["black", "white"]), criterion, cost)
 
 
 @pytest.mark.parametrize(("cost", "criterion"), PUBLISHED)
@@ -39,14 +40,14 @@ def test_thresholds_of_the_black_group_are_where_the_authors_drew_them(cost: flo
 
 def test_outcome_curves_have_the_heights_of_the_authors_third_picture() -> None:
     """Read to half a point of score and 0.01 of a rate: highest and last values, and where loans begin to harm."""
-    black, white = (draw_fico.curves(load_fico([group]), 0) for group in ("black", "white"))
+    black, white = (curves(load_fico([group]), 0) for group in ("black", "white"))
     assert black.changes.max() == pytest.approx(9.5, abs=0.7)
     assert black.changes[-1] == pytest.approx(-55.0, abs=0.7)
     assert white.changes.max() == pytest.approx(40.0, abs=0.7)
     assert white.changes[-1] == pytest.approx(21.0, abs=0.7)
     assert black.rates[np.argmax(black.changes)] == pytest.approx(0.23, abs=0.02)
     assert white.rates[np.argmax(white.changes)] == pytest.approx(0.73, abs=0.02)
-    assert draw_fico.harmless_rate(black) == pytest.approx(0.43, abs=0.015)
+    assert harmless_rate(black) == pytest.approx(0.43, abs=0.015)
 
 
 def test_utilities_have_the_heights_of_the_authors_third_picture() -> None:
