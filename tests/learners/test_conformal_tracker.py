@@ -9,6 +9,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.learners import ConformalTracker, check_learner
+from fairgate.problem import violation
 from tests.learners.plain_baselines import PlainDwell
 from tests.reference import step
 
@@ -20,16 +21,25 @@ class PlainTracker(PlainDwell):
 
     def __init__(self, grid: list[float], *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
-        self.low, self.high, self.x = grid[0], grid[-1], settings["start_at"]
+        self.low, self.high, self.scanned = grid[0], grid[-1], list[tuple[bool, float, float]]()
         self.slope_of_reward = self.slope_of_residual = 0.0
         self.before: tuple[float, float] | None = None
 
     def pick(self, draw: Any) -> float:
-        self.u = 1.0 if self.m % 2 == 1 else -1.0
+        if self.m <= self.settings["scan"]:
+            self.x = (self.m - 0.5) / self.settings["scan"]
+            return float(self.low + self.x * (self.high - self.low))
+        if self.m == self.settings["scan"] + 1:
+            _, _, self.x = max(self.scanned, key=lambda each: each[:2])  # the first of equals
+            self.x = min(max(self.x, self.settings["radius"]), 1 - self.settings["radius"])
+        self.u = 1.0 if (self.m - self.settings["scan"]) % 2 == 1 else -1.0
         return float(self.low + (self.x + self.u * self.settings["radius"]) * (self.high - self.low))
 
     def digest(self, reward: float, residuals: list[float]) -> None:
         worst, memory = max(residuals), self.settings["memory"]
+        if self.m <= self.settings["scan"]:
+            self.scanned.append((worst <= 0, reward if worst <= 0 else -worst, self.x))
+            return
         last_reward, last_worst = self.before or (reward, worst)
         self.slope_of_reward = memory * self.slope_of_reward + self.u * (reward - last_reward)
         self.slope_of_residual = memory * self.slope_of_residual + self.u * (worst - last_worst)
@@ -43,7 +53,7 @@ class PlainTracker(PlainDwell):
 @pytest.mark.parametrize("name", ["mve-s", "german", "compas-strict"])
 def test_every_choice_is_the_one_the_plain_rule_makes(name: str) -> None:
     task = fg.load_task(name)
-    settings = {"epoch_length": 3, "burn_in": 1, "step": 0.3, "radius": 0.05, "memory": 0.8, "start_at": 0.4}
+    settings: dict[str, Any] = {"epoch_length": 3, "burn_in": 1, "step": 0.3, "radius": 0.05, "memory": 0.8, "scan": 4}
     learner = ConformalTracker(**settings)
     state = learner.start(task.setting, LOOPS, np.random.default_rng(5))
     epsilons = [getattr(c, "epsilon", None) for c in task.problem.constraints for _ in c.names]
@@ -62,7 +72,7 @@ def test_every_choice_is_the_one_the_plain_rule_makes(name: str) -> None:
 
 
 def test_it_keeps_the_contract_with_other_settings() -> None:
-    check_learner(ConformalTracker(epoch_length=1, burn_in=0, radius=0.7, start_at=0.0))
+    check_learner(ConformalTracker(epoch_length=1, burn_in=0, radius=0.7, scan=1))
 
 
 def budgeted(name: str, high: float) -> fg.Task:
@@ -76,25 +86,34 @@ def budgeted(name: str, high: float) -> fg.Task:
 def test_a_budget_is_kept_in_the_long_run_whatever_people_do(name: str) -> None:
     """The steps telescope: over M epochs the mean residual is at most 1 / (γ M), here 0.02, after the first signs."""
     learner = ConformalTracker(epoch_length=2, burn_in=0, step=0.2)
-    run = fg.simulate(budgeted(name, 0.3), learner, rounds=1000, seeds=5)
+    run = fg.simulate(budgeted(name, 0.3), learner, rounds=1000, seeds=3)
     later = run.counts[:, 200:]
     residual = fg.Counts(later).overall.mean(axis=1) - 0.3
     assert (abs(residual) <= 1.0 / (0.2 * 400)).all()
     assert (fg.Counts(later).overall > 0.3).mean() > 0.3  # kept in the mean, not in every round
 
 
-def test_it_goes_to_the_edge_on_which_the_reward_is_higher() -> None:
-    """Whether it starts with too few or too many accepted, it ends where the budget is used up."""
-    task = budgeted("interior", 0.5)
-    for start in (0.1, 0.9):
-        run = fg.simulate(task, ConformalTracker(start_at=start), rounds=1000, seeds=5)
-        assert abs(fg.Counts(run.probabilities[:, -200:]).overall.mean() - 0.5) < 0.05
+@pytest.mark.parametrize("high", [0.2, 0.7])
+def test_it_goes_to_the_edge_on_which_the_reward_is_higher(high: float) -> None:
+    """In the middle of the grid, where it starts, half are accepted; it ends where the budget is used up."""
+    run = fg.simulate(budgeted("interior", high), ConformalTracker(scan=1), rounds=1000, seeds=5)
+    assert abs(fg.Counts(run.probabilities[:, -200:]).overall.mean() - high) < 0.05
+
+
+def test_the_scan_finds_the_feasible_interval() -> None:
+    """COMPAS is feasible at low thresholds alone; from the middle some loops go the wrong way."""
+    broken = []
+    for scan in (1, 5):
+        run = fg.simulate("compas", ConformalTracker(scan=scan), rounds=400, seeds=10)
+        broken.append(violation(run.population.residuals)[:, -100:].mean())
+    assert broken[0] > 0.05
+    assert broken[1] < 0.005
 
 
 def test_without_a_constraint_it_wanders_around_the_best_threshold() -> None:
     task = fg.load_task("interior")
     free = fg.Task(task.environment, fg.Problem(fg.Utility(1.0)), task.thresholds, "free")
-    run = fg.simulate(free, ConformalTracker(step=0.02), rounds=1500, seeds=5)
+    run = fg.simulate(free, ConformalTracker(step=0.02, memory=0.8), rounds=1000, seeds=4)
     best = fg.oracle(free).best.threshold
     settled = run.traces["centre"][:, -500:] * 4.0 - 2.0
     assert abs(settled.mean() - best) < 0.4

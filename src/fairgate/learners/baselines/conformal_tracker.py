@@ -13,7 +13,7 @@ from fairgate.learners.epochs import Epochs, EpochState, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.setting import Setting
-from fairgate.settings import Array, Positive, PositiveShare, Share
+from fairgate.settings import Array, Positive, PositiveShare, keep_whole
 
 
 @dataclass
@@ -21,7 +21,7 @@ class TrackerState(EpochState):
     """Where each replicate is, and which way reward and residual grow."""
 
     centre: Annotated[Array, "R"]  # in the grid's interval, from 0 to 1
-    before: Annotated[Array, "2 R"]  # reward and largest residual of the epoch before
+    before: Annotated[Array, "2 R"]  # reward and largest residual of the epoch before; while scanning, of the centre
     slopes: Annotated[Array, "2 R"]  # discounted differences of both between the upper and the lower side
 
 
@@ -39,7 +39,8 @@ class ConformalTracker(Epochs[TrackerState]):
 
     A violated constraint is left on the side on which the residual falls; room is used up on the side on which the
     reward grows. Both signs come from playing :math:`x_m + \rho` and :math:`x_m - \rho` in turn: differences of
-    neighbouring epochs, discounted by `memory`.
+    neighbouring epochs, discounted by `memory`. It begins at the best of `scan` places, an epoch on each, evenly
+    spaced from the lowest up: the highest reward of those with no violation, else the least :math:`g`.
 
     **What it can do.** While the two signs agree, as where one more acceptance pays but a constraint forbids it, the
     steps telescope: over M epochs the mean of :math:`g_m` is :math:`(x_1 - x_{M+1}) / (\gamma s M)`, at most
@@ -62,8 +63,8 @@ class ConformalTracker(Epochs[TrackerState]):
         used. Tuned: 0.01 to 0.1.
     memory
         What an epoch leaves of the weight of earlier differences. Tuned: 0.8 to 0.99.
-    start_at
-        Where in the grid's interval the centre starts, and so which feasible interval it comes to. Tuned: 0.1 to 0.9.
+    scan
+        Places looked at before it begins. Tuned: 1 to 20.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class ConformalTracker(Epochs[TrackerState]):
     >>> import fairgate as fg
     >>> run = fg.simulate(fg.load_task("drift"), fg.learners.ConformalTracker(), rounds=1500, seeds=3)
     >>> run.thresholds[:, 325:425, 0].mean(axis=1).round(1), run.thresholds[:, 1075:1175, 0].mean(axis=1).round(1)
-    (array([0.4, 0.4, 0.4]), array([-0.2, -0.2, -0.1]))
+    (array([0.3, 0.4, 0.3]), array([-0.2, -0.2, -0.1]))
 
     References
     ----------
@@ -85,14 +86,18 @@ class ConformalTracker(Epochs[TrackerState]):
     step: Positive = 0.2
     radius: Positive = 0.025
     memory: PositiveShare = 0.95
-    start_at: Share = 0.5
+    scan: int = 5
 
     traces: ClassVar[tuple[str, ...]] = ("centre",)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, "scan", 1)
+
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TrackerState:
-        """Start at `start_at`, with no idea which way anything grows."""
-        state = fresh(TrackerState, setting, common, centre=self.start_at)
-        state.centre = np.clip(state.centre, self.reach, 1.0 - self.reach)
+        """Start in the middle, with no idea which way anything grows."""
+        state = fresh(TrackerState, setting, common, centre=0.5)
+        state.before[1] = np.inf  # anything is better
         return state
 
     @property
@@ -101,27 +106,47 @@ class ConformalTracker(Epochs[TrackerState]):
         return np.minimum(0.5, self.radius)
 
     def pick(self, state: TrackerState, fresh: NDArray[np.bool_]) -> Array:
-        """Play above the centre in even epochs, and below it in odd ones."""
-        at = state.centre + self.side(state) * self.reach
+        """Play the next place of the scan, or above and below the centre in turn."""
+        centred = np.clip(state.centre, self.reach, 1.0 - self.reach) + self.side(state) * self.reach
+        at = np.where(state.epochs < self.scan, self.place(state), centred)
         return np.asarray(state.grid[0] + at * (state.grid[-1] - state.grid[0]))
+
+    def place(self, state: TrackerState) -> Array:
+        """Return the place that the scan has come to, (R,)."""
+        return np.asarray((state.epochs + 0.5) / self.scan)
 
     def side(self, state: TrackerState) -> Array:
         """Return 1 in epochs above the centre and -1 in those below, (R,)."""
-        return np.where(state.epochs % 2 == 0, 1.0, -1.0)
+        return np.where((state.epochs - self.scan) % 2 == 0, 1.0, -1.0)
 
     def digest(self, state: TrackerState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
-        """Learn which way reward and residual grow, and move the centre."""
+        """Keep the best place of the scan; after it, learn which way reward and residual grow, and move the centre."""
         reward = np.where(share > 0.0, table[0], state.before[0])  # no label has arrived: nothing is known of it
         shown = np.stack((reward, table[1:].max(axis=0, initial=-1.0)))
-        gained = np.where(state.epochs > 0, self.side(state) * (shown - state.before), 0.0)
+        scanning = over & (state.epochs < self.scan)
+        better = scanning & is_better(shown, state.before)
+        state.centre = np.where(better, self.place(state), state.centre)
+        gained = np.where(state.epochs > self.scan, self.side(state) * (shown - state.before), 0.0)
+        moving = over & ~scanning
+        state.before = np.where(better | moving, shown, state.before)
         slopes = np.asarray(self.memory) * state.slopes + gained
-        state.slopes = np.where(over, slopes, state.slopes)
-        state.before = np.where(over, shown, state.before)
+        state.slopes = np.where(moving, slopes, state.slopes)
         towards = np.sign(np.where(shown[1] > 0.0, slopes[1], slopes[0]))
         moved = np.clip(state.centre - np.asarray(self.step) * towards * shown[1], self.reach, 1.0 - self.reach)
-        state.centre = np.where(over, moved, state.centre)
+        state.centre = np.where(moving, moved, state.centre)
 
     def recommend(self, state: TrackerState) -> Policy:
         """Keep the centre."""
         threshold = state.grid[0] + state.centre * (state.grid[-1] - state.grid[0])
         return Policy.shared(threshold, state.groups)
+
+
+def is_better(shown: Array, best: Array) -> NDArray[np.bool_]:
+    """Whether a reward and largest residual (2, R) are better: feasible with more reward, else less violating.
+
+    >>> is_better(np.array([[0.1, 0.5], [-0.1, 0.2]]), np.array([[0.3, 0.9], [0.1, 0.1]]))
+    array([ True, False])
+    """
+    feasible = shown[1] <= 0.0
+    both = feasible & (best[1] <= 0.0)
+    return np.asarray(np.where(both, shown[0] > best[0], shown[1] < best[1]) & (feasible | (best[1] > 0.0)))
