@@ -85,7 +85,7 @@ class ConformalTracker(Epochs[TrackerState]):
     burn_in: Rounds = 1
     step: Positive = 0.2
     radius: Positive = 0.025
-    memory: PositiveShare = 0.95
+    memory: PositiveShare = 0.9
     scan: int = 5
 
     traces: ClassVar[tuple[str, ...]] = ("centre",)
