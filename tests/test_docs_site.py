@@ -19,7 +19,14 @@ ROOT = Path(__file__).parents[1]
 NOWHERE = "http://127.0.0.1:9"
 """A proxy that answers nobody."""
 
-PAGES = ["index.html", "guides/operator.html", "guides/cluster.html", "theory.html", "reference/learners.html"]
+PAGES = [
+    "index.html",
+    "guides/operator.html",
+    "guides/cluster.html",
+    "theory.html",
+    "related.html",
+    "reference/learners.html",
+]
 
 
 @dataclass

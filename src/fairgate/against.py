@@ -47,8 +47,8 @@ class Against:
     Attributes
     ----------
     regret
-        Reward of the best that is feasible in the round minus that of what was played. Negative where what was played
-        earns more by breaking a constraint; NaN where nothing is feasible.
+        Reward of the best feasible fixed policy in the round minus that of what was played. Negative where what was
+        played earns more by breaking a constraint; NaN where nothing is feasible.
     violation
         Sum of the positive residuals of what was played.
     residual

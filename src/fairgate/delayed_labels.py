@@ -26,12 +26,13 @@ class _Batch(NamedTuple):
 
 
 class DelayedLabels:
-    """Labels of accepted people on their way: each arrives in any round with the same probability."""
+    """Labels of accepted people on their way: each arrives in any round with the same probability, or is lost."""
 
-    def __init__(self, arrival: float, nature: Nature) -> None:
-        self.arrival, self.nature = arrival, nature
+    def __init__(self, arrival: float, nature: Nature, loss: float = 0.0) -> None:
+        self.arrival, self.nature, self.loss = arrival, nature, loss
         self.batches: dict[int, _Batch] = {}  # where labels come from, while any is on its way
         self.open: dict[int, int] = {}  # labels of each of these that are
+        self.lost: dict[int, bool] = {}  # whether any of these never arrives, which nobody can know
         self.due: dict[int, list[tuple[int, Whole]]] = defaultdict(list)  # batch and places, by arrival
 
     def arrive(self, now: int, played: Policy, cells: Whole) -> tuple[Arrivals, Whole]:
@@ -43,9 +44,13 @@ class DelayedLabels:
         taken = across_groups(np.add, by_group)
         counts = np.array((people.T, by_group.T), order="C")  # replicates last in memory, as those of labels
         self.batches[now] = _Batch(played.copy(), np.where(taken == 0, 0, counts))
-        self.open[now] = int(taken.sum())
         place = np.repeat(np.arange(accepted.size), accepted.ravel())
-        self._send(now, place, self.nature.delays(taken, int(people.sum(axis=1).max()), self.arrival))
+        delays = self.nature.delays(taken, int(people.sum(axis=1).max()), self.arrival, self.loss)
+        if self.loss:
+            place, delays = place[delays >= 0], delays[delays >= 0]
+        self.open[now] = len(delays)
+        self.lost[now] = len(delays) < int(taken.sum())
+        self._send(now, place, delays)
 
         arrived = dict(self.due.pop(now, ()))
         origins = sorted({now, *arrived})
@@ -78,7 +83,7 @@ class DelayedLabels:
         if self.open[origin]:
             return False
         del self.batches[origin], self.open[origin]
-        return True
+        return not self.lost.pop(origin)
 
 
 def _by_batch(places: Whole, sizes: list[int], shape: tuple[int, ...]) -> Whole:

@@ -74,7 +74,8 @@ class Loop:
         environment = task.environment
         self.edges = None if level == "bandit" else task.thresholds
         self.shape = (replicates, environment.group_count)
-        self.delayed = None if environment.label_arrival == 1.0 else DelayedLabels(environment.label_arrival, nature)
+        arrival, loss = environment.label_arrival, environment.label_loss
+        self.delayed = None if arrival == 1.0 and loss == 0.0 else DelayedLabels(arrival, nature, loss)
         self.state = environment.start(replicates)
         self.round = 0
 

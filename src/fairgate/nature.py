@@ -251,15 +251,18 @@ class Nature:
         numbers.sort(axis=1)
         return numbers
 
-    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
+    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float, loss: float = 0.0) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.
 
-        A label arrives in any round with the same probability.
+        A label arrives in any round with the same probability; −1 stands for one that is lost.
         """
         rng = self._at(DELAYS)
         drawn = rng.random((len(accepted) // self.parts, people))
         late = np.tile(drawn, (self.parts, 1))[np.arange(people) < accepted[:, None]]
-        return np.asarray(np.log1p(-late) / np.log1p(-arrival), dtype=np.int64)  # rounded down
+        kept = np.maximum(late - loss, 0.0) / (1.0 - loss) if loss else late
+        with np.errstate(divide="ignore"):  # labels that all arrive at once
+            delays = np.asarray(np.log1p(-kept) / np.log1p(-arrival), dtype=np.int64)  # rounded down
+        return np.where(late < loss, -1, delays) if loss else delays
 
     def world(self) -> np.random.Generator:
         """Return the random numbers with which the environment moves."""

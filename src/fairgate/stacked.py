@@ -66,9 +66,9 @@ class StackedNature(Nature):
         """Return the people of a round, (replicates, people)."""
         return np.concatenate([each.people(rows.stop - rows.start, people) for each, rows in self._now()])
 
-    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
+    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float, loss: float = 0.0) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late."""
-        return np.concatenate([each.delays(accepted[rows], people, arrival) for each, rows in self._now()])
+        return np.concatenate([each.delays(accepted[rows], people, arrival, loss) for each, rows in self._now()])
 
     def world(self) -> np.random.Generator:
         """Return the random numbers with which the environment moves."""

@@ -25,7 +25,7 @@ COLUMNS: dict[str, Any] = {"score": "score", "label": "label", "group": "group"}
 def test_5000_people_are_enough_for_a_feasible_threshold_within_a_hundredth_of_the_best(
     world: World, draws: int
 ) -> None:
-    """Feasible and within 0.01 of the exact optimum, both at once, in at least 95% of the draws.
+    """Feasible and within 0.01 of the best fixed threshold's reward, both at once, in at least 95% of the draws.
 
     Of 100 draws that is 95. Fewer draws may fall short of a true 95% by chance, with a false alarm of 1 in 1000.
     The optimum is interior and on the edge of a constraint, so that half of all estimates without a margin break it.

@@ -98,6 +98,13 @@ def test_the_status_is_a_coloured_badge(advice: Advice) -> None:
     assert console.file.getvalue().startswith("\x1b[")  # type: ignore[attr-defined]
 
 
+def test_a_promise_that_is_not_exact_is_called_approximate(report: dict[str, Any]) -> None:
+    more = deepcopy(report)
+    for exact in (True, False):
+        more["recommendation"] |= {"status": "sure", "sure": 0.9, "exact": exact}
+        assert ("with probability at least 90%, approximately" in words(render(more))) is not exact
+
+
 def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(report: dict[str, Any]) -> None:
     more = deepcopy(report)
     more["recommendation"] |= {

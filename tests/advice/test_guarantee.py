@@ -14,7 +14,7 @@ from scipy.stats import binom
 import fairgate as fg
 from fairgate.advice import Aims, advise
 from fairgate.advice.choice import INFEASIBLE, SURE, choose
-from fairgate.advice.guarantee import Exact, accepted_by, certify, order, sort_out, split
+from fairgate.advice.guarantee import Exact, accepted_by, order, sort_out, split, sure_by_tests
 from fairgate.advice.steady import Response, settle
 from fairgate.people import Applicants, from_frame
 from fairgate.people.labels import LabelModel
@@ -37,7 +37,7 @@ def drawn(world: World, people: int, seed: int, missing: float = 0.0) -> Applica
 
 
 def sure_cuts(people: Applicants, problem: Problem, response: Response, sure: float, seed: int = 0) -> Any:
-    return certify(people, problem, response, np.zeros((len(problem.names), len(people.cuts))), sure, seed)
+    return sure_by_tests(people, problem, response, np.zeros((len(problem.names), len(people.cuts))), sure, seed)
 
 
 @pytest.mark.slow

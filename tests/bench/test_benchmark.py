@@ -190,7 +190,7 @@ def test_the_page_is_readable_at_any_width(bench: Bench, folder: Path, browser: 
 def outcome(learner: str, task: str, level: str, success: float, shortfall: Array) -> Outcome:
     ones = np.ones_like(shortfall)
     figures = {"success": success * ones, "success_tight": success * ones, "shortfall": shortfall}
-    figures |= {name: ones.copy() for name in ("violation", "feasible_tail", "time_to_feasible", "certified")}
+    figures |= {name: ones.copy() for name in ("violation", "feasible_tail", "time_to_feasible", "says_infeasible")}
     return Outcome(learner, task, level, figures, {}, {"feasible": True}, {})
 
 

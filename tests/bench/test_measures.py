@@ -131,10 +131,10 @@ def test_targets_are_met_at_the_oracle_and_not_where_regret_or_residual_is_large
     assert found["success"].tolist() == found["success_tight"].tolist() == [1.0, 0.0, 0.0]
     assert found["final_residual"][1] > 0.01
     assert found["final_regret"][2] > 0.01
-    assert found["certified"].tolist() == [0.0, 0.0, 0.0]
+    assert found["says_infeasible"].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_without_a_feasible_threshold_a_certificate_is_asked_for() -> None:
+def test_without_a_feasible_threshold_it_has_to_be_said() -> None:
     task = fg.load_task("compas-strict")
     truth = truth_of(task, ROUNDS)
     least = fg.oracle(task).best.threshold
@@ -144,15 +144,15 @@ def test_without_a_feasible_threshold_a_certificate_is_asked_for() -> None:
     assert silent["shortfall"][0] == pytest.approx(0.0, abs=1e-12)
     assert silent["shortfall"][1] == pytest.approx(silent["excess_violation"][1])
     assert silent["success"].tolist() == [0.0, 0.0]
-    certified = replace(run, traces={"infeasible": np.ones((2, ROUNDS))})
-    assert measure(certified, truth)["success"].tolist() == [1.0, 1.0]
-    assert measure(certified, truth)["certified"].tolist() == [1.0, 1.0]
+    outspoken = replace(run, traces={"infeasible": np.ones((2, ROUNDS))})
+    assert measure(outspoken, truth)["success"].tolist() == [1.0, 1.0]
+    assert measure(outspoken, truth)["says_infeasible"].tolist() == [1.0, 1.0]
 
 
-def test_a_trace_named_infeasible_is_a_certificate() -> None:
+def test_a_trace_named_infeasible_says_that_nothing_is_feasible() -> None:
     task = fg.load_task("mve-s")
     run = fg.simulate(task, Sulking(), ROUNDS, SEEDS)
-    assert measure(run, truth_of(task, ROUNDS))["certified"].tolist() == [1.0] * SEEDS
+    assert measure(run, truth_of(task, ROUNDS))["says_infeasible"].tolist() == [1.0] * SEEDS
 
 
 def test_a_coin_that_meets_every_constraint_is_a_success_where_no_threshold_does() -> None:

@@ -1,4 +1,4 @@
-"""SmoothOptimist: its posterior is scikit-learn's, it finds the oracle, and it certifies only what is so."""
+"""SmoothOptimist: its posterior is scikit-learn's, it finds the oracle, and it calls infeasible only what is so."""
 
 from __future__ import annotations
 

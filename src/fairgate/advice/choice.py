@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.guarantee import certify, least_sure
+from fairgate.advice.guarantee import least_sure, sure_by_tests
 from fairgate.advice.intervals import deviation, largest_margin, residual_margins
 from fairgate.advice.steady import Response, Steady, settle, steady_cells
 from fairgate.constraints.pieces import differences, rates_of
@@ -111,23 +111,23 @@ def choose(
     margins = residual_margins(problem.constraints, errors, resampled, rates, sizes, least_sure(sure))
     fine = is_feasible(residual)
     probabilities = fine.mean(axis=0)
-    certified, exact = find_sure(applicants, whole or applicants, problem, response, margins, sure, seed)
-    certified &= is_feasible(sweep.residuals)
+    promised, exact = find_sure(applicants, whole or applicants, problem, response, margins, sure, seed)
+    promised &= is_feasible(sweep.residuals)
     (margin_cut,) = pick(sweep.reward[None], sweep.residuals[:, None], margins, probabilities)
     feasible = bool(is_feasible(sweep.residuals).any())
-    allowed = certified if certified.any() else allowed_by_margin(sweep.residuals, margins)
-    cut = int(np.where(certified, sweep.reward, -np.inf).argmax() if certified.any() else margin_cut)
+    allowed = promised if promised.any() else allowed_by_margin(sweep.residuals, margins)
+    cut = int(np.where(promised, sweep.reward, -np.inf).argmax() if promised.any() else margin_cut)
     at, pairs = slice(cut, cut + 1), max(len(applicants.groups) * (len(applicants.groups) - 1) // 2, 1)
     level = 1.0 - (1.0 - LEVEL) / (2.0 * pairs)
     gap_reach = largest_margin(differences(observed.group_count), resampled[:, at], rates[at], sizes, level)
     moved = observed.overall[pick(reward, residual, margins, probabilities)] - observed.overall[margin_cut]
     return Choice(
         cut=cut,
-        status=SURE if certified.any() else UNCERTAIN if feasible else INFEASIBLE,
+        status=SURE if promised.any() else UNCERTAIN if feasible else INFEASIBLE,
         sure=sure,
         exact=exact,
         steady=steady,
-        allowed=allowed if allowed[cut] else np.arange(len(certified)) == cut,
+        allowed=allowed if allowed[cut] else np.arange(len(promised)) == cut,
         margins=margins,
         probabilities=probabilities,
         reward_error=float(deviation(reward, sweep.reward)[cut]),
@@ -148,7 +148,7 @@ def find_sure(
 ) -> tuple[NDArray[np.bool_], bool]:
     """Return which thresholds of `applicants` are sure, tested on the bins of the `whole` table."""
     place = np.searchsorted(applicants.cuts, whole.cuts, side="right") - 1
-    found = certify(whole, problem, response, margins[:, place], sure, seed)
+    found = sure_by_tests(whole, problem, response, margins[:, place], sure, seed)
     return found.cuts[np.searchsorted(whole.cuts, applicants.cuts)], found.exact
 
 

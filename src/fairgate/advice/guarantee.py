@@ -57,7 +57,7 @@ LIKELY = 0.2
 
 
 class Sure(NamedTuple):
-    """The thresholds that are sure, and whether that holds exactly or approximately."""
+    """The thresholds that are sure, and whether that is proved for any number of people or approximate."""
 
     cuts: NDArray[np.bool_]  # (B,)
     exact: bool
@@ -70,7 +70,7 @@ class Sorted(NamedTuple):
     others: list[int]  # numbers of residuals
 
 
-def certify(
+def sure_by_tests(
     applicants: Applicants, problem: Problem, response: Response, margins: Array, sure: float, seed: int = 0
 ) -> Sure:
     """Test the thresholds of a table one after the other, and return those that are sure.

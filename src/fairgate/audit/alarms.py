@@ -44,7 +44,8 @@ class Alarm:
     """What is known of one requirement of a constraint.
 
     The status at the last look is "broken", "met", "undecided", "not identified" or "not judged". The alarm has rung if
-    there was a look, `rang`, at which the average so far broke the constraint for sure; it may have been met later.
+    there was a look, `rang`, at which the average so far broke the constraint by its bounds, which hold with the stated
+    probability; it may have been met later.
     """
 
     scope: str  # whose decisions
@@ -54,7 +55,7 @@ class Alarm:
     broken: str  # and that it is broken, with {} for the amount
     status: str
     rang: int | None = None  # number of the look at which the alarm first rang
-    met: int | None = None  # and at which the constraint was first met for sure
+    met: int | None = None  # and at which the constraint was first met by its bounds
     lowest: float | None = None  # bounds of the residual at the last look
     highest: float | None = None
     caveat: str = ""

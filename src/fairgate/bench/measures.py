@@ -34,7 +34,7 @@ def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, 
     `truth` is that of its task, from :func:`~fairgate.truth.truth_of`; `judged` what the run's
     `against` finds, if that is known already. The measures are ``regret``, ``violation``, ``steady_violation``,
     ``excess_violation``, ``shortfall``, ``feasible``, ``feasible_tail``, ``time_to_feasible``, ``tail_reward``,
-    ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``certified``, ``success`` and
+    ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``says_infeasible``, ``success`` and
     ``success_tight``; docs/bench.md says what each is.
 
     Examples
@@ -64,12 +64,12 @@ def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, 
         "tail_reward": run.population.reward[:, tail].mean(axis=1),
         "tail_violation": actual[:, tail].mean(axis=1),
     }
-    certified = run.traces.get("infeasible", np.zeros((run.replicates, run.rounds)))
-    found["certified"] = (certified[:, tail] == 1).mean(axis=1)
-    return {**found, **_final(run, truth, tail, found["certified"])}
+    said = run.traces.get("infeasible", np.zeros((run.replicates, run.rounds)))
+    found["says_infeasible"] = (said[:, tail] == 1).mean(axis=1)
+    return {**found, **_final(run, truth, tail, found["says_infeasible"])}
 
 
-def _final(run: Run, truth: Truth, tail: slice, certified: Array) -> dict[str, Array]:
+def _final(run: Run, truth: Truth, tail: slice, says_infeasible: Array) -> dict[str, Array]:
     """Judge what each replicate settled on, and whether that meets the targets."""
     lately = Assessment(run.population.reward[:, tail].mean(axis=1), run.population.residuals[..., tail].mean(axis=2))
     settled_on = run.settled()
@@ -80,7 +80,7 @@ def _final(run: Run, truth: Truth, tail: slice, certified: Array) -> dict[str, A
         if truth.last.feasible:
             met = end.within(regret, most)
         else:
-            met = is_feasible(settled.residuals) | is_feasible(lately.residuals) | (certified >= 0.5)
+            met = is_feasible(settled.residuals) | is_feasible(lately.residuals) | (says_infeasible >= 0.5)
         found[name] = met.astype(np.float64)
     return found
 

@@ -111,11 +111,11 @@ class Constraint(Settings, ABC):
         """Return one array (…, replicates) per name, each ≤ 0 exactly when met."""
 
     def lowest(self, box: Box) -> Sequence[Array]:
-        """Return the smallest value of each residual while the rates lie in the box; above 0 it is broken for sure."""
+        """Return the smallest value of each residual while the rates lie in the box; above 0 it is broken there."""
         return [np.full(np.shape(box.overall_low), -np.inf) for _ in self.names]
 
     def highest(self, box: Box) -> Sequence[Array]:
-        """Return the largest value of each residual while the rates lie in the box; at most 0 it is met for sure."""
+        """Return the largest value of each residual while the rates lie in the box; at most 0 it is met there."""
         return [np.full(np.shape(box.overall_low), np.inf) for _ in self.names]
 
     def span(self, groups: int) -> list[tuple[float, float]]:

@@ -7,11 +7,13 @@ from fairgate.environments.drift import Drift
 from fairgate.environments.gaussian_scores import GaussianScores
 from fairgate.environments.normal_scores import NormalScores
 from fairgate.environments.performative import Performative
+from fairgate.environments.responsive_scores import ResponsiveScores
 from fairgate.environments.score_pools import ScorePools
 from fairgate.environments.strategic import Strategic
 
 ENVIRONMENTS: dict[str, type[Environment]] = {
-    kind.__name__: kind for kind in (DelayedImpact, Drift, GaussianScores, Performative, ScorePools, Strategic)
+    kind.__name__: kind
+    for kind in (DelayedImpact, Drift, GaussianScores, Performative, ResponsiveScores, ScorePools, Strategic)
 }
 """Environments by the name a preset gives as its `kind`."""
 
@@ -24,6 +26,7 @@ __all__ = [
     "GaussianScores",
     "NormalScores",
     "Performative",
+    "ResponsiveScores",
     "ScorePools",
     "Strategic",
     "check_environment",

@@ -36,15 +36,21 @@ class Environment(Settings, ABC):
     label_arrival
         Probability that a label not yet known arrives in a round, so that labels are 1 / `label_arrival` − 1 rounds
         late on average; 1, the default of every environment, if they are known at once.
+    label_loss
+        Probability that a label never arrives, whatever it is; 0 by default.
     """
 
     label_arrival: float = field(default=1.0, kw_only=True, repr=False)
+    label_loss: float = field(default=0.0, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         arrival = as_floats(f"{type(self).__name__}: label_arrival", self.label_arrival, ndim=0)
         if not 0.0 < arrival <= 1.0:
             raise InputError(f"{type(self).__name__}: label_arrival must be in (0, 1], got {self.label_arrival}")
+        loss = as_floats(f"{type(self).__name__}: label_loss", self.label_loss, ndim=0)
+        if not 0.0 <= loss < 1.0:
+            raise InputError(f"{type(self).__name__}: label_loss must be in [0, 1), got {self.label_loss}")
 
     @cached_property
     def _by_replicate(self) -> dict[str, Array]:
@@ -87,6 +93,10 @@ class Environment(Settings, ABC):
     def steady_state(self, thresholds: Array) -> State:
         """Return the state that fixed `thresholds` (replicates, groups) lead to: expected updates until it stops."""
         return iterate(self, thresholds)
+
+    def hastened(self) -> Environment:
+        """Return an environment of the same steady states that is there sooner: itself, unless it knows of one."""
+        return self
 
     def contraction(self) -> float:
         """Return the largest factor by which one expected round can keep two states apart; by default as measured."""

@@ -60,6 +60,7 @@ def settle(environment: Environment, policy: Policy) -> State:
     seen to lead a replicate astray, and plain updates must then find it at rest: the state is that of :func:`iterate`,
     found in fewer rounds. `update` must not draw random numbers.
     """
+    environment = environment.hastened()
     published, rng = policy.published, np.random.default_rng(0)
 
     def moved(state: State) -> State:

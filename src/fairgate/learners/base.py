@@ -49,6 +49,9 @@ class Learner(Settings, ABC, Generic[S]):
         What it may see: see :class:`~fairgate.Observation`.
     traces
         Fields of its state, one number per replicate each, that a run records every round.
+    policies
+        The policies it plays: "threshold" (one for everybody), "lottery" (of shared thresholds, accepting all and
+        nobody among them) or "per-group" (a threshold per group).
     blind
         Whether it looks at no residual, so that it may be judged by any constraint.
     version
@@ -57,6 +60,7 @@ class Learner(Settings, ABC, Generic[S]):
 
     level: ClassVar[str] = "bandit"
     traces: ClassVar[tuple[str, ...]] = ()
+    policies: ClassVar[str] = "threshold"
     blind: ClassVar[bool] = False
     version: ClassVar[int] = 2
 
@@ -184,7 +188,7 @@ class Plain(Learner[PlainState]):
         for part in ("start", "propose", "observe"):
             if not callable(getattr(self.own, part, None)):
                 raise InputError(f"{self.name} must have the methods start, propose and observe, it has no {part}")
-        for name in ("level", "traces", "blind"):
+        for name in ("level", "traces", "policies", "blind"):
             object.__setattr__(self, name, getattr(self.own, name, getattr(Learner, name)))
         if self.level not in LEVELS:
             raise unknown_name(f"level of {self.name}", self.level, LEVELS)

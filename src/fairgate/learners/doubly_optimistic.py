@@ -41,7 +41,7 @@ class OptimisticState(State):
     lower: Annotated[Array, "R K"]  # bounds of the reward, as of the end of the arm's last visit
     upper: Annotated[Array, "R K"]
     worst: Annotated[Array, "R K"]  # lower bound of the largest residual, as of then
-    infeasible: Annotated[Rows, "R"]  # 1 where no threshold is feasible for sure, else 0
+    infeasible: Annotated[Rows, "R"]  # 1 where the bounds say that no threshold is feasible, else 0
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,10 @@ class DoublyOptimistic(Learner[OptimisticState]):
     .. math:: v_i = \max_j L_{ij}, \qquad s = \max(0, \min_i v_i), \qquad i_t = \arg\max_{i : v_i \le s} U_i.
 
     A threshold never played has U = ∞ and L = −∞. Ties go to the fewest visits and then to the lowest threshold, so the
-    first visits go up the grid and the state follows by small steps. If s > 0, no threshold of the grid is feasible,
-    which the trace `infeasible` says, and the one whose residuals could be lowest is played. Visit v to a threshold
-    lasts :math:`epoch \cdot 2^{v-1}` rounds, so that the state each of them starts with is outweighed by what follows.
+    first visits go up the grid and the state follows by small steps. If s > 0, no threshold of the grid is feasible
+    (with probability :math:`1 - \delta`, if the bounds hold), which the trace `infeasible` says, and the one whose
+    residuals could be lowest is played. Visit v to a threshold lasts :math:`epoch \cdot 2^{v-1}` rounds, so that the
+    state each of them starts with is outweighed by what follows.
 
     All counts of a threshold are pooled, since mean batch gaps are biased upwards. :func:`~fairgate.confidence.box`
     bounds its acceptance rates, a constraint's `lowest` its residuals in that box, and
@@ -64,8 +65,9 @@ class DoublyOptimistic(Learner[OptimisticState]):
     signals gets :math:`\delta / (K m)`. A user's own constraint that is not `bounded` is judged by the mean of its
     batch residuals, which must lie in [−1, 1]; so is a user's own reward.
 
-    The bounds are made for rates that stay as they are. ``docs/theory.md`` says how large the `bias` of a state that
-    settles slowly can be, proves how much is lost on the way at most, and shows how often bounds without it miss.
+    The bounds are made for rates that stay as they are: they are certificates where the state has settled after
+    `burn_in`, and no more than evidence where it has not. ``docs/theory.md`` proves how much is lost on the way at most
+    with wider bounds, which no setting here gives, and shows how often these miss without a `bias`.
 
     Parameters
     ----------

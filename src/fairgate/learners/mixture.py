@@ -85,7 +85,7 @@ class LotteryOfTwo(PolicySearch):
         infeasible, every = np.ones(replicates, dtype=bool), np.arange(replicates)
         for options, share in STEPS:
             value = self.value(problem, states, tried)
-            infeasible &= value.certified_infeasible()
+            infeasible &= value.strongly_infeasible()
             parts = [(low, Value(*(values[low:high] for values in value))) for low, high in pairwise(limits)]
             top = np.stack([low + part.best(width)[0] for low, part in parts], axis=1)  # (R, families)
             found = tried[:, top] if tried.ndim == 2 else tried[:, every[:, None], top]
@@ -98,7 +98,7 @@ class LotteryOfTwo(PolicySearch):
         prediction, rates, mixed = mix(states, tried)
         value = prediction.value(problem)
         best, safe = value.best(width)
-        infeasible &= value.certified_infeasible()
+        infeasible &= value.strongly_infeasible()
         low, high, weight = tried[:, every, best]
         ends = np.concatenate(([-np.inf], grid, [np.inf]))
         thresholds = ends[np.stack((low, high)).astype(np.int64)][:, :, None]

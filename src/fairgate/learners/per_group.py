@@ -202,6 +202,6 @@ def climb(
         value = Prediction(prediction.shares, *taken).value(problem)
         top, safe = value.best(width)
         best = places[every, :, top]
-        infeasible &= value.certified_infeasible()
+        infeasible &= value.strongly_infeasible()
         places = np.clip(best[..., None] + step * moves, ends, count - 1 - ends)
     return best, safe, infeasible

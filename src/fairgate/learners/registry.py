@@ -105,6 +105,12 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
         raise InputError(f"learner {name!r} takes the settings {known}") from None
 
 
+OWN = ("smooth-optimist", "safe-forecast", "per-group", "mixture", "doubly-optimistic")
+"""Learners that were made here; all others are the field's."""
+
+BASELINES = frozenset(LEARNERS) - frozenset(OWN)
+"""What the field has: the best of these is what others are compared with."""
+
 RECOMMENDED = {"bandit": "smooth-optimist", "selective-labels": "safe-forecast"}
 """The learner to use if nothing else is known, by what may be seen; docs/learners/index.md has the evidence."""
 

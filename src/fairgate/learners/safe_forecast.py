@@ -33,7 +33,7 @@ class SafeForecast(Forecast):
 
     .. math:: \hat g_i + z \sigma_i \le 0.
 
-    If :math:`\hat g_i - 3 \sigma_i > 0` for all i, it is certified that no threshold is feasible: the trace
+    If :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no threshold is feasible: the trace
     ``infeasible`` says so, and the uniform lottery is played. ``docs/learners/safe-forecast.md`` has the whole rule.
 
     Parameters
@@ -109,7 +109,7 @@ class SharedThreshold(PolicySpace):
         self.correction.keep_prior(rows, age <= state.exploration.opening, plain)
         value = prediction.value(state.problem.rows(rows))
         cautious, bold, safe = self.candidates(value, failed, width)
-        infeasible = value.certified_infeasible()
+        infeasible = value.strongly_infeasible()
         arm = np.where(failed, bold, cautious)
         exploration = state.exploration
         unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0

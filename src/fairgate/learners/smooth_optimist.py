@@ -37,7 +37,7 @@ class SmoothState(State):
     arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
     moved: Annotated[NDArray[np.bool_], "R"]  # whether it is a new one
     waited: Annotated[NDArray[np.int64], "R"]  # its rounds so far
-    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether it is certain that no threshold is feasible
+    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether the evidence that no threshold is feasible is strong
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class SmoothOptimist(Learner[SmoothState]):
 
     A threshold is kept for `epoch_length` rounds; after a change the first `burn_in` are not counted, so that the
     state can settle. If that set is empty, the smallest :math:`\hat g_i - 3 \sigma^g_i` is looked into; once all are
-    above 0, no threshold is feasible, and the trace ``infeasible`` says so.
+    above 0, the evidence that no threshold is feasible is strong, and the trace ``infeasible`` says so.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class SmoothOptimist(Learner[SmoothState]):
             width = np.asarray(self.optimism)
             possible = value.residual - width * value.residual_error <= 0.0
             hoped = np.where(possible, value.reward + width * value.reward_error, -np.inf).argmax(axis=0)
-            lowest = value.certain_residual()
+            lowest = value.lowest_residual()
             arm = np.where(over, np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0)), state.arm)
             state.infeasible = np.where(over, lowest.min(axis=0) > 0.0, state.infeasible)
             state.moved = np.where(over, arm != state.arm, state.moved)

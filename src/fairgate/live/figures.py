@@ -184,7 +184,7 @@ def alarms(fold: Fold, labels: Labels, missing: list[str]) -> list[Alarm]:
         found.append(Alarm(kind="learner", text=text, since=None))
     found += broken(fold)
     if np.any(getattr(fold.state, "infeasible", False)):
-        text = "The learner finds that no threshold meets all constraints: widen a limit, or change the means."
+        text = "The learner has strong evidence that no threshold meets all constraints: widen a limit or change means."
         found.append(Alarm(kind="infeasible", text=text, since=None))
     if labels.late:
         text = f"{labels.late} labels have been awaited for more than {labels.due_days:g} days: ask whether they come."

@@ -70,10 +70,10 @@ class LateNature(Nature):
         super().__init__(seed)
         self.late = late
 
-    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float) -> NDArray[np.int64]:
+    def delays(self, accepted: NDArray[np.int64], people: int, arrival: float, loss: float = 0.0) -> NDArray[np.int64]:
         """Draw the usual delays and add to them."""
-        usual = 0 if arrival == 1.0 else super().delays(accepted, people, arrival)
-        return np.zeros(int(accepted.sum()), dtype=np.int64) + usual + self.late
+        usual = super().delays(accepted, people, arrival, loss)
+        return np.where(usual < 0, usual, usual + self.late)
 
 
 def predict(
@@ -84,7 +84,7 @@ def predict(
         return simulate(task, learner, rounds, seeds, seed=seed, batch=batch)
     nature = LateNature(seed, late)
     loop = Loop(task, seeds, batch, nature, learner.level)
-    loop.delayed = DelayedLabels(task.environment.label_arrival, nature)
+    loop.delayed = DelayedLabels(task.environment.label_arrival, nature, task.environment.label_loss)
     state = learner.start(task.setting, seeds, Strided(np.random.SeedSequence(seed, spawn_key=(0, 1))))
     record = Record()
     for _ in range(rounds):

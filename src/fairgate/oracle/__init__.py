@@ -1,4 +1,4 @@
-"""The oracle: the best feasible threshold, lottery or thresholds per group, from exact steady states."""
+"""The oracle: the best feasible fixed threshold, lottery or thresholds per group, from exact steady states."""
 
 from fairgate.oracle.choice import oracle
 from fairgate.oracle.policies import PolicyOracle, PolicyPoint

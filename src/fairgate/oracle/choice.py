@@ -1,4 +1,4 @@
-"""oracle: the best that is feasible on a task, among thresholds, lotteries or thresholds per group."""
+"""oracle: the best feasible fixed policy of a class: a threshold, a lottery or thresholds per group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairgate.oracle.threshold import Oracle, best_threshold
 from fairgate.tasks import Task
 
 POLICIES = ("threshold", "lottery", "per-group")
-"""Kinds of policies the best of which can be found."""
+"""Classes of policies the best of which can be found."""
 
 
 @overload
@@ -24,7 +24,11 @@ def oracle(task: Task, policies: Literal["lottery", "per-group"], *, refine: boo
 
 
 def oracle(task: Task, policies: str = "threshold", *, refine: bool = True) -> Oracle | PolicyOracle:
-    """Find the best that is feasible on a task in the long run: steady states are solved, not sampled.
+    """Find the best feasible fixed policy of a class in the long run: steady states are solved, not sampled.
+
+    *Fixed* means that one policy is kept for good and judged by its steady state. A policy that changes with the
+    state, or moves between several, can earn more than the best fixed one, and so can one of a larger class; nothing
+    is said of these. A run can earn more than it for a while too, living off a state that another policy has left.
 
     Parameters
     ----------

@@ -19,17 +19,36 @@ WEIGHTS = np.linspace(0.0, 1.0, 11)
 FINER = 20
 """Weights between two of these, at which what a pair leads to is interpolated to see which pairs are promising."""
 
-OPTIONS = 43
-"""Thresholds that are paired first, those that accept all and nobody among them; of a larger grid, every so many."""
 
-KEPT = 24
-"""Lotteries around which the search goes on."""
+class Effort(NamedTuple):
+    """How far a search goes.
 
-STEPS = (0.02, 0.005, 0.002, 5e-4, 1e-4, 2e-5, 4e-6, 1e-6)
-"""By how much the search then moves weights, coarse to fine."""
+    Attributes
+    ----------
+    options
+        Thresholds that are paired first, those that accept all and nobody among them; of a larger grid, every so many.
+    kept
+        Lotteries around which the search goes on.
+    steps
+        By how much it then moves weights, coarse to fine.
+    patience
+        Moves of the same step size, at most.
+    third
+        Whether a third threshold is tried.
+    """
 
-PATIENCE = 20
-"""Moves of the same step size, at most."""
+    options: int
+    kept: int
+    steps: tuple[float, ...]
+    patience: int
+    third: bool
+
+
+FULL = Effort(43, 24, (0.02, 0.005, 0.002, 5e-4, 1e-4, 2e-5, 4e-6, 1e-6), 20, third=True)
+"""All that helps, in seconds."""
+
+QUICK = Effort(15, 6, (0.05, 0.02, 0.005, 0.001), 3, third=False)
+"""For many tasks, in a tenth of a second each; how much worse it is, tests/worlds/ says."""
 
 THIRD = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Weights that a third threshold is tried at first."""
@@ -56,8 +75,8 @@ class Lotteries(NamedTuple):
 class _Search:
     """Lotteries of one task, and how many were solved."""
 
-    def __init__(self, task: Task) -> None:
-        self.task, self.solved = task, 0
+    def __init__(self, task: Task, effort: Effort) -> None:
+        self.task, self.effort, self.solved = task, effort, 0
         self.options = np.concatenate(([-np.inf], task.thresholds, [np.inf]))
 
     def policy(self, tried: Lotteries) -> Policy:
@@ -73,15 +92,15 @@ class _Search:
         found = self.task.problem.assess(self.cells(tried))
         order = ranked(found)
         _, first = np.unique(tried.places[:, order], axis=1, return_index=True)
-        order = order[np.sort(first)[:KEPT]]
+        order = order[np.sort(first)[: self.effort.kept]]
         broken = float(violation(found.residuals[:, order[:1]])[0])
         return tried.take(order), broken, float(found.reward[order[0]])
 
     def improved(self, found: Lotteries, directions: Array, stride: int) -> Lotteries:
         """Move options by a stride or weights by a step while that helps, with smaller and smaller steps."""
         least, most = np.inf, -np.inf
-        for step in STEPS:
-            for _ in range(PATIENCE):
+        for step in self.effort.steps:
+            for _ in range(self.effort.patience):
                 found, broken, reward = self.best(self.around(found, step * directions, stride if step > 1e-4 else 0))
                 better = broken < least - 1e-10 or (broken <= least and reward > most + 1e-10)
                 least, most = min(broken, least), reward
@@ -118,7 +137,7 @@ class _Search:
         order = ranked(Assessment(reward.ravel(), residuals.reshape(len(residuals), -1)))
         pair, weight = np.unravel_index(order, reward.shape)
         _, first = np.unique(pair, return_index=True)  # of every pair its best weight
-        chosen = np.sort(first)[: 4 * KEPT]
+        chosen = np.sort(first)[: 4 * self.effort.kept]
         return _pairs(low[pair[chosen]], high[pair[chosen]], fine[weight[chosen]])
 
     def with_third(self, pairs: Lotteries, few: NDArray[np.int64]) -> Lotteries:
@@ -132,18 +151,20 @@ class _Search:
         return _different(Lotteries(places, np.stack((*(pairs.weights[:2, number] - given), given.sum(axis=0)))))
 
 
-def best_lottery(task: Task) -> tuple[PolicyPoint, int]:
+def best_lottery(task: Task, effort: Effort = FULL) -> tuple[PolicyPoint, int]:
     """Search lotteries of up to three options, thresholds of the grid, all or nobody; also say how many were solved.
 
     All pairs are solved at a few weights, what they lead to is interpolated in between, and the most promising are
     improved step by step. Then each gets a third option, and is improved again. All that is compared in the end was
     solved exactly.
     """
-    search = _Search(task)
+    search = _Search(task, effort)
     count = len(search.options)
-    stride = max(1, -(-len(task.thresholds) // (OPTIONS - 2)))
+    stride = max(1, -(-len(task.thresholds) // (effort.options - 2)))
     few = np.unique(np.concatenate((np.arange(0, count, stride), [1, count - 2, count - 1])))
     pairs = search.improved(search.promising(few), np.array([[0.0, 1.0, -1.0], [0.0, -1.0, 1.0], [0.0] * 3]), stride)
+    if not effort.third:
+        return point_of(task, _plain(search.policy(search.best(pairs)[0].take(np.array([0]))))), search.solved
     angles = np.linspace(0.0, 2.0 * np.pi, ANGLES, endpoint=False)
     ways = np.stack((np.cos(angles), np.cos(angles + 2.0 * np.pi / 3.0), np.cos(angles - 2.0 * np.pi / 3.0)))
     directions = np.concatenate((ways, np.zeros((3, 1))), axis=1)

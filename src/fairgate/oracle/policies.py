@@ -37,20 +37,20 @@ class PolicyPoint:
 
 @dataclass(frozen=True, eq=False)
 class PolicyOracle:
-    """The best feasible policy of a kind, beside the best feasible single threshold.
+    """The best feasible fixed policy of a class, beside the best feasible single threshold.
 
     Attributes
     ----------
     task
         What it was found for.
     best
-        The feasible policy of highest reward; if none is feasible, the one that violates least.
+        The feasible policy of highest reward when kept for good; if none is feasible, the one that violates least.
     threshold
         The oracle of a single threshold, for comparison.
     searched
         How many different policies were solved on the way.
     exhaustive
-        Whether these were all there are, so that none of its kind is better.
+        Whether these were all there are, so that no fixed policy of its class is better.
     """
 
     task: Task

@@ -19,7 +19,7 @@ from fairgate.truth import Moment
 
 @dataclass(frozen=True)
 class Oracle:
-    """The exact sweep of a task's grid, its best point, and the best point of the whole interval."""
+    """The exact sweep of a task's grid, its best fixed threshold, and the best one of the whole interval."""
 
     task: Task
     sweep: ThresholdSweep

@@ -80,7 +80,7 @@ def test_the_safe_set_comes_first_by_reward_else_what_comes_nearest() -> None:
     assert [value.best(width)[1].tolist() for width in (3.0, 3.001)] == [[True, False], [False, False]]
 
 
-def test_infeasibility_is_certified_by_three_standard_errors_of_every_option() -> None:
+def test_three_standard_errors_of_every_option_are_strong_evidence_of_infeasibility() -> None:
     residual = np.array([[0.5, 0.5], [0.31, 0.29]])
     value = Value(0.0 * residual, residual, 0.0 * residual, np.full((2, 2), 0.1))
-    assert value.certified_infeasible().tolist() == [True, False]
+    assert value.strongly_infeasible().tolist() == [True, False]

@@ -84,7 +84,7 @@ def headline(document: Document) -> dict[str, Any]:
     words = words if document["constraints"] else "no requirement was asked for"
     probability, asked = chance(advised.get("probability")), chance(advised.get("sure"))
     if advised["status"] == "sure" and asked and document["constraints"]:
-        words += f" with probability at least {asked}"
+        words += f" with probability at least {asked}" + ("" if advised.get("exact", True) else ", approximately")
     reward = advised["reward"]
     rows = by_key(document, "recommended")
     return {

@@ -51,7 +51,7 @@ class Bayesian(Arms, Epochs[ArmsState]):
     start_at
         Where in the grid the safe search starts.
     safe
-        Whether to play only what is known to be safe.
+        Whether to play only what its posterior counts as safe.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Bayesian(Arms, Epochs[ArmsState]):
         return picked
 
     def _safe(self, state: ArmsState, means: Array, width: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each threshold is known to be safe, or trusted to be, (r, K)."""
+        """Whether each threshold is safe by its posterior, or trusted to be, (r, K)."""
         last = len(state.grid) - 1
         start = np.rint(of(self.start_at, rows) * last)
         trusted = (np.arange(last + 1) == start[..., None]) & is_feasible(means[1:] - width)
@@ -151,4 +151,4 @@ class Bayesian(Arms, Epochs[ArmsState]):
 
 
 safe_bayesian = functools.partial(Bayesian, safe=True, length=0.4, beta=2.0)  # tuned: scripts/tune.py
-"""SafeOpt: :class:`Bayesian` that plays only what is known to be safe, with settings of its own."""
+"""SafeOpt: :class:`Bayesian` that plays only what its posterior counts as safe, with settings of its own."""

@@ -32,7 +32,7 @@ class RetrainingState(State):
     scores: Annotated[Array, "R G K+1"]  # discounted people by score bin
     labels: Annotated[Array, "R G K+1 2"]  # discounted labels of the accepted by score bin
     margin: Annotated[Array, "K R"]  # standard error of every threshold's largest residual
-    # whether it is certain that no threshold is feasible for recent people
+    # whether the evidence that no threshold is feasible for recent people is strong
     infeasible: Annotated[NDArray[np.bool_], "R"]
 
 
@@ -57,8 +57,8 @@ class RepeatedRetraining(Learner[RetrainingState]):
     For the first `opening` rounds a uniform lottery shows labels of people of all scores. It follows a world that
     changes by itself, late by about :math:`1 / (1 - \gamma)` rounds, but does not know that people answer to it: it
     ends where the threshold is best for the people it brings about (*stable*), not where both are best together. If
-    :math:`\hat g_i - 3 \sigma_i > 0` for all i, no threshold is feasible for recent people, and the trace
-    ``infeasible`` says so.
+    :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no threshold is feasible for recent
+    people, and the trace ``infeasible`` says so.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
         if renew.any():
             state.margin = np.where(renew, prediction.value(state.problem).residual_error, state.margin)
         value = Value(*prediction.read(state.problem), state.margin, state.margin)
-        state.infeasible = value.certified_infeasible() & (state.seen >= self.opening)
+        state.infeasible = value.strongly_infeasible() & (state.seen >= self.opening)
         return np.asarray(state.grid[value.best(np.asarray(self.width))[0]])
 
     def learn(self, state: RetrainingState, played: Policy, feedback: Feedback) -> None:

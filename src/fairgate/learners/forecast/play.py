@@ -27,7 +27,7 @@ class Plan:
     speed: Annotated[NDArray[np.int64], "R"]  # index of that average's speed
     explore: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is to be played instead
     acceptance: Annotated[Array, "R"]  # at which acceptance rate
-    # whether it is certified that nothing in the policy space is feasible
+    # whether the evidence that nothing in the policy space is feasible is strong
     infeasible: Annotated[NDArray[np.bool_], "R"]
     transient: Annotated[NDArray[np.bool_], "R"]  # whether the state has yet to settle: the first rounds tell nothing
 

@@ -43,7 +43,7 @@ class ForecastState(State):
 
     @property
     def infeasible(self) -> NDArray[np.bool_]:
-        """Whether it is certified that nothing looked at is feasible, (R,)."""
+        """Whether the evidence that nothing looked at is feasible is strong, (R,)."""
         return self.play.infeasible
 
 

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from fairgate.problem import Problem, best_feasible, is_feasible
 from fairgate.settings import Array
 
-CERTAIN = 3.0
-"""Standard errors by which everything must be infeasible before a learner certifies that nothing is feasible."""
+STRONG = 3.0
+"""Standard errors by which everything must be infeasible before a learner says that nothing is feasible.
+
+That is strong evidence and no certificate: errors are estimated, and looked at again and again.
+"""
 
 
 class Value(NamedTuple):
@@ -31,13 +34,13 @@ class Value(NamedTuple):
         best = best_feasible(self.reward.T, upper.T[None])
         return best, is_feasible(upper[None, best, np.arange(best.size)])
 
-    def certain_residual(self) -> Array:
-        """Return what each option's residual is at least, by :data:`CERTAIN` standard errors, (K, R)."""
-        return np.asarray(self.residual - CERTAIN * self.residual_error)
+    def lowest_residual(self) -> Array:
+        """Return each option's residual less :data:`STRONG` standard errors, (K, R)."""
+        return np.asarray(self.residual - STRONG * self.residual_error)
 
-    def certified_infeasible(self) -> NDArray[np.bool_]:
-        """Whether every option is infeasible by :data:`CERTAIN` standard errors, (R,)."""
-        return np.asarray(self.certain_residual().min(axis=0) > 0.0)
+    def strongly_infeasible(self) -> NDArray[np.bool_]:
+        """Whether every option is infeasible by :data:`STRONG` standard errors, (R,)."""
+        return np.asarray(self.lowest_residual().min(axis=0) > 0.0)
 
 
 class Prediction(NamedTuple):

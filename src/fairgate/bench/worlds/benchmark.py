@@ -1,0 +1,201 @@
+"""run_worlds: learners on random worlds, the board, and the files that tell of it."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairgate.bench.entrants import LEFT_OUT, checked_own
+from fairgate.bench.worlds.blocks import blocks_of, purpose
+from fairgate.bench.worlds.board import POLICIES, WorldBoard, rank
+from fairgate.bench.worlds.running import WorldMatrix, fill
+from fairgate.engines import open_engine
+from fairgate.errors import InputError, unknown_name
+from fairgate.learners import LEARNERS, AnyLearner, Learner, load_learner
+from fairgate.places import find_learner, own_learner
+from fairgate.problem import LEVELS
+from fairgate.settings import whole_number
+from fairgate.store import Say, plain, prepare_folder, write_table, write_text
+from fairgate.tasks import load_task
+from fairgate.worlds.shapes import JUDGING, shape_of
+
+FORMAT = 1
+"""Version of ``worlds.json``."""
+
+LIBRARIES = ("fairgate", "numpy", "scipy")
+
+
+@dataclass(frozen=True, repr=False)
+class WorldBench:
+    """What a benchmark on worlds found: all figures, the board, and the document that ``worlds.json`` holds."""
+
+    matrix: WorldMatrix
+    board: WorldBoard
+    document: Mapping[str, Any]
+
+
+def run_worlds(
+    out: str | Path,
+    worlds: Sequence[int] = range(JUDGING, JUDGING + 500),
+    learners: Sequence[str] | None = None,
+    *,
+    own: Mapping[str, AnyLearner] | Sequence[str] = (),
+    levels: Sequence[str] = (),
+    policies: str = "lottery",
+    rounds: int = 3000,
+    seeds: int = 1,
+    seed: int = 0,
+    workers: int = 1,
+    cluster: str | None = None,
+    say: Say = lambda text: None,
+) -> WorldBench:
+    """Play learners on random worlds, rank them by what they play, and write ``worlds.json``, a table and a page.
+
+    Parameters
+    ----------
+    out
+        Folder to write to. What is already done there is kept, so an interrupted benchmark goes on where it stopped.
+    worlds
+        Numbers of worlds: those below 10,000 are for development, the others for judging. 500 for judging, if not
+        given.
+    learners
+        Names, as ``fairgate list`` tells them; all if not given. An empty list leaves only `own`.
+    own
+        Your own learners: by name, or as places such as ``"package.module:Class"``.
+    levels
+        Only learners of these feedback levels.
+    policies
+        Policies that are ranked, and whose best is a share of 1: "threshold", "lottery" (of shared thresholds) or
+        "per-group", which ranks all learners but still measures by the best lottery.
+    rounds, seeds, seed
+        Length of a run, runs per world, and root of random numbers. Batches are those of each world.
+    workers, cluster
+        As in :func:`~fairgate.bench.run_bench`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = run_worlds(folder, range(3), ["best-lottery", "random"], rounds=40)
+    >>> [row.learner for row in found.board.levels["bandit"]], found.document["settings"]["purpose"]
+    (['best-lottery', 'random'], 'development')
+    """
+    numbers = [whole_number("worlds", number, 0) for number in worlds]
+    if not numbers:
+        raise InputError("worlds must be at least one number, got none")
+    if policies not in POLICIES:
+        raise unknown_name("policies", policies, POLICIES)
+    for level in levels:
+        if level not in LEVELS:
+            raise unknown_name("level", level, LEVELS)
+    for name, value in (("rounds", rounds), ("seeds", seeds)):
+        whole_number(name, value, 1)
+    entrants = gather(learners, own, levels)
+    folder = Path(out)
+    prepare_folder(folder)
+    blocks = blocks_of(numbers, seeds)
+    with open_engine(workers, cluster, say) as engine:
+        matrix = fill(entrants, blocks, folder / "runs", engine, say, rounds=rounds, seed=seed)
+    if not matrix.figures:
+        why = matrix.failures[0] if matrix.failures else "none may see what their constraints ask for"
+        raise InputError(f"no learner got through any world: {why}")
+    board = rank(matrix, policies)
+    size = {"rounds": rounds, "seeds": seeds, "seed": seed}
+    bench = WorldBench(matrix, board, describe(matrix, board, size, entrants))
+    write(bench, folder)
+    return bench
+
+
+def gather(
+    learners: Sequence[str] | None, own: Mapping[str, AnyLearner] | Sequence[str], levels: Sequence[str]
+) -> dict[str, Learner[Any]]:
+    """Return the learners that take part, with the settings they have everywhere."""
+    found: dict[str, Learner[Any]] = {}
+    if learners is None:
+        for name in LEARNERS:
+            if name not in LEFT_OUT:
+                try:
+                    found[name] = load_learner(name)
+                except InputError:  # it needs a library that is not there
+                    continue
+    else:
+        found = {name: find_learner(name, load_task("interior")) for name in learners}
+        found |= {name: load_learner(name) for name in learners if name in LEARNERS}
+    mine = own if isinstance(own, Mapping) else {place: own_learner(place) for place in own}
+    found |= {name: checked_own(name, learner, load_task("interior")) for name, learner in mine.items()}
+    wanted = {name: learner for name, learner in found.items() if not levels or learner.level in levels}
+    if not wanted:
+        raise InputError(f"no learner is left of {', '.join(sorted(found)) or 'none'}: name some")
+    return wanted
+
+
+def describe(
+    matrix: WorldMatrix, board: WorldBoard, size: Mapping[str, int], entrants: Mapping[str, Learner[Any]]
+) -> dict[str, Any]:
+    """Return all numbers and settings as plain data for JSON."""
+    numbers = matrix.numbers
+    contiguous = len(numbers) == numbers[-1] - numbers[0] + 1
+    document: dict[str, Any] = plain(
+        {
+            "format": FORMAT,
+            "settings": {
+                **size,
+                "worlds": len(numbers),
+                "which": f"{numbers[0]} to {numbers[-1]}" if contiguous else ", ".join(map(str, numbers)),
+                "purpose": purpose(numbers),
+                "policies": board.allowed,
+                "versions": {
+                    "python": platform.python_version(),
+                    **{name: metadata.version(name) for name in LIBRARIES},
+                },
+            },
+            "threshold_share": board.threshold,
+            "no_feasible_threshold": float(1.0 - matrix.truth["feasible"].mean()),
+            "learners": {name: entrants[name].describe() for name in matrix.figures},
+            "best_baseline": board.baselines,
+            "board": {level: [row.known() for row in rows] for level, rows in board.levels.items()},
+            "failures": [asdict(failure) for failure in matrix.failures],
+        }
+    )
+    return document
+
+
+def write(bench: WorldBench, folder: Path) -> None:
+    """Write every file."""
+    from fairgate.bench.worlds.page import render
+
+    text = json.dumps(bench.document, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(folder / "worlds.json", text + "\n")
+    write_table(folder / "worlds.parquet", table(bench.matrix))
+    write_text(folder / "worlds.html", render(bench.matrix, bench.board, bench.document))
+
+
+def table(matrix: WorldMatrix) -> dict[str, Any]:
+    """Return one row per learner and world, with what the world is."""
+    count, shapes = len(matrix.numbers), [shape_of(number) for number in matrix.numbers]
+    world = {
+        "world": np.array(matrix.numbers),
+        **{
+            name: np.array([getattr(shape, name) for shape in shapes])
+            for name in ("groups", "size", "batch", "label_arrival", "label_loss")
+        },
+        "constraints": np.array(["+".join(shape.constraints) for shape in shapes]),
+        **{
+            name: np.array([matrix.words[str(number)][name] for number in matrix.numbers])
+            for name in next(iter(matrix.words.values()))
+        },
+        **{f"best_{name}": values for name, values in matrix.truth.items()},
+    }
+    learners = list(matrix.figures)
+    columns = {name: np.tile(values, len(learners)) for name, values in world.items()}
+    own = {"learner": np.repeat(learners, count), "level": np.repeat([matrix.levels[each] for each in learners], count)}
+    measures = next(iter(matrix.figures.values()))
+    played = {name: np.concatenate([matrix.figures[each][name] for each in learners]) for name in measures}
+    return own | columns | played

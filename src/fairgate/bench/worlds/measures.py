@@ -1,0 +1,87 @@
+"""Measures: what a learner is judged by in a world, from what it plays: reward, violation and statements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairgate.against import SUCCESS, largest
+from fairgate.bench.worlds.yardsticks import Yardsticks
+from fairgate.environments.long_run import settle
+from fairgate.problem import is_feasible, violation
+from fairgate.run import Run
+from fairgate.settings import Array
+from fairgate.tail import tail_of
+from fairgate.tasks import Task
+
+TOLERANCE = SUCCESS[1]
+"""A round whose largest residual is above this is worth no more than what the fair lottery earns."""
+
+
+def measure(run: Run, task: Task, best: Yardsticks, policies: str = "threshold") -> dict[str, Array]:
+    """Judge each replicate of a run on worlds, (R,) per measure; `policies` is the class of policies that were played.
+
+    A share of 1 is what the best fixed lottery earns in the long run, and 0 what the best fair one does, which accepts
+    everybody with the same probability. A round that breaks a constraint by more than 0.01 counts at most as 0.
+
+    ``share`` is of all rounds, ``tail_share`` of the last, ``uncounted`` of all rounds without regard to constraints,
+    and ``share_threshold`` as share with the best fixed threshold in place of the lottery, NaN where none is feasible.
+    ``violation`` is the mean per round, ``feasible`` and ``feasible_tail`` are shares of rounds without any.
+    ``settled_share`` judges the policy that was settled on, in its steady state at the end, and ``settled`` is whether
+    that is within 0.01 of the best threshold in reward and constraints, NaN where none is feasible. ``claimed_right``
+    and ``claimed_wrong`` are whether it said at the end that no policy of its class is feasible where that is so, and
+    at any time where it is not; NaN where the truth is not known, or is the other.
+    """
+    tail = slice(run.rounds - tail_of(run.rounds), None)
+    reward, broken = run.population.reward, violation(run.population.residuals)
+    over = largest(run.population.residuals) > TOLERANCE
+    counted = np.where(over, np.minimum(reward, best.fair), reward)
+    met = is_feasible(run.population.residuals)
+    here = ~np.isnan(best.threshold)
+    found = {
+        "share": _share(counted, best.fair, best.lottery),
+        "tail_share": _share(counted[:, tail], best.fair[:, tail], best.lottery[:, tail]),
+        "uncounted": _share(reward, best.fair, best.lottery),
+        "share_threshold": _share(
+            np.where(here, counted, 0.0), np.where(here, best.fair, 0.0), np.where(here, best.threshold, 0.0)
+        ),
+        "violation": broken.mean(axis=1),
+        "feasible": met.mean(axis=1),
+        "feasible_tail": met[:, tail].mean(axis=1),
+    }
+    return found | _settled(run, task, best) | _claims(run, best, tail, policies)
+
+
+def _share(reward: Array, none: Array, best: Array) -> Array:
+    """Return what was earned beyond `none` as a share of what could be; NaN where nothing could."""
+    could = (best - none).sum(axis=1)
+    earned = (reward - none).sum(axis=1)
+    return np.asarray(np.divide(earned, could, out=np.full(len(could), np.nan), where=could > 0))
+
+
+def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
+    """Judge what each replicate settled on, in its steady state at the end."""
+    environment = task.environment.at(run.rounds - 1)
+    policy = run.settled()
+    found = task.problem.assess(environment.cells(settle(environment, policy), policy))
+    over = largest(found.residuals)
+    fair, lottery, threshold = (each[:, -1:] for each in (best.fair, best.lottery, best.threshold))
+    counted = np.where(over > TOLERANCE, np.minimum(found.reward, fair[:, 0]), found.reward)
+    near = (threshold[:, 0] - found.reward <= SUCCESS[0]) & (over <= SUCCESS[1])
+    return {
+        "settled_share": _share(counted[:, None], fair, lottery),
+        "settled": np.where(np.isnan(threshold[:, 0]), np.nan, near.astype(np.float64)),
+    }
+
+
+def _claims(run: Run, best: Yardsticks, tail: slice, policies: str) -> dict[str, Array]:
+    """Judge statements that no policy of its class is feasible."""
+    said = np.asarray(run.traces.get("infeasible", np.zeros(best.fair.shape))) == 1
+    truth = {"threshold": np.isnan(best.threshold), "lottery": np.isnan(best.lottery)}.get(policies)
+    unknown = np.full(run.replicates, np.nan)
+    if truth is None:
+        return {"claimed_right": unknown, "claimed_wrong": unknown}
+    right = said[:, tail].mean(axis=1) >= 0.5
+    return {
+        "claimed_right": np.where(truth[:, -1], right.astype(np.float64), np.nan),
+        "claimed_wrong": np.where(truth.all(axis=1), np.nan, (said & ~truth).any(axis=1).astype(np.float64)),
+    }

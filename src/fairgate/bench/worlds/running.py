@@ -1,0 +1,188 @@
+"""Running learners on blocks of worlds: each pair a job whose outcome is kept in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairgate.bench.matrix import Failure
+from fairgate.bench.worlds import measures, yardsticks
+from fairgate.bench.worlds.blocks import WorldBlock
+from fairgate.bench.worlds.yardsticks import Yardsticks
+from fairgate.engines import Engine
+from fairgate.errors import InputError, told
+from fairgate.learners import Learner
+from fairgate.learners.base import check_level
+from fairgate.settings import Array
+from fairgate.simulation import simulate
+from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, table_bytes
+
+
+@dataclass(frozen=True, repr=False)
+class WorldMatrix:
+    """What was found in each world (W): figures by learner, NaN where it has none.
+
+    Attributes
+    ----------
+    numbers
+        The worlds, in order.
+    figures
+        By learner and measure, (W,) each.
+    truth
+        Mean over rounds of each yardstick, (W,), and ``feasible``: whether some threshold is feasible at the end.
+    words
+        What each world is, by number.
+    levels, policies
+        Feedback level and class of policies of each learner.
+    failures
+        Blocks on which a learner raised an error.
+    """
+
+    numbers: Sequence[int]
+    figures: Mapping[str, Mapping[str, Array]]
+    truth: Mapping[str, Array]
+    words: Mapping[str, Mapping[str, str]]
+    levels: Mapping[str, str]
+    policies: Mapping[str, str]
+    failures: Sequence[Failure] = ()
+
+
+@dataclass(frozen=True)
+class WorldPair:
+    """A learner on a block of worlds."""
+
+    name: str
+    learner: Learner[Any]
+    block: WorldBlock
+    best: Yardsticks
+    rounds: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """Name of its file."""
+        return file_name(f"{self.block.name}--{self.name}")
+
+    def work(self) -> Work:
+        """What there is to do for its file, with a fingerprint of all that makes it."""
+        truth = hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in vars(self.best).values()))
+        settings = {
+            "worlds": self.block.numbers,
+            "seeds": self.block.seeds,
+            "rounds": self.rounds,
+            "seed": self.seed,
+            "learner": self.learner.describe(),
+            "truth": truth.hexdigest(),
+            "code": code_digest(played, yardsticks.solve, self.learner),
+        }
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        shape, loops = self.block.shape, len(self.block.numbers) * self.block.seeds
+        bins = 1 if self.learner.level == "bandit" else shape.size
+        cost = self.rounds * (400.0 + 0.2 * loops * shape.groups * (bins + 5))  # µs, roughly
+        return Work(self.key, digest, (f"{self.key}.parquet",), cost, partial(perform, self))
+
+
+def perform(pair: WorldPair) -> dict[str, bytes]:
+    """Return the file of a pair's outcome; of one that fails, one with the error instead."""
+    try:
+        return {f"{pair.key}.parquet": table_bytes(played(pair))}
+    except Exception as error:
+        return {f"{pair.key}.error": told(error).encode()}
+
+
+def played(pair: WorldPair) -> dict[str, Array]:
+    """Play a block and judge it: means over the seeds of every world, (W,) each."""
+    block, task = pair.block, pair.block.task
+    count = len(block.numbers) * block.seeds
+    run = simulate(task, pair.learner, pair.rounds, count, seed=block.root(pair.seed), batch=block.shape.batch)
+    found = measures.measure(run, task, pair.best.repeated(block.seeds), pair.learner.policies)
+    return {name: values.reshape(-1, block.seeds).mean(axis=1) for name, values in found.items()}
+
+
+def fill(
+    learners: Mapping[str, Learner[Any]],
+    blocks: Sequence[WorldBlock],
+    folder: Path,
+    engine: Engine,
+    say: Say,
+    *,
+    rounds: int,
+    seed: int,
+) -> WorldMatrix:
+    """Solve all worlds, then play every learner on every block that it can play on, and read what was found."""
+    lost = complete(
+        folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block of worlds"
+    )
+    if lost:
+        raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
+    known = {block: yardsticks.read(folder, block, rounds) for block in blocks}
+    pairs = [
+        WorldPair(name, learner, block, known[block][0], rounds, seed)
+        for name, learner in learners.items()
+        for block in blocks
+        if able(learner, block)
+    ]
+    for pair in pairs:
+        (folder / f"{pair.key}.error").unlink(missing_ok=True)
+    died = {work.name: text for work, text in complete(folder, [pair.work() for pair in pairs], engine, say)}
+    return _read(learners, blocks, known, pairs, folder, died)
+
+
+def able(learner: Learner[Any], block: WorldBlock) -> bool:
+    """Whether a learner may see what the constraints of a block ask for, and can begin there."""
+    task = block.task
+    try:
+        check_level(learner, task.problem)
+        learner.start(task.setting, len(block.numbers) * block.seeds, np.random.default_rng(0))
+    except InputError:
+        return False
+    return True
+
+
+def _read(
+    learners: Mapping[str, Learner[Any]],
+    blocks: Sequence[WorldBlock],
+    known: Mapping[WorldBlock, tuple[Yardsticks, dict[str, dict[str, str]]]],
+    pairs: Sequence[WorldPair],
+    folder: Path,
+    died: dict[str, str],
+) -> WorldMatrix:
+    numbers = sorted(number for block in blocks for number in block.numbers)
+    place = {number: index for index, number in enumerate(numbers)}
+    where = {block: np.array([place[number] for number in block.numbers]) for block in blocks}
+    figures: dict[str, dict[str, Array]] = {}
+    failures: list[Failure] = []
+    for pair in pairs:
+        failed = folder / f"{pair.key}.error"
+        if failed.is_file():
+            died[pair.key] = failed.read_text(encoding="utf-8")
+        if pair.key in died:
+            failures.append(Failure(pair.name, pair.block.name, died[pair.key]))
+            continue
+        for name, values in read_table(folder / f"{pair.key}.parquet")[0].items():
+            column = figures.setdefault(pair.name, {}).setdefault(name, np.full(len(numbers), np.nan))
+            column[where[pair.block]] = values
+    truth = {name: np.full(len(numbers), np.nan) for name in ("fair", "threshold", "lottery", "least", "feasible")}
+    words: dict[str, dict[str, str]] = {}
+    for block, (best, told_of) in known.items():
+        for name in ("fair", "threshold", "lottery", "least"):
+            truth[name][where[block]] = getattr(best, name).mean(axis=1)
+        truth["feasible"][where[block]] = ~np.isnan(best.threshold[:, -1])
+        words |= told_of
+    with_figures = [name for name in learners if name in figures]
+    return WorldMatrix(
+        numbers,
+        {name: figures[name] for name in with_figures},
+        truth,
+        words,
+        {name: learners[name].level for name in with_figures},
+        {name: learners[name].policies for name in with_figures},
+        failures,
+    )

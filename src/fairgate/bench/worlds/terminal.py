@@ -1,0 +1,71 @@
+"""The board of random worlds on a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from fairgate.bench.terminal import NAME, SEES, folded, p_text
+from fairgate.bench.worlds.board import WorldBoard, WorldRow
+from fairgate.estimates import Estimate
+
+NOTES = (
+    "Share: of the reward that the best fixed {best} earns in the long run beyond the best fair lottery, over the "
+    "whole run; rounds that break a constraint by more than 0.01 count at most as the fair lottery. Mean over worlds, "
+    "each cut to [−1, 1], with 95% interval; worst: mean of the lowest tenth of worlds. Viol.: per round. Feas.: of "
+    "tail rounds. Settl.: settled within 0.01 of the best threshold. None: said rightly, and ever wrongly, that "
+    "nothing is feasible. Ahead: share beyond that of the best baseline, and p of the paired test, Holm-corrected."
+)
+
+
+def show(board: WorldBoard, document: Mapping[str, Any], console: Console) -> None:
+    """Print one table per feedback level."""
+    settings = document["settings"]
+    console.print(f"{settings['worlds']} random worlds for {settings['purpose']}: {settings['which']}", highlight=False)
+    for level, rows in board.levels.items():
+        console.print(_ranked(level, rows, board))
+    best = "threshold" if board.allowed == "threshold" else "lottery of two thresholds"
+    console.print(NOTES.format(best=best), highlight=False)
+    if board.allowed != "threshold":
+        console.print(
+            f"The best fixed threshold of every world has a share of {board.threshold:.2f}, 0 where none is feasible.",
+            highlight=False,
+        )
+
+
+def _ranked(level: str, rows: Sequence[WorldRow], board: WorldBoard) -> Table:
+    title = f"Feedback level `{level}` on {rows[0].worlds} worlds: {SEES[level]}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=0, title_justify="left")
+    table.add_column("\nlearner", overflow="fold", min_width=NAME)
+    heads = ("\nshare", "me-\ndian", "\nworst", "\nviol.", "\nfeas.", "\nsettl.", "\nnone", "\nahead", "\np")
+    for heading in heads:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            f"{folded(row.learner)}{'' if row.rank else f'{chr(10)}({row.policies})'}",
+            _estimate(row.share),
+            f"{row.median:.2f}",
+            f"{row.worst_tenth:.1f}" if row.worst_tenth < -9.9 else f"{row.worst_tenth:.2f}",
+            f"{row.violation:.4f}".removeprefix("0"),
+            f"{row.feasible_tail:.0%}",
+            _percent(row.settled),
+            f"{_percent(row.claimed_right)}\n{_percent(row.claimed_wrong)}",
+            "best\nbaseline" if board.baselines.get(level) == row.learner else _estimate(row.ahead),
+            p_text(row.p),
+        )
+    return table
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _estimate(found: Estimate | None) -> str:
+    if found is None:
+        return "–"
+    low, high = (f"{end:.2f}".replace("0.", ".").replace("-", "−") for end in (found.low, found.high))
+    return f"{found.value:.2f}\n{low}–{high}".replace("-", "−")
