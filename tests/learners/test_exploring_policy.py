@@ -131,7 +131,7 @@ def shares(estimate: str, explore: float, replicates: int, delayed: bool = False
     setting = fg.Setting(fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)]), [0.0, 1.0], groups=2)
     learner = ExploringPolicy(explore=explore, discount=1.0, estimate=estimate)
     state = learner.start(setting, replicates, np.random.default_rng(0))
-    rng = np.random.default_rng(1)
+    rng, waiting = np.random.default_rng(1), list[Arrival]()
     for t in range(20):
         state.arm[:] = t % 2  # so the chance of the middle bin changes
         policy = learner.exploring(state)
@@ -142,10 +142,11 @@ def shares(estimate: str, explore: float, replicates: int, delayed: bool = False
         accepted = rng.binomial(labelled, chance)
         cells = np.stack((labelled - accepted, accepted), axis=-1)
         arrivals = None
-        if delayed:  # half of the labels are lost
+        if delayed:  # half of the labels are lost, and the others of two rounds arrive together
             seen = rng.binomial(accepted, 0.5)
-            came = [Arrival(t, policy, seen, people.sum(axis=2), accepted.sum(axis=(2, 3)), last=True)]
-            arrivals = came
+            waiting.append(Arrival(t, policy, seen, people.sum(axis=2), accepted.sum(axis=(2, 3)), last=True))
+            arrivals = waiting if t % 2 == 1 else []
+            waiting = [] if t % 2 == 1 else waiting
         learner.observe(state, policy, setting.problem.reveal(cells, "selective-labels", arrivals, None, t))
     return learner.positives(state)
 
