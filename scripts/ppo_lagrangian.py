@@ -1,6 +1,6 @@
 """Train PPO-Lagrangian on a task through gymnasium, and set it beside learners that begin with nothing.
 
-    python scripts/ppo_lagrangian.py                             # compas, about a minute
+    python scripts/ppo_lagrangian.py                             # compas, half a minute of processor time
     python scripts/ppo_lagrangian.py german --iterations 200
 
 Proximal policy optimisation (Schulman et al. 2017) with a Lagrange multiplier on `info["cost"]`, as in Ray, Achiam and
@@ -28,8 +28,8 @@ from fairgate.problem import violation
 from fairgate.settings import Array
 
 HIDDEN = 32
-GAMMA, TRACE = 0.99, 0.95  # discount and GAE's λ, as in Ray et al.
-CLIP, EPOCHS, PARTS = 0.2, 10, 4  # Schulman et al.: clipping range, passes over a rollout, minibatches of a pass
+GAMMA, TRACE, CLIP = 0.99, 0.97, 0.2  # discount, GAE's λ and clipping range: the defaults of Ray et al.'s own code
+EPOCHS, PARTS = 10, 4  # passes over a rollout, and minibatches of a pass
 RATE, DUAL_RATE = 1e-3, 2.0  # step sizes of Adam, and of λ per unit of cost
 LOOPS, HORIZON = 32, 200  # loops played side by side, and rounds of each before an update
 JUDGED_LOOPS, JUDGED_ROUNDS, SEED = 20, 1000, 77

@@ -90,8 +90,8 @@ class ExploringPolicy(Learner[ExploringState]):
 
     References
     ----------
-    .. [1] Kilbertus, Gomez Rodriguez, Schölkopf, Muandet, Valera, "Fair decisions despite imperfect predictions",
-       AISTATS 2020.
+    .. [1] Kilbertus, Gomez-Rodriguez, Schölkopf, Muandet, Valera, "Fair decisions despite imperfect predictions",
+       arXiv 1902.02979, 2020.
     .. [2] Dudík, Langford, Li, "Doubly robust policy evaluation and learning", ICML 2011.
     .. [3] Bechavod, Ligett, Roth, Waggoner, Wu, "Equal opportunity in online classification with partial feedback",
        NeurIPS 2019.

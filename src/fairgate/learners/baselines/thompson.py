@@ -42,7 +42,7 @@ class Thompson(Epochs[ThompsonState]):
     normal distribution of the posterior's mean and variance, cut to [0, 1], which costs a hundredth of a Beta draw;
     the problem reads reward and residuals off them, so any utility and any constraint on decisions or accepted labels
     will do. Played is the best threshold that is feasible in this draw, else the least violating one: a threshold is
-    played as often as it is likely to be the best. [2]_ and [3]_ treat bandits whose arms have unknown rewards and
+    played as often as it is likely to be the best. [1]_ and [2]_ treat bandits whose arms have unknown rewards and
     unknown risks; here the feasibility of every residual is drawn as the reward is.
 
     Thresholds teach nothing about their neighbours, so each is played a few times: a grid of 201 takes long.
@@ -63,10 +63,9 @@ class Thompson(Epochs[ThompsonState]):
 
     References
     ----------
-    .. [1] Thompson, "On the likelihood that one unknown probability exceeds another in view of the evidence of two
-       samples", Biometrika 25, 1933.
-    .. [2] Chen, Gangrade, Saligrama, "Strategies for safe multi-armed bandits with logarithmic regret and risk", 2022.
-    .. [3] Saxena et al., "Thompson sampling for linearly constrained bandits", 2020.
+    .. [1] Chen, Gangrade, Saligrama, "Strategies for safe multi-armed bandits with logarithmic regret and risk",
+       arXiv 2204.00706, 2022.
+    .. [2] Saxena, Gonzalez, Jaldén, "Thompson sampling for linearly constrained bandits", 2020.
     """
 
     epoch_length: Rounds = 5
