@@ -5,11 +5,13 @@ from fairgate.learners.baselines.bayesian import Bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
 from fairgate.learners.baselines.conformal_tracker import ConformalTracker
 from fairgate.learners.baselines.controls import AcceptAll, Fixed, Random
+from fairgate.learners.baselines.epoch_zeroth_order import EpochZerothOrder
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
 from fairgate.learners.baselines.exploring_policy import ExploringPolicy
 from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
+from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
 from fairgate.learners.baselines.thompson import Thompson
@@ -36,6 +38,7 @@ __all__ = [
     "BestLottery",
     "ConformalTracker",
     "DoublyOptimistic",
+    "EpochZerothOrder",
     "EpsilonGreedy",
     "Exp3PrimalDual",
     "ExploreThenCommit",
@@ -44,6 +47,7 @@ __all__ = [
     "Learner",
     "Mixture",
     "PerGroup",
+    "PerformativeGradient",
     "PessimisticOptimistic",
     "PrimalDual",
     "Random",

@@ -13,11 +13,13 @@ from fairgate.learners.baselines.bayesian import Bayesian, safe_bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
 from fairgate.learners.baselines.conformal_tracker import ConformalTracker
 from fairgate.learners.baselines.controls import AcceptAll, Fixed, Random
+from fairgate.learners.baselines.epoch_zeroth_order import EpochZerothOrder
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
 from fairgate.learners.baselines.exploring_policy import exploring_dr, exploring_ips
 from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
+from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
 from fairgate.learners.baselines.thompson import Thompson
@@ -44,6 +46,8 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
     "mixture": Mixture,
     "repeated-retraining": RepeatedRetraining,
     "two-point": TwoPoint,
+    "epoch-zeroth-order": EpochZerothOrder,
+    "performative-gradient": PerformativeGradient,
     "pessimistic-optimistic": PessimisticOptimistic,
     "exp3-primal-dual": Exp3PrimalDual,
     "explore-then-commit": ExploreThenCommit,
