@@ -42,7 +42,7 @@ CONSTRAINTS = (
     ("ratio", "service"),
     ("ratio", "group-service"),
     ("group-service", "budget"),
-    ("service",),
+    ("improvement", "service"),
     ("opportunity", "service"),
     ("equalised-odds", "budget"),
 )
