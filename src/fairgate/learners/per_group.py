@@ -60,6 +60,7 @@ class PerGroup(Forecast):
     """
 
     policies: ClassVar[str] = "per-group"
+    searched: ClassVar[str] = "per-group"
 
     def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
         """Plan a threshold per group."""
