@@ -32,7 +32,8 @@ ROUNDS, BATCH, LATE = 400, 200, 30
 WIDTH = 1080
 EDGES = """(() => {
     const top = each => each.getBoundingClientRect().top + window.scrollY;
-    return [top([...document.querySelectorAll("h3[id^=scope-]")].at(-1)) - 20, top(document.querySelector("#rounds")) - 24];
+    const stretches = document.querySelectorAll("h3[id^=scope-]");
+    return [top(stretches[stretches.length - 1]) - 20, top(document.querySelector("#rounds")) - 24];
 })()"""
 """Where the part of the page begins and ends, in pixels."""
 

@@ -1,0 +1,135 @@
+"""README.md works as it is written: its commands run, and print what stands below them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairgate.learners.registry import BASELINES
+from scripts import draw_readme, front_page
+from tests.command import fairgate_here
+from tests.live.shell import Shell, snippets
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = (README, ROOT / "docs" / "index.md", ROOT / "docs" / "start.md")
+SMALLER = {
+    "fairgate live demo": "fairgate live demo --rounds 10 --batch 40 --pace 0",
+    "--worlds 20 --rounds 300": "--worlds 0:1 --rounds 20 --workers 1",
+    "--over rate=0.01:0.5:3 --over epsilon=0.01:0.1:2": "--over rate=0.01,0.5 --workers 1",
+    "fairgate reproduce table1 --seeds 10": "fairgate reproduce table1 --seeds 2 --rounds 220",
+    "--rounds 200": "--rounds 40",
+}
+"""Sizes that tests have no time for, and what they run instead."""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    opened = Shell(tmp_path, COLUMNS=str(front_page.WIDTH))
+    yield opened
+    opened.stop()
+
+
+def smaller(body: str) -> str:
+    for size, less in SMALLER.items():
+        body = body.replace(size, less)
+    return body
+
+
+@pytest.mark.slow
+def test_the_analysts_commands_print_what_stands_below_them(shell: Shell) -> None:
+    for name in ("advise", "none"):
+        said = shell.run(front_page.commands(name))
+        assert front_page.shown(name, said) == front_page.passage(name)
+    assert "INFEASIBLE" in front_page.passage("none")
+    assert {"advice", "stricter"} <= {path.name for path in shell.folder.iterdir()}
+
+
+@pytest.mark.slow
+def test_the_operators_demonstration_prints_what_is_promised(shell: Shell) -> None:
+    said = shell.run(smaller(front_page.commands("demo")))
+    assert {"Page:", "Key:"} <= set(said.split())  # which README leaves out
+    names = {"round", "played", "reward", "gap", "acceptance", "violation"}
+    for text in (front_page.shown("demo", said), front_page.passage("demo")):
+        assert {line.split()[0] for line in text.splitlines() if line.strip()} >= names
+
+
+@pytest.mark.slow
+def test_the_operators_own_gate_is_made_and_audited(shell: Shell) -> None:
+    (body,) = (body for title, body in snippets(README) if title == "your own gate")
+    made, served, audited = body.splitlines()
+    guide = snippets(ROOT / "docs" / "guides" / "operator.md")
+    assert served.partition("#")[0].strip() in {body.strip() for _, body in guide}  # which is run there
+    shell.run(made)
+    assert "Everything fits" in shell.run(audited)
+
+
+@pytest.mark.slow
+def test_the_researchers_board_has_the_learners_that_stand_in_readme(shell: Shell) -> None:
+    said = front_page.shown("worlds", shell.run(smaller(front_page.commands("worlds"))))
+    kept = front_page.passage("worlds")
+    asked = re.findall(r"--worlds (\d+) .* --learners ([a-z,-]+)", front_page.commands("worlds"))
+    ((worlds, learners),) = asked
+    assert f"{worlds} random worlds for judging" in kept
+    for name in learners.split(","):
+        first = f"\n {name.split('-')[0]}"
+        assert first in said
+        assert first in kept
+
+
+@pytest.mark.slow
+def test_more_commands_work(tmp_path: Path) -> None:
+    (body,) = (body for title, body in snippets(README) if title == "more commands")
+    lines = f"{front_page.commands('advise')}{body}".replace("\\\n", " ").splitlines()
+    for line in map(smaller, lines):
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == "fairgate"
+        done = fairgate_here(*arguments, cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+        assert done.stdout, line
+
+
+def test_every_command_of_the_first_pages_is_run_or_is_make() -> None:
+    ours = {"", "takes a minute", "takes half a minute", "your own gate", "more commands"}
+    run = {front_page.commands(name) for name in front_page.SHORTENED}
+    for page in PAGES:
+        for title, body in snippets(page):
+            assert title in ours, (page.name, title)
+            known = title in ("your own gate", "more commands") or body in run
+            assert known or re.match(r"(make|python3 -m venv) ", body), (page.name, body)
+
+
+def test_what_the_site_quotes_of_the_advice_is_what_readme_shows() -> None:
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    (advised, sure, until), (points,) = (
+        re.findall(
+            r"advises ([\d.]+\d): with probability at least ([\d.]+\d) .* up to a strength of ([\d.]+\d)\.", page
+        )[0],
+        re.findall(r"that ([\d.]+\d) points could be had", page),
+    )
+    shown, refused = (" ".join(front_page.passage(name).split()) for name in ("advise", "none"))
+    assert f"Accept people with risk_score ≥ {advised}. With probability at least {sure} " in shown
+    assert f"up to a feedback strength of {until}." in shown
+    assert f"allow a mean score change of +{points} points" in refused
+    assert "No lottery between shared thresholds was found" in refused
+    assert "Here none were found" in refused
+
+
+def test_the_figure_compares_with_the_boards_best_baselines() -> None:
+    caption = README.read_text(encoding="utf-8").partition("docs/figures/readme.png)")[2].split("\n\n")[1]
+    for level in ("bandit", "selective-labels"):
+        best = draw_readme.best_baseline(level)
+        assert best in BASELINES
+        assert f"`{best}`" in caption
+
+
+def test_both_first_pages_make_the_same_promise() -> None:
+    promise = (
+        "Before and while you change a cut-off, fairgate tells you what it will do to each group once people respond, "
+        'with bounds that stay valid while you watch, and a clear "no such rule exists" when that is true.'
+    )
+    assert all(promise in page.read_text(encoding="utf-8") for page in PAGES[:2])
