@@ -68,10 +68,11 @@ def draw_response() -> None:
     left.axvline(IN_USE, color="0.4", lw=1, ls=":")
     left.axvline(made.threshold, color="black", lw=1)
     left.annotate("in use", (IN_USE, 0.04), ha="right", xytext=(-3, 0), textcoords="offset points", fontsize=FONT)
-    left.annotate("advised", (made.threshold, 0.04), xytext=(3, 0), textcoords="offset points", fontsize=FONT)
-    right.axvline(made.stands_until, color="black", lw=1, ls=":")
+    left.annotate("advised", (made.threshold, 0.93), xytext=(3, 0), textcoords="offset points", fontsize=FONT)
+    until = 0.0 if made.stands_until is None else made.stands_until
+    right.axvline(until, color="black", lw=1, ls=":")
     right.annotate(
-        f"kept up to {made.stands_until:.2f}", (made.stands_until, 0.04), ha="right", xytext=(-3, 0),
+        f"kept up to {until:.2f}", (until, 0.04), ha="right", xytext=(-3, 0),
         textcoords="offset points", fontsize=FONT,
     )  # fmt: skip
     left.set_title(f"accepted once people respond (strength {STRONG:g})", fontsize=FONT + 1)
@@ -80,7 +81,7 @@ def draw_response() -> None:
     right.set_xlabel("how strongly acceptance changes who applies", fontsize=FONT)
     add_legend(figure, (left,), 4)
     figure.savefig(FIGURES / "responds.png", dpi=130)
-    print(f"responds.png: advised ≥ {made.threshold:g}, kept up to a strength of {made.stands_until:.2f}")
+    print(f"responds.png: advised ≥ {made.threshold:g}, kept up to a strength of {until:.2f}")
 
 
 def draw_gate() -> None:

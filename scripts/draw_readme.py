@@ -72,7 +72,7 @@ def best_baseline(level: str) -> str:
     """Return the baseline that stands first in a level's table of the benchmark, in docs/learners/index.md."""
     _, _, rest = BOARD.read_text(encoding="utf-8").partition(f"**Level `{level}`**")
     ranked = re.findall(r"^\| `?([a-z0-9-]+)`? \|", rest.partition("**Level")[0], flags=re.MULTILINE)
-    return next(name for name in ranked if name in BASELINES)
+    return next(str(name) for name in ranked if name in BASELINES)
 
 
 def _quantile(values: np.ndarray, q: float) -> np.ndarray:

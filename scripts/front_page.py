@@ -30,7 +30,7 @@ def commands(name: str) -> str:
     above, found, _ = README.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
     if not found:
         raise SystemExit(f"README.md must have <!-- {name} -->")
-    return re.findall(r"^```sh[^\n]*\n(.*?)^```$", above, flags=re.MULTILINE | re.DOTALL)[-1]
+    return str(re.findall(r"^```sh[^\n]*\n(.*?)^```$", above, flags=re.MULTILINE | re.DOTALL)[-1])
 
 
 def passage(name: str) -> str:
@@ -75,11 +75,9 @@ def refused(said: str) -> str:
 
 
 def watched(said: str) -> str:
-    """Return four rounds of a gate and what came of it."""
-    rounds = re.findall(r"^round .*$", said, flags=re.MULTILINE)
-    table = said[said.index(rounds[-1]) + len(rounds[-1]) + 1 :].partition("Exact figures")[0]
-    some = [*rounds[:4:2], LEFT_OUT, *rounds[-2:]]
-    return "\n".join([*some, LEFT_OUT, *(line.rstrip() for line in table.splitlines() if line.strip())])
+    """Return what came of a gate."""
+    table = said[said.rindex("round ") :].partition("\n")[2].partition("Exact figures")[0]
+    return "\n".join([LEFT_OUT, *(line.rstrip() for line in table.splitlines() if line.strip())])
 
 
 def ranked(said: str) -> str:
