@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.environments.base import Environment
 from fairgate.errors import InputError
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array
@@ -87,9 +88,14 @@ class Truth:
         return self.moments[-1]
 
     @property
+    def task(self) -> Task:
+        """The task, as it changes."""
+        return self.moments[0].whole
+
+    @property
     def task_name(self) -> str:
         """Name of the task."""
-        return self.moments[0].whole.name
+        return self.task.name
 
     def by_round(self, values: Sequence[float]) -> Array:
         """Return what is given by moment for every round, (T,)."""
@@ -194,11 +200,22 @@ def truth_of(task: Task, rounds: int) -> Truth:
 
 
 def _moments(task: Task, rounds: int) -> Iterator[Moment]:
+    for first in changes(task.environment, rounds):
+        yield Moment(first, task, exact_sweep(task.at(first), task.thresholds))
+
+
+def changes(environment: Environment, rounds: int) -> Iterator[int]:
+    """Yield round 0, and every later one in which an environment that changes by itself is not as it was, to the 25.
+
+    >>> import fairgate as fg
+    >>> [list(changes(fg.load_task(name).environment, 3000)) for name in ("interior", "shock")]
+    [[0], [0, 1500]]
+    """
     before = None
     for first in range(0, rounds, EVERY):
-        now = task.environment.at(first)
+        now = environment.at(first)
         if (settings := now.describe()) != before:
-            yield Moment(first, task, exact_sweep(task.at(first), task.thresholds))
-        if now is task.environment:
+            yield first
+        if now is environment:
             return
         before = settings

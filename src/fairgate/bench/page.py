@@ -11,7 +11,7 @@ from fairgate.bench import drawings
 from fairgate.bench.leaderboard import Leaderboard
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.measures import TARGET
-from fairgate.bench.terminal import SEES, p_text
+from fairgate.bench.terminal import SEES, against, p_text
 from fairgate.pages import Picture, anchor, flat, templates
 from fairgate.plots import image
 
@@ -60,11 +60,13 @@ def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> s
         settings=document["settings"],
         tasks=matrix.tasks,
         sees=SEES,
+        against={level: against(reference) for level, reference in board.references.items()},
         targets={level: document["settings"]["targets"][name] for level, name in TARGET.items()},
         planes=_planes(matrix, board, document),
         curves=_curves(matrix, board),
         success=_success(matrix, board),
         shortfall=_shortfall(matrix, board),
+        share=_share(matrix, board),
         comparison=_comparison(board),
         failures=[str(failure) for failure in matrix.failures],
         lines=flat(document["settings"]),
@@ -119,7 +121,7 @@ def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
 
 
 def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
-    """Share of seeds that meet the target, by learner and task, with a mark where OFS is beaten or beats."""
+    """Share of seeds that meet the target, by learner and task, with a mark where the best baseline is beaten or beats."""
     marks = {"better": "▲", "worse": "▼", "": ""}
     return {
         learner: {
@@ -139,6 +141,22 @@ def _shortfall(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded
 
     return {
         learner: {task: shaded(each.shortfall) for task, each in matrix.of(learner).items()} for learner in board.order
+    }
+
+
+def _share(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
+    """Mean share of what can be earned, by learner and task; what is below 0 is in the other colour."""
+
+    def shaded(share: float) -> Shaded:
+        return Shaded(f"{share:.2f}".replace("-", "−"), abs(share), "good" if share > 0 else "bad")
+
+    return {
+        learner: {
+            task: shaded(share)
+            for task, each in matrix.of(learner).items()
+            if not math.isnan(share := float(each.figures["share"].mean()))
+        }
+        for learner in board.order
     }
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairgate.environments.drift import Drift
 from fairgate.environments.responsive_scores import ResponsiveScores
 from fairgate.oracle.lottery import QUICK, best_lottery
 from fairgate.oracle.policies import ranked, steady_cells
@@ -14,12 +15,13 @@ from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
 from fairgate.thresholds import exact_sweep
+from fairgate.truth import changes
 
 PROBABILITIES = np.linspace(0.0, 1.0, 41)
 """Acceptance probabilities of the uniform lotteries that are tried."""
 
 MOMENTS = 10
-"""Moments at which a world with a season is looked at."""
+"""Moments, at most, at which a task that changes by itself is looked at."""
 
 
 class Reference(NamedTuple):
@@ -69,11 +71,15 @@ def _highest(*rewards: float) -> float:
 
 
 def moments_of(task: Task, rounds: int) -> Array:
-    """Return the rounds at which a task is looked at: 0 if it stays as it is, and after its jump."""
+    """Return the rounds at which a task is looked at: 0, and if it changes by itself, its jump or up to nine others.
+
+    >>> import fairgate as fg
+    >>> [len(moments_of(fg.load_task(name), 3000)) for name in ("interior", "shock", "drift")]
+    [1, 2, 10]
+    """
     environment = task.environment
-    if environment.at(0) is environment:
-        return np.zeros(1)
-    if isinstance(environment, ResponsiveScores) and not np.any(environment.swing):
-        jump = float(np.max(environment.jump_round))
-        return np.array([first for first in (0.0, jump) if first < rounds])
-    return np.floor(np.arange(MOMENTS) * rounds / MOMENTS)
+    if isinstance(environment, Drift | ResponsiveScores) and not np.any(environment.swing):
+        jump = float(np.max(environment.jump_round)) if np.any(environment.jump) else 0.0
+        return np.array(sorted(first for first in {0.0, jump} if first < rounds))
+    found = np.array(list(changes(environment, rounds)), dtype=np.float64)
+    return found if len(found) <= MOMENTS else found[np.arange(MOMENTS) * len(found) // MOMENTS]

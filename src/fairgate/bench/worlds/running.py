@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from fairgate.bench.matrix import Failure
+from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds import measures, yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
-from fairgate.bench.worlds.yardsticks import Yardsticks
 from fairgate.engines import Engine
 from fairgate.errors import InputError, told
 from fairgate.learners import Learner
