@@ -169,11 +169,17 @@ def _places(grid: Array) -> Array:
 
 
 def _nearest(places: Array, values: Array) -> NDArray[np.int64]:
-    """Index of the place nearest to each value."""
+    """Index of the place nearest to each value; both may be infinite.
+
+    >>> _nearest(np.array([-np.inf, 0.0, 1.0]), np.array([-np.inf, 0.4, 0.6, 1.0]))
+    array([0, 1, 2, 2])
+    """
     above = np.clip(np.searchsorted(places, values), 1, max(len(places) - 1, 1))
     if len(places) == 1:
         return np.zeros_like(above)
-    return np.asarray(above - (values - places[above - 1] < places[above] - values))
+    low, high = places[above - 1], places[above]
+    with np.errstate(invalid="ignore"):  # an infinite value is a place itself
+        return np.asarray(above - ((values == low) | (values - low < high - values)))
 
 
 def _combined(codes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -121,7 +121,7 @@ def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
 
 
 def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
-    """Share of seeds that meet the target, by learner and task, with a mark where the best baseline is beaten or beats."""
+    """Share of seeds that meet the target, by learner and task, with a mark where the best baseline differs."""
     marks = {"better": "▲", "worse": "▼", "": ""}
     return {
         learner: {
