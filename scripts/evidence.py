@@ -22,14 +22,16 @@ def main() -> None:
             cells.append(f"{found[target]['mean']:.0%}, {found['violation']['mean']:.2f}")
         print(f"| {task} | " + " | ".join(cells) + " |")
     for level, rows in bench["leaderboard"].items():
-        print(f"\n**Level `{level}`**\n")
-        print("| learner | target met | shortfall per round | beats OFS | violation |\n|---|---|---|---|---|")
+        reference = bench["settings"]["reference"][level]
+        print(f"\n**Level `{level}`**" + (f", best baseline: `{reference}`\n" if reference else "\n"))
+        print("| learner | target met | share | shortfall per round | beats best baseline | violation |")
+        print("|---|---|---|---|---|---|")
         for row in rows:
-            short, better = row["shortfall"], row["better"]
-            improved = "–" if better is None or better["value"] is None else f"{better['value']:.2f}"
+            short, share, better = row["shortfall"], row["share"], row["better"]
+            earned, improved = ("–" if each is None else f"{each['value']:.2f}" for each in (share, better))
             print(
-                f"| {row['learner']} | {row['success']:.0%} | {short['value']:.4f} ({short['low']:.4f} to "
-                f"{short['high']:.4f}) | {improved} | {row['violation']:.1f} |"
+                f"| {row['learner']} | {row['success']:.0%} | {earned.replace('-', '−')} | {short['value']:.4f} "
+                f"({short['low']:.4f} to {short['high']:.4f}) | {improved} | {row['violation']:.1f} |"
             )
 
 

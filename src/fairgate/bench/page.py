@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairgate.bench import drawings
-from fairgate.bench.leaderboard import Leaderboard
+from fairgate.bench.leaderboard import Leaderboard, Row
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.measures import TARGET
 from fairgate.bench.terminal import SEES, against, p_text
@@ -67,6 +67,7 @@ def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> s
         success=_success(matrix, board),
         shortfall=_shortfall(matrix, board),
         share=_share(matrix, board),
+        earner={level: _earner(rows) for level, rows in board.levels.items()},
         comparison=_comparison(board),
         failures=[str(failure) for failure in matrix.failures],
         lines=flat(document["settings"]),
@@ -97,6 +98,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
     for level, rows in board.levels.items():
         grey = f" The {drawings.SHOWN} highest ranked are in colour." if len(rows) > drawings.SHOWN else ""
         band = "Interquartile mean over seeds, with a band between the quartiles."
+        band += " The level’s best baseline is black." if board.references[level] else ""
         words = {
             "shortfall": (
                 "shortfall",
@@ -158,6 +160,12 @@ def _share(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
         }
         for learner in board.order
     }
+
+
+def _earner(rows: Sequence[Row]) -> tuple[str, float] | None:
+    """Learner of a level that earned most, among those with an outcome on as many tasks as the first, and its share."""
+    known = [(row.learner, row.share.value) for row in rows if row.share and row.tasks == rows[0].tasks]
+    return max(known, key=lambda each: each[1], default=None)
 
 
 def _comparison(board: Leaderboard) -> dict[str, dict[str, Shaded]]:
