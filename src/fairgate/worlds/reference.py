@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairgate.environments.drift import Drift
-from fairgate.environments.responsive_scores import ResponsiveScores
+from fairgate.environments.base import Environment
 from fairgate.oracle.lottery import QUICK, best_lottery
 from fairgate.oracle.policies import ranked, steady_cells
 from fairgate.policy import Policy
@@ -15,7 +14,7 @@ from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
 from fairgate.thresholds import exact_sweep
-from fairgate.truth import changes
+from fairgate.truth import EVERY, changes
 
 PROBABILITIES = np.linspace(0.0, 1.0, 41)
 """Acceptance probabilities of the uniform lotteries that are tried."""
@@ -71,15 +70,29 @@ def _highest(*rewards: float) -> float:
 
 
 def moments_of(task: Task, rounds: int) -> Array:
-    """Return the rounds at which a task is looked at: 0, and if it changes by itself, its jump or up to nine others.
+    """Return the rounds at which a task is looked at: 0, and if it changes by itself, at most nine others.
+
+    If it changes seldom, these are the rounds in which it does; else they are evenly spaced.
 
     >>> import fairgate as fg
-    >>> [len(moments_of(fg.load_task(name), 3000)) for name in ("interior", "shock", "drift")]
-    [1, 2, 10]
+    >>> moments_of(fg.load_task("interior"), 3000), moments_of(fg.load_task("shock"), 3000)
+    (array([0.]), array([   0., 1500.]))
+    >>> len(moments_of(fg.load_task("drift"), 3000))
+    10
     """
-    environment = task.environment
-    if isinstance(environment, Drift | ResponsiveScores) and not np.any(environment.swing):
-        jump = float(np.max(environment.jump_round)) if np.any(environment.jump) else 0.0
-        return np.array(sorted(first for first in {0.0, jump} if first < rounds))
-    found = np.array(list(changes(environment, rounds)), dtype=np.float64)
-    return found if len(found) <= MOMENTS else found[np.arange(MOMENTS) * len(found) // MOMENTS]
+    found = list(changes(task.environment, rounds))
+    if len(found) > MOMENTS:
+        found = [found[place * len(found) // MOMENTS] for place in range(MOMENTS)]
+    else:
+        found = [_since(task.environment, first) for first in found]
+    return np.array(found, dtype=np.float64)
+
+
+def _since(environment: Environment, first: int) -> int:
+    """Return the first round in which an environment is as it was when it was next looked at, by bisection."""
+    now, low, high = environment.at(first).describe(), max(first - EVERY, -1), first
+    while high - low > 1:
+        middle = (low + high) // 2
+        same = environment.at(middle).describe() == now
+        low, high = (low, middle) if same else (middle, high)
+    return high
