@@ -19,7 +19,7 @@ from PIL import Image
 
 import fairgate as fg
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
-from fairgate.problem import is_feasible
+from fairgate.problem import best_feasible, is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import presets
 from fairgate.thresholds import ThresholdSweep, exact_sweep
@@ -31,6 +31,7 @@ FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures" / "environmen
 SUITE = [name for name in presets() if name not in presets(("presets.toml",))]
 ROUNDS = {"drift": (375, 1125), "shock": (0, 1500)}  # the rounds in which what changes by itself is shown
 DASHES = ("--", "-.", (0, (1, 1)))  # of the residuals; the groups' lines are solid in one state and dotted in the other
+DISCRETE = {"strategic": 60, "fico": 34, "fico-4": 34}  # bins where many share a score: drawn as steps
 STABLE = {"performative": 0.4}  # the performatively stable threshold; tests/environments/test_performative.py finds it
 HEADER = (
     "| task | best threshold | reward | gap | accepted | slack | regret of the neighbours: below, above |\n"
@@ -66,14 +67,14 @@ def figures(sweep: ThresholdSweep) -> list[str]:
 def draw(name: str) -> Path:
     """Draw a task's picture and return its file."""
     task, rounds = fg.load_task(name), ROUNDS.get(name, (0,))
-    count = 1 + len(rounds) + (name == "delayed-impact")
+    count = 1 + len(rounds) + (name in MIDDLE)
     figure, axes = panels(1, count, 3.4 * count, 3.1)
     if name == "label-delay":
         draw_arrival(task, axes[0])
     else:
         draw_scores(task, axes[0])
-    if name == "delayed-impact":
-        draw_impact(task, axes[1])
+    if name in MIDDLE:
+        MIDDLE[name](task, axes[1])
     for at, ax in zip(rounds, axes[-len(rounds) :], strict=True):
         draw_sweep(
             task.at(at),
@@ -93,7 +94,7 @@ def draw_scores(task: fg.Task, ax: Axes) -> None:
     """Draw the density of every group's scores in two states."""
     environment = task.environment
     for (title, state), line in zip(two_states(task).items(), ("-", ":"), strict=True):
-        bins = 60 if task.name == "strategic" else 240
+        bins = DISCRETE.get(task.name, 240)
         low, high = task.thresholds[0], task.thresholds[-1]
         edges = np.linspace(low - 0.35 * (high - low), high + 0.35 * (high - low), bins + 1)
         people = environment.histogram(state, edges)[0].sum(axis=-1)
@@ -108,11 +109,13 @@ def draw_scores(task: fg.Task, ax: Axes) -> None:
                 "linewidth": 1.2,
                 "label": label,
             }
-            if task.name == "strategic":
+            if task.name in DISCRETE:
                 ax.stairs(values, edges, **style)
             else:
                 ax.plot((edges[1:] + edges[:-1]) / 2, values, **style)
     ax.set_ylim(bottom=0.0)
+    if isinstance(environment, fg.environments.CreditScores):
+        ax.set_xlim(environment.low - 15.0, environment.high + 40.0)
     ax.set_title("scores in two states", fontsize=FONT)
     ax.set_xlabel("score", fontsize=FONT)
     ax.set_ylabel("density of a group's scores", fontsize=FONT)
@@ -181,7 +184,7 @@ def draw_sweep(task: fg.Task, ax: Axes, title: str) -> None:
             zorder=3,
             label="stable",
         )
-    ax.set_ylim(-0.4, 0.4)
+    ax.set_ylim(-0.4, max(0.4, 1.15 * float(sweep.reward.max())))
     ax.set_xlim(thresholds[0], thresholds[-1])
     ax.set_xlabel("threshold (unit of the score)", fontsize=FONT)
     ax.set_ylabel("reward per person, or residual", fontsize=FONT)
@@ -192,7 +195,10 @@ def draw_impact(task: fg.Task, ax: Axes) -> None:
     """Draw how far lending moves each group's mean score in the long run; what lies below 0 is harm."""
     thresholds = np.linspace(task.thresholds[0], task.thresholds[-1], 201)
     environment = task.environment
-    change = environment.steady_state(np.repeat(thresholds[:, None], 2, axis=1)) - environment.start(1)
+    if not isinstance(environment, fg.environments.CreditScores | fg.environments.DelayedImpact):
+        raise TypeError(f"{task.name} has no scores that loans move")
+    settled = environment.steady_state(np.repeat(thresholds[:, None], environment.group_count, axis=1))
+    change = environment.mean_scores(settled) - environment.mean_scores(environment.start(1))
     for group, values in enumerate(change.T):
         ax.plot(thresholds, values, color=COLOURS[group], linewidth=1.2)
     ax.axhline(0.0, color="0.6", linewidth=0.8, zorder=1)
@@ -201,6 +207,33 @@ def draw_impact(task: fg.Task, ax: Axes) -> None:
     ax.set_xlabel("threshold (unit of the score)", fontsize=FONT)
     ax.set_ylabel("change of the mean score", fontsize=FONT)
     ax.set_title("what lending does to each group", fontsize=FONT)
+
+
+def draw_answers(task: fg.Task, ax: Axes) -> None:
+    """Draw the best answer to the scores of every belief, and where answering again and again leads from the start."""
+    believed, grid = np.linspace(task.thresholds[0], task.thresholds[-1], 201), task.thresholds
+    answers = np.array([best_answer(task, each) for each in believed])
+    ax.plot(believed, believed, color="0.6", linewidth=0.8, zorder=1)
+    ax.plot(believed, answers, color=COLOURS[1], linewidth=1.6, label="best answer")
+    path = [(float(task.environment.start(1)[0, 0]), grid[0])]
+    for _ in range(8):
+        answer = float(np.clip(best_answer(task, path[-1][0]), grid[0], grid[-1]))
+        path += [(path[-1][0], answer), (answer, answer)]
+    ax.plot(*zip(*path[1:], strict=True), color="black", linewidth=0.9, marker=".", markersize=3, label="retraining")
+    ax.set_xlim(grid[0], grid[-1])
+    ax.set_ylim(grid[0], grid[-1])
+    ax.set_xlabel("threshold that is believed", fontsize=FONT)
+    ax.set_ylabel("best threshold for these scores", fontsize=FONT)
+    ax.set_title("retraining, exactly", fontsize=FONT)
+
+
+def best_answer(task: fg.Task, believed: float) -> float:
+    """Return the best feasible threshold if scores stayed what they are under this belief, also beyond the grid."""
+    low, high = task.thresholds[0], task.thresholds[-1]
+    thresholds = np.linspace(2.0 * low - high, 2.0 * high - low, 4801)
+    shared = np.repeat(thresholds[:, None], task.environment.group_count, axis=1)
+    found = task.problem.assess(task.environment.probabilities(np.full_like(shared, believed), shared))
+    return float(thresholds[best_feasible(found.reward, found.residuals)])
 
 
 def draw_arrival(task: fg.Task, ax: Axes) -> None:
@@ -212,6 +245,16 @@ def draw_arrival(task: fg.Task, ax: Axes) -> None:
     ax.set_xlabel("rounds after the decision", fontsize=FONT)
     ax.set_ylabel("share of labels known", fontsize=FONT)
     ax.set_title("when labels arrive", fontsize=FONT)
+
+
+MIDDLE = {
+    "delayed-impact": draw_impact,
+    "fico": draw_impact,
+    "fico-4": draw_impact,
+    "retraining-converges": draw_answers,
+    "retraining-diverges": draw_answers,
+}
+"""What a panel between the other two shows, where there is one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

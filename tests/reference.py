@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts, draw
-from fairgate.environments import Drift, Environment, NormalScores, Performative, ScorePools, Strategic
+from fairgate.environments import (
+    CreditScores,
+    Drift,
+    Environment,
+    LocationScale,
+    NormalScores,
+    Performative,
+    ScorePools,
+    Strategic,
+)
 from fairgate.policy import Policy, as_policy
 
 Array = NDArray[np.float64]
@@ -56,7 +65,15 @@ def people(
                 believed = state[group]
                 if believed - environment.budgets[group] <= scores[person] < believed:
                     scores[person] = believed
+        if isinstance(environment, LocationScale):
+            for person, group in enumerate(groups):
+                spread = max(1.0 + environment.scale[group] * state[group], 0.1)
+                mean = environment.means[group]
+                shift = environment.location[group] * state[group]
+                scores[person] = mean + spread * (scores[person] - mean) + shift
         return groups, scores, labels
+    if isinstance(environment, CreditScores):
+        return borrowers(environment, state, size, rng)
     assert isinstance(environment, ScorePools)
     all_scores = np.asarray(environment.scores, dtype=float)
     all_labels, all_groups = np.asarray(environment.labels), np.asarray(environment.groups)
@@ -75,6 +92,27 @@ def people(
     return all_groups[chosen], all_scores[chosen], all_labels[chosen]
 
 
+def borrowers(
+    environment: CreditScores, state: Array, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+    """Draw people with a score of the table and a record that moves it; whether they repay goes by the moved score."""
+    table, repay = (np.asarray(each, dtype=float) for each in (environment.scores, environment.repay))
+    cdf = np.cumsum(environment.pdf, axis=1)
+    groups = rng.choice(environment.group_count, size=size, p=np.asarray(environment.shares))
+    scores, labels = np.empty(size), np.empty(size, dtype=np.int64)
+    for person, group in enumerate(groups):
+        place = int(np.searchsorted(cdf[group], rng.random()))
+        score, record = table[min(place, len(table) - 1)], rng.random()
+        repaid, not_repaid = state[group]
+        if record < repaid:
+            score = min(score + environment.rise, environment.high)
+        elif record < repaid + not_repaid:
+            score = max(score - environment.fall, environment.low)
+        scores[person] = score
+        labels[person] = rng.random() < np.interp(score, table, repay[group])
+    return groups, scores, labels
+
+
 def mean_scores(environment: NormalScores, state: Array) -> Array:
     """Mean score of each group in a state of one replicate, as the docstrings give it."""
     means = []
@@ -85,7 +123,7 @@ def mean_scores(environment: NormalScores, state: Array) -> Array:
         elif isinstance(environment, Performative):
             means.append(mean + environment.response[group] * state[group])
         else:
-            means.append(mean if isinstance(environment, Strategic) else state[group])
+            means.append(mean if isinstance(environment, (Strategic, LocationScale)) else state[group])
     return np.array(means)
 
 
