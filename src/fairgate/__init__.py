@@ -18,7 +18,9 @@ from fairgate.constraints import (
     EqualisedOdds,
     EqualOpportunity,
     GroupService,
+    OutcomeImprovement,
     ServiceRate,
+    mean_score_change,
 )
 from fairgate.counts import Counts
 from fairgate.errors import InputError
@@ -77,6 +79,7 @@ __all__ = [
     "Monitored",
     "Observation",
     "Oracle",
+    "OutcomeImprovement",
     "Point",
     "Policy",
     "PolicyOracle",
@@ -106,6 +109,7 @@ __all__ = [
     "learners",
     "load_learner",
     "load_task",
+    "mean_score_change",
     "monitor",
     "oracle",
     "people",

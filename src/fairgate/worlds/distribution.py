@@ -35,7 +35,7 @@ ROUNDS = 3000
 """Length of a run that seasons and jumps are meant for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
     """A random world: its shape, the settings of its environment and problem, and what they stand for in words."""
 
@@ -50,7 +50,7 @@ def draw_world(number: int, attempt: int = 0) -> World:
     """Draw a world by its number. Worlds in which nothing is at stake are drawn again, as another `attempt`.
 
     >>> world = draw_world(7)
-    >>> world.shape.groups == len(world.environment["weak"]), world == draw_world(7)
+    >>> world.shape.groups == len(world.environment["weak"]), world.problem == draw_world(7).problem
     (True, True)
     """
     rng = np.random.default_rng([ROOT, 1, number, attempt])
@@ -161,6 +161,7 @@ def _problem(rng: np.random.Generator, shape: Shape) -> dict[str, Any]:
         "equalised-odds": {"epsilon": rng.uniform(0.08, 0.2)},
         "service": {"low": low, "high": low + rng.uniform(0.3, 0.6)},
         "group-service": {"low": floor, "high": floor + rng.uniform(0.55, 0.7)},
+        "improvement": {"rise": 75.0, "fall": 150.0, "minimum": rng.uniform(-20.0, -2.0)},
         "budget": {"share": rng.uniform(0.2, 0.6)},
     }
     cost = float(np.exp(rng.uniform(np.log(0.3), np.log(3.0))))
