@@ -13,7 +13,7 @@ from fairgate.errors import InputError
 from fairgate.settings import whole_number
 from fairgate.tasks import Task, make_problem
 from fairgate.worlds.distribution import World, draw_world
-from fairgate.worlds.reference import reference_of
+from fairgate.worlds.reference import Reference, reference_of
 
 AT_STAKE = 0.02
 """Least reward per person that the best lottery must earn beyond the best uniform one, else a world is drawn again."""
@@ -25,19 +25,23 @@ SHARED = ("label_arrival", "label_loss")
 """Settings of an environment that all worlds of a shape have in common."""
 
 
-@functools.lru_cache(maxsize=4096)
 def load_world(number: int) -> World:
     """Return a world by its number, the first of its draws in which something is at stake.
 
     Something is at stake if, in round 0, some uniform lottery is feasible and the best lottery earns at least 0.02 more
     per person than the best uniform one.
     """
-    number = whole_number("world", number, 0)
+    return solve_world(whole_number("world", number, 0))[0]
+
+
+@functools.lru_cache(maxsize=4096)
+def solve_world(number: int) -> tuple[World, Reference]:
+    """Return a world by its number, and what its best fixed policies earn in round 0."""
     for attempt in range(ATTEMPTS):
         world = draw_world(number, attempt)
         found = reference_of(task_of([world]).at(0))
         if found.lottery - found.fair >= AT_STAKE:
-            return world
+            return world, found
     raise InputError(f"world {number} has nothing at stake in {ATTEMPTS} draws")
 
 
