@@ -47,6 +47,7 @@ from fairgate.sweep import Range, Sweep, sweep
 from fairgate.tasks import Task, load_task
 from fairgate.thresholds import Point, ThresholdSweep
 from fairgate.truth import Truth, truth_of
+from fairgate.worlds import World, load_world
 
 with suppress(ModuleNotFoundError):  # if gymnasium is installed, gymnasium.make knows every task
     import_module("fairgate.gym")
@@ -96,6 +97,7 @@ __all__ = [
     "ThresholdSweep",
     "Truth",
     "Utility",
+    "World",
     "advise",
     "audit",
     "citation",
@@ -106,6 +108,7 @@ __all__ = [
     "learners",
     "load_learner",
     "load_task",
+    "load_world",
     "monitor",
     "oracle",
     "people",
