@@ -149,7 +149,7 @@ def load_task(name: str) -> Task:
     >>> load_task("german").problem.constraints
     [DemographicParity(epsilon=0.02), ServiceRate(low=0.3, high=0.99)]
     >>> load_task("world-10003").problem.names
-    ('equalised-odds', 'budget')
+    ('tpr', 'fpr', 'budget')
     """
     if name.startswith("world-"):
         world: Task = import_module("fairgate.worlds").world_named(name)  # worlds are solved, and need all of the rest

@@ -50,7 +50,7 @@ def draw_world(number: int, attempt: int = 0) -> World:
     """Draw a world by its number. Worlds in which nothing is at stake are drawn again, as another `attempt`.
 
     >>> world = draw_world(7)
-    >>> world.shape.groups == len(world.environment["weak"]), world == draw_world(7)
+    >>> world.shape.groups == len(world.environment["weak"]), world.problem == draw_world(7).problem
     (True, True)
     """
     rng = np.random.default_rng([ROOT, 1, number, attempt])

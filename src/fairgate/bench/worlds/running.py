@@ -117,9 +117,7 @@ def fill(
     seed: int,
 ) -> WorldMatrix:
     """Solve all worlds, then play every learner on every block that it can play on, and read what was found."""
-    lost = complete(
-        folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block"
-    )
+    lost = complete(folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block")
     if lost:
         raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
     known = {block: yardsticks.read(folder, block, rounds) for block in blocks}
