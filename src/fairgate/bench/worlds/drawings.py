@@ -9,7 +9,7 @@ import numpy as np
 from fairgate.bench.worlds.board import WorldBoard
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.bench.worlds.traits import shares_of
-from fairgate.plots import COLOURS, FONT, MARKERS, add_legend, panels, point_look
+from fairgate.plots import COLOURS, FONT, add_legend, panels, point_look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,9 @@ WIDTH = 7.2
 DOT = COLOURS[5]
 MIDDLE = COLOURS[1]
 MEAN = COLOURS[0]
+
+LEAST = 0.0001
+"""Lower violations per round are drawn as this one."""
 
 
 def spread(matrix: WorldMatrix, board: WorldBoard, level: str) -> Figure:
@@ -58,40 +61,48 @@ def _named(rank: int | None, learner: str) -> str:
     return f"{rank}. {shown}" if rank else f"({shown})"
 
 
-def plane(matrix: WorldMatrix, board: WorldBoard) -> Figure:
+def plane(board: WorldBoard) -> Figure:
     """Draw every learner by its mean share and its mean violation per round, a panel for each level."""
     levels = board.levels
     columns = min(2, len(levels))
     count = -(-len(levels) // columns)
-    figure, axes = panels(count, columns, WIDTH if columns == 1 else 9.6, 3.9 * count)
+    figure, axes = panels(count, columns, WIDTH if columns == 1 else 9.6, 4.3 * count)
     for spare in axes[len(levels) :]:
         spare.set_visible(False)
+    highest = max(row.violation for rows in levels.values() for row in rows)
     for (level, rows), ax in zip(levels.items(), axes, strict=False):
-        for place, row in enumerate(rows):
-            turn, colour = divmod(place, len(COLOURS))
-            marker, shade = ("o", *MARKERS)[turn % (1 + len(MARKERS))], COLOURS[colour]
-            x, y = row.share, row.violation
+        for place, row in reversed(list(enumerate(rows))):  # the best on top
+            colour, (x, y) = COLOURS[place % len(COLOURS)], (row.share, max(row.violation, LEAST))
             if not np.isnan(x.low):
-                ax.plot([x.low, x.high], [y, y], color=shade, linewidth=1.0, zorder=2)
-            ax.plot(x.value, y, **point_look(marker, shade, 7.0), label=_named(row.rank, row.learner))
+                ax.plot([x.low, x.high], [y, y], color=colour, linewidth=0.9, zorder=2)
+            ax.plot(x.value, y, **point_look("o", colour, 11.0), label=_named(row.rank, row.learner))
+            ax.annotate(str(row.rank or "–"), (x.value, y), color="white", fontsize=FONT - 2, ha="center", va="center")
         ax.set_title(f"feedback level {level}", fontsize=FONT + 1)
-        _finish(ax)
+        _finish(ax, highest)
+        drawn = ax.get_legend_handles_labels()
         ax.legend(
-            fontsize=FONT, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handlelength=1.2
+            *(each[::-1] for each in drawn),
+            fontsize=FONT,
+            frameon=False,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.2),
+            ncols=2,
+            markerscale=0.6,
+            handlelength=1.2,
         )
     return figure
 
 
-def _finish(axes: Axes) -> None:
-    """Set scales: shares from −1 to 1, violations linear near 0 and logarithmic beyond."""
+def _finish(axes: Axes, highest: float) -> None:
+    """Set scales, the same in all panels: shares from −1 to 1, violations logarithmic down to the least."""
     axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
     axes.axvline(1.0, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
     axes.set_xlim(-1.06, 1.06)
     axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "0.5", "1"])
-    axes.set_yscale("symlog", linthresh=0.001)
-    highest = max(float(np.max(np.asarray(line.get_ydata(), dtype=np.float64))) for line in axes.lines[:-2])
-    axes.set_ylim(-0.0001, max(0.01, 1.6 * highest))
+    axes.set_yscale("log")
+    axes.set_ylim(0.6 * LEAST, 2.0 * max(highest, 0.1))
+    ticks = [LEAST, 0.001, 0.01, 0.1, 1.0][: 4 + (highest > 0.5)]
+    axes.set_yticks(ticks, [f"≤ {LEAST}", *(f"{tick:g}" for tick in ticks[1:])])
     axes.minorticks_off()
-    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("mean share of the reward that can be had", fontsize=FONT)
     axes.set_ylabel("violation per round", fontsize=FONT)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairgate.amounts import amount
 from fairgate.bench.page import Drawing, Shaded, drawn
 from fairgate.bench.terminal import SEES, p_text
 from fairgate.bench.worlds import drawings
@@ -52,7 +53,7 @@ def render(matrix: WorldMatrix, board: WorldBoard, document: Mapping[str, Any]) 
         kinds={learner: _kind(learner) for learner in board.order},
         recommended=set(RECOMMENDED.values()),
         spreads={level: _spread(matrix, board, level) for level in board.levels},
-        plane=_plane(matrix, board),
+        plane=_plane(board),
         traits=traits,
         counts={level: _counts(traits, board, level) for level in board.levels},
         heat={learner: _heat(traits, matrix, board, learner) for learner in _ranked(board)},
@@ -92,21 +93,18 @@ def _ranked(board: WorldBoard) -> list[str]:
 
 
 def _spread(matrix: WorldMatrix, board: WorldBoard, level: str) -> Drawing:
-    caption = (
-        "One dot for each world, and a box that half of them lie in. Dots at the left end are worlds with a share of "
-        "−1 or less, those at the right end of 1 or more. A long row of dots at the left is a learner that fails where "
-        "others do not."
-    )
+    rows = board.levels[level]
+    caption = f"{amount(len(rows), 'learner')} on {amount(rows[0].worlds, 'world')}, best first."
     return drawn(f"spread-{level}", f"Feedback level {level}", caption, drawings.spread(matrix, board, level))
 
 
-def _plane(matrix: WorldMatrix, board: WorldBoard) -> Drawing:
+def _plane(board: WorldBoard) -> Drawing:
     caption = (
-        "Means over worlds, with the 95% interval of the share; right and down is better. Rounds that break a "
-        "constraint count at most as the best fair lottery, so a learner cannot move right by violating. Violation is "
-        "linear up to 0.001 and logarithmic beyond."
+        "Means over worlds, with the 95% interval of the share; right and down is better. Numbers are ranks. Rounds "
+        "that break a constraint by more than 0.01 count at most as the best fair lottery, so violating does not move "
+        "a learner to the right."
     )
-    return drawn("plane", "Mean share and mean violation", caption, drawings.plane(matrix, board))
+    return drawn("plane", "Mean share and mean violation", caption, drawings.plane(board))
 
 
 def _counts(traits: Sequence[Trait], board: WorldBoard, level: str) -> dict[str, list[int]]:
