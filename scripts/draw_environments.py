@@ -19,7 +19,7 @@ from PIL import Image
 
 import fairgate as fg
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
-from fairgate.problem import is_feasible
+from fairgate.problem import best_feasible, is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import presets
 from fairgate.thresholds import ThresholdSweep, exact_sweep
@@ -66,14 +66,14 @@ def figures(sweep: ThresholdSweep) -> list[str]:
 def draw(name: str) -> Path:
     """Draw a task's picture and return its file."""
     task, rounds = fg.load_task(name), ROUNDS.get(name, (0,))
-    count = 1 + len(rounds) + (name == "delayed-impact")
+    count = 1 + len(rounds) + (name in MIDDLE)
     figure, axes = panels(1, count, 3.4 * count, 3.1)
     if name == "label-delay":
         draw_arrival(task, axes[0])
     else:
         draw_scores(task, axes[0])
-    if name == "delayed-impact":
-        draw_impact(task, axes[1])
+    if name in MIDDLE:
+        MIDDLE[name](task, axes[1])
     for at, ax in zip(rounds, axes[-len(rounds) :], strict=True):
         draw_sweep(
             task.at(at),
@@ -203,6 +203,33 @@ def draw_impact(task: fg.Task, ax: Axes) -> None:
     ax.set_title("what lending does to each group", fontsize=FONT)
 
 
+def draw_answers(task: fg.Task, ax: Axes) -> None:
+    """Draw the best answer to the scores of every belief, and where answering again and again leads from the start."""
+    believed, grid = np.linspace(task.thresholds[0], task.thresholds[-1], 201), task.thresholds
+    answers = np.array([best_answer(task, each) for each in believed])
+    ax.plot(believed, believed, color="0.6", linewidth=0.8, zorder=1)
+    ax.plot(believed, answers, color=COLOURS[1], linewidth=1.6, label="best answer")
+    path = [(float(task.environment.start(1)[0, 0]), grid[0])]
+    for _ in range(8):
+        answer = float(np.clip(best_answer(task, path[-1][0]), grid[0], grid[-1]))
+        path += [(path[-1][0], answer), (answer, answer)]
+    ax.plot(*zip(*path[1:], strict=True), color="black", linewidth=0.9, marker=".", markersize=3, label="retraining")
+    ax.set_xlim(grid[0], grid[-1])
+    ax.set_ylim(grid[0], grid[-1])
+    ax.set_xlabel("threshold that is believed", fontsize=FONT)
+    ax.set_ylabel("best threshold for these scores", fontsize=FONT)
+    ax.set_title("retraining, exactly", fontsize=FONT)
+
+
+def best_answer(task: fg.Task, believed: float) -> float:
+    """Return the best feasible threshold if scores stayed what they are under this belief, also beyond the grid."""
+    low, high = task.thresholds[0], task.thresholds[-1]
+    thresholds = np.linspace(2.0 * low - high, 2.0 * high - low, 4801)
+    shared = np.repeat(thresholds[:, None], task.environment.group_count, axis=1)
+    found = task.problem.assess(task.environment.probabilities(np.full_like(shared, believed), shared))
+    return float(thresholds[best_feasible(found.reward, found.residuals)])
+
+
 def draw_arrival(task: fg.Task, ax: Axes) -> None:
     """Draw the share of labels that are known so many rounds after the decision."""
     lag = np.arange(101)
@@ -212,6 +239,14 @@ def draw_arrival(task: fg.Task, ax: Axes) -> None:
     ax.set_xlabel("rounds after the decision", fontsize=FONT)
     ax.set_ylabel("share of labels known", fontsize=FONT)
     ax.set_title("when labels arrive", fontsize=FONT)
+
+
+MIDDLE = {
+    "delayed-impact": draw_impact,
+    "retraining-converges": draw_answers,
+    "retraining-diverges": draw_answers,
+}
+"""What a panel between the other two shows, where there is one."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -147,6 +147,8 @@ SLOW_EXAMPLES = {
     "DoublyOptimistic",
     "Exp3PrimalDual",
     "TwoPoint",
+    "EpochZerothOrder",
+    "PerformativeGradient",
     "RepeatedRetraining",
     "Bayesian",
     "operator.md",

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts, draw
-from fairgate.environments import Drift, Environment, NormalScores, Performative, ScorePools, Strategic
+from fairgate.environments import (
+    Drift,
+    Environment,
+    LocationScale,
+    NormalScores,
+    Performative,
+    ScorePools,
+    Strategic,
+)
 from fairgate.policy import Policy, as_policy
 
 Array = NDArray[np.float64]
@@ -56,6 +64,12 @@ def people(
                 believed = state[group]
                 if believed - environment.budgets[group] <= scores[person] < believed:
                     scores[person] = believed
+        if isinstance(environment, LocationScale):
+            for person, group in enumerate(groups):
+                spread = max(1.0 + environment.scale[group] * state[group], 0.1)
+                mean = environment.means[group]
+                shift = environment.location[group] * state[group]
+                scores[person] = mean + spread * (scores[person] - mean) + shift
         return groups, scores, labels
     assert isinstance(environment, ScorePools)
     all_scores = np.asarray(environment.scores, dtype=float)
@@ -85,7 +99,7 @@ def mean_scores(environment: NormalScores, state: Array) -> Array:
         elif isinstance(environment, Performative):
             means.append(mean + environment.response[group] * state[group])
         else:
-            means.append(mean if isinstance(environment, Strategic) else state[group])
+            means.append(mean if isinstance(environment, (Strategic, LocationScale)) else state[group])
     return np.array(means)
 
 

@@ -14,7 +14,8 @@ def test_every_preset_loads_and_a_learner_plays_it(name: str) -> None:
     task = fg.load_task(name)
     assert task.name == name
     assert type(task.environment).__name__ == presets()[name]["kind"]
-    assert task.environment.contraction() < 1
+    late = getattr(task.environment, "lag", 0)  # what is on its way is handed on whole from round to round
+    assert task.environment.contraction() < 1 or late
     run = fg.simulate(task, fg.OFS(), rounds=5, seeds=2)
     np.testing.assert_allclose(run.probabilities.sum(axis=(2, 3, 4)), 1.0)
 

@@ -11,6 +11,7 @@ from fairgate.environments import (
     Drift,
     Environment,
     GaussianScores,
+    LocationScale,
     Performative,
     ScorePools,
     Strategic,
@@ -42,6 +43,10 @@ def performative(**changes: Any) -> Performative:
     return Performative(**(NORMAL | {"expected": 0.2, "response": [0.5, -0.3]} | changes))
 
 
+def location_scale(**changes: Any) -> LocationScale:
+    return LocationScale(**(NORMAL | {"expected": 0.2, "location": [0.5, 1.3], "scale": [0.2, -0.3]} | changes))
+
+
 def delayed_impact(**changes: Any) -> DelayedImpact:
     scores = {"means": [600.0, 640.0], "sd": [90.0, 60.0], "slope": 0.02, "midpoint": 590.0, "carry": 0.4}
     return DelayedImpact(**(NORMAL | scores | changes))
@@ -62,6 +67,7 @@ WORLDS: dict[str, Environment] = {
     "DelayedImpact": delayed_impact(),
     "Strategic": strategic(),
     "Performative": performative(),
+    "LocationScale": location_scale(),
     "Drift": drift(),
 }
 
@@ -75,7 +81,7 @@ def some_states(environment: Environment, count: int, rng: np.random.Generator) 
     """States that the loop can lead to."""
     if isinstance(environment, ScorePools):
         return rng.random((count, 2))
-    if isinstance(environment, (Strategic, Performative)):
+    if isinstance(environment, (Strategic, Performative, LocationScale)):
         return rng.uniform(-1.5, 1.5, (count, 2))
     states: Array = environment.start(count)
     states[:, :2] += rng.uniform(-0.2, 0.2, (count, 2)) * unit(environment)[1]

@@ -5,6 +5,7 @@ from fairgate.environments.checks import EnvironmentCheckError, check_environmen
 from fairgate.environments.delayed_impact import DelayedImpact
 from fairgate.environments.drift import Drift
 from fairgate.environments.gaussian_scores import GaussianScores
+from fairgate.environments.location_scale import LocationScale
 from fairgate.environments.normal_scores import NormalScores
 from fairgate.environments.performative import Performative
 from fairgate.environments.responsive_scores import ResponsiveScores
@@ -13,7 +14,16 @@ from fairgate.environments.strategic import Strategic
 
 ENVIRONMENTS: dict[str, type[Environment]] = {
     kind.__name__: kind
-    for kind in (DelayedImpact, Drift, GaussianScores, Performative, ResponsiveScores, ScorePools, Strategic)
+    for kind in (
+        DelayedImpact,
+        Drift,
+        GaussianScores,
+        LocationScale,
+        Performative,
+        ResponsiveScores,
+        ScorePools,
+        Strategic,
+    )
 }
 """Environments by the name a preset gives as its `kind`."""
 
@@ -24,6 +34,7 @@ __all__ = [
     "Environment",
     "EnvironmentCheckError",
     "GaussianScores",
+    "LocationScale",
     "NormalScores",
     "Performative",
     "ResponsiveScores",

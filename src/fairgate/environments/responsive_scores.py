@@ -84,14 +84,16 @@ class ResponsiveState:
 class _Tables(NamedTuple):
     """P(cell or above, label) within a group, of weak and strong people by either label curve.
 
-    `above` is (replicates, groups, 4, cells + 1, 2) for weak and strong people of the first curve, then of the other.
+    `above` is (replicates, groups, 4, cells + 1, 2) for weak and strong people of the first curve, then of the other;
+    `by_cell` has the same numbers, a row of eight for every cell of every group and replicate.
     """
 
     above: Array
+    by_cell: Array
     spacing: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ResponsiveScores(Environment):
     r"""Groups of weak and strong people, all of whom may answer to what is decided.
 
@@ -108,7 +110,7 @@ class ResponsiveScores(Environment):
     .. math:: x_g = (1 - a - b) \cdot acc_g + a \cdot bar_g + b \cdot outcome_g,
 
     where acc is the group's acceptance rate, bar how high its published threshold lies between the quarters of the
-    score range (0 to 1; in a lottery, which has no threshold, the share rejected), and outcome
+    score range (0 to 1; in a uniform lottery, which has none, the share rejected), and outcome
     :math:`\tfrac12 + (P(y = 1, d = 1 \mid g) - 2 P(y = 0, d = 1 \mid g)) / 4`. With `cross`, :math:`x_g` gets `cross`
     :math:`\cdot (\bar x - \tfrac12)` of the mean over all people. People hear of it `lag` rounds later, and of one half
     before. Then each of q, v and m moves the share `rate` of the way to
@@ -210,6 +212,19 @@ class ResponsiveScores(Environment):
                 f"got {self.by_threshold} and {self.by_outcome}"
             )
 
+    def __repr__(self) -> str:
+        """Write the settings that are not as they are by default; where they vary by replicate, how many there are."""
+        if self.replicates is not None:
+            return f"{type(self).__name__}({self.replicates} worlds, {self.group_count} groups)"
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        default: dict[str, Any] = {each.name: each.default for each in fields(self)}
+        told = [
+            f"{name}={np.round(value, 4).tolist()}"
+            for name, value in given.items()
+            if not np.array_equal(value, default[name])
+        ]
+        return f"{type(self).__name__}({', '.join(told)})"
+
     @cached_property
     def _by_group(self) -> dict[str, Array]:
         """Every setting of :data:`GROUPED`, (replicates or 1, groups); one that is not given is 0 for all groups."""
@@ -243,18 +258,23 @@ class ResponsiveScores(Environment):
 
     def rows(self, index: Index) -> Self:
         """Return the same settings for these replicates only."""
-        cut: dict[str, Any] = {name: values[index] for name, values in self._grouped().items()}
-        return replace(super().rows(index), **cut) if cut else super().rows(index)
+        cut: dict[str, Any] = {name: values[index].tolist() for name, values in self._varying()}
+        cut |= {name: values[index] for name, values in self._grouped().items()}
+        return replace(self, **cut) if cut else self
 
     def _grouped(self) -> dict[str, Array]:
         """Settings per group that vary by replicate."""
         found = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in GROUPED}
         return {name: values for name, values in found.items() if values.ndim == 2}
 
-    @property
+    @cached_property
     def changes(self) -> bool:
         """Whether it changes by itself."""
         return bool(self._by_group["swing"].any() or self._by_group["jump"].any())
+
+    @cached_property
+    def _shifted(self) -> bool:
+        return self.changes or bool(self._by_group["offset"].any())
 
     def shift(self, rounds: Array) -> Array:
         """Return by how much the share of strong people is shifted in a round (replicates,), (replicates, groups)."""
@@ -262,7 +282,7 @@ class ResponsiveScores(Environment):
         season = known["swing"] * np.sin(2.0 * math.pi / numbers["period"] * t)
         return np.asarray(known["offset"] + season + known["jump"] * (t >= numbers["jump_round"]))
 
-    @property
+    @cached_property
     def _longest(self) -> int:
         return int(np.max(self.lag))
 
@@ -295,29 +315,40 @@ class ResponsiveScores(Environment):
                 total = by_label[..., ::-1, :].cumsum(axis=-2)[..., ::-1, :]
                 parts.append(np.concatenate((total, np.zeros_like(total[..., :1, :])), axis=-2))
         above = np.stack(np.broadcast_arrays(*parts), axis=2)
-        return _Tables(np.ascontiguousarray(above), float(edges[1] - edges[0]))
+        by_cell = np.ascontiguousarray(above.swapaxes(2, 3)).reshape(-1, 8)
+        return _Tables(np.ascontiguousarray(above), by_cell, float(edges[1] - edges[0]))
+
+    @cached_property
+    def _everybody(self) -> Array:
+        """P(label) in each table, (replicates, groups, 4, 2)."""
+        return np.ascontiguousarray(self._tables.above[..., 0, :])
 
     def _above(self, thresholds: Array, raised: Array | float) -> Array:
         """Return P(score + raised ≥ threshold, label) in each table, (…, 4, 2), of thresholds (replicates, …).
 
         The axes of thresholds after the first two, replicates and groups, follow those two.
         """
-        above, spacing = self._tables
+        above, by_cell, spacing = self._tables
         more = [1] * (thresholds.ndim - 1)
-        ties = np.reshape(self.ties, (-1, *more))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            needed = np.where(ties > 0, np.ceil(thresholds / np.where(ties > 0, ties, 1.0) - 1e-9) * ties, thresholds)
-        place = np.clip((needed - raised - self.low) / spacing, 0.0, CELLS)
+        if np.any(self.ties):
+            ties = np.reshape(self.ties, (-1, *more))
+            spaced = np.where(ties > 0, ties, 1.0)
+            tied = np.ceil(thresholds / spaced - 1e-9) * spaced
+            thresholds = np.where(ties > 0, tied, thresholds)
+        place = np.clip((thresholds - raised - self.low) / spacing, 0.0, CELLS)
         below = np.minimum(place.astype(np.intp), CELLS - 1)
-        part = (place - below)[..., None, None]
-        rows = np.arange(len(above)).reshape(-1, *more)
-        groups = np.arange(self.group_count).reshape(-1, *more[1:])
-        tables = np.swapaxes(above, 2, 3)  # (replicates, groups, cells + 1, 4, 2)
-        return np.asarray((1.0 - part) * tables[rows, groups, below] + part * tables[rows, groups, below + 1])
+        part = (place - below)[..., None]
+        first = np.arange(len(above) * self.group_count).reshape(len(above), -1, *more[1:]) * (CELLS + 1)
+        row = first + below
+        found = by_cell.take(row, axis=0)
+        found += part * (by_cell.take(row + 1, axis=0) - found)
+        return found.reshape(*row.shape, 4, 2)
 
     def _mix(self, state: ResponsiveState) -> Array:
         """Return the weights of the four tables, (replicates, groups, 4)."""
-        quality = np.clip(state.quality + self.shift(state.round), 0.0, 1.0)
+        quality = state.quality
+        if self._shifted:
+            quality = np.clip(quality + self.shift(state.round), 0.0, 1.0)
         other, weak = state.relabelled, 1.0 - quality
         return np.stack(((1.0 - other) * weak, (1.0 - other) * quality, other * weak, other * quality), axis=-1)
 
@@ -326,7 +357,7 @@ class ResponsiveScores(Environment):
         size = self._by_group["shares"] * state.size
         return np.asarray(size / size.sum(axis=1, keepdims=True))
 
-    @property
+    @cached_property
     def _lifted(self) -> bool:
         return bool(np.any(self.lift))
 
@@ -340,7 +371,7 @@ class ResponsiveScores(Environment):
             accepted = (1.0 - inflated) * accepted + inflated * raised
         cells = np.empty((*thresholds.shape, 2, 2))
         cells[..., 1] = (mix @ accepted)[..., 0, :]
-        cells[..., 0] = (mix @ self._tables.above[..., 0, :])[..., 0, :] - cells[..., 1]
+        cells[..., 0] = (mix @ self._everybody)[..., 0, :] - cells[..., 1]
         np.maximum(cells, 0.0, out=cells)  # differences of rounded numbers
         return np.asarray(cells * self.group_shares(state)[..., None, None])
 
@@ -361,11 +392,10 @@ class ResponsiveScores(Environment):
         if key not in self._kept:
             shape = (len(self._tables.above), self.group_count, len(edges))
             each = np.broadcast_to(edges, shape)
-            everybody = self._tables.above[..., 0, :]  # (replicates, groups, 4, 2)
             parts = []
             for raised in (0.0, self._by_replicate["lift"][..., None])[: 1 + self._lifted]:
                 above = np.moveaxis(self._above(each, raised), 2, 3)  # (replicates, groups, 4, edges, 2)
-                parts.append(bins_between(above, everybody))
+                parts.append(bins_between(above, self._everybody))
             tables = np.concatenate(np.broadcast_arrays(*parts), axis=2)
             self._kept[key] = (edges, np.ascontiguousarray(tables.reshape(*tables.shape[:3], -1)))
         return self._kept[key][1]
@@ -396,16 +426,31 @@ class ResponsiveScores(Environment):
         if self._longest:
             known = np.concatenate((signal[:, None], heard), axis=1)
             late = np.broadcast_to(self._by_replicate["lag"].astype(np.intp)[..., None], (len(signal), 1, 1))
-            missing = np.isnan(signal)  # of a group with nobody, who hear of nothing
-            signal = np.where(missing, np.nan, np.take_along_axis(known, late, axis=1)[:, 0])
-            heard = np.where(missing[:, None], heard, known[:, :-1])
-        base, rate, beyond = self._by_group, self._by_replicate["rate"], signal - 0.5
-        moved = {
-            name: approach(getattr(state, name), np.clip(base[name] + base[f"{name}_gain"] * beyond, 0.0, 1.0), rate)
-            for name in ("quality", "inflation", "relabelled")
-        }
-        size = approach(state.size, np.exp(base["participation_gain"] * beyond), rate)
-        return ResponsiveState(**moved, size=size, heard=heard, round=state.round + float(self.changes))
+            heard, missing = known[:, :-1], np.isnan(signal)
+            signal = np.take_along_axis(known, late, axis=1)[:, 0]
+            if missing.any():  # of a group with nobody, who hear of nothing
+                signal = np.where(missing, np.nan, signal)
+                heard = np.where(missing[:, None], state.heard, heard)
+        rate, beyond = self._by_replicate["rate"], signal - 0.5
+        base, gain = self._answers
+        now = np.stack((state.quality, state.inflation, state.relabelled))
+        moved = approach(now, np.clip(base + gain * beyond, 0.0, 1.0), rate)
+        size = state.size
+        if self._comes:
+            size = approach(size, np.exp(self._by_group["participation_gain"] * beyond), rate)
+        quality, inflation, relabelled = moved
+        return ResponsiveState(quality, inflation, relabelled, size, heard, state.round + float(self.changes))
+
+    @cached_property
+    def _answers(self) -> tuple[Array, Array]:
+        """Base and gain of what answers as a share, (3, replicates or 1, groups) each."""
+        names, known = ("quality", "inflation", "relabelled"), self._by_group
+        base = np.stack(np.broadcast_arrays(*(known[name] for name in names)))
+        return base, np.stack(np.broadcast_arrays(*(known[f"{name}_gain"] for name in names)))
+
+    @cached_property
+    def _comes(self) -> bool:
+        return bool(self._by_group["participation_gain"].any())
 
     def hastened(self) -> Self:
         """Return the same with people who answer at once: it has the same steady states, and is there sooner."""

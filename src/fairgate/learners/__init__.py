@@ -4,10 +4,12 @@ from fairgate.learners.base import AnyLearner, Learner, as_learner
 from fairgate.learners.baselines.bayesian import Bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
 from fairgate.learners.baselines.controls import AcceptAll, Fixed, Random
+from fairgate.learners.baselines.epoch_zeroth_order import EpochZerothOrder
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
 from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
+from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
 from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
@@ -32,6 +34,7 @@ __all__ = [
     "Bayesian",
     "BestLottery",
     "DoublyOptimistic",
+    "EpochZerothOrder",
     "EpsilonGreedy",
     "Exp3PrimalDual",
     "ExploreThenCommit",
@@ -39,6 +42,7 @@ __all__ = [
     "Learner",
     "Mixture",
     "PerGroup",
+    "PerformativeGradient",
     "PessimisticOptimistic",
     "PrimalDual",
     "Random",

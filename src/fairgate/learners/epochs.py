@@ -116,6 +116,10 @@ class Epochs(Learner[E]):
         `share` (R,) is how much of the reward is known: 1 unless labels are delayed. Where it is 0 the reward is 0.
         """
 
+    def settling(self, state: E) -> Array:
+        """Rounds of the present epoch that are not learnt from, (R,) or one number; by default `burn_in`."""
+        return np.asarray(self.burn_in, dtype=np.float64)
+
     def late(self, state: E, labels: Late) -> None:
         """Take in labels of people accepted in epochs that are over; by default it is too late."""
 
@@ -129,16 +133,16 @@ class Epochs(Learner[E]):
     def learn(self, state: E, played: Policy, feedback: Feedback) -> None:
         """Add the round to its epoch, and digest the epochs that it ends."""
         ours = (played.single == state.current[:, None]).all(axis=1)
-        counted = (state.age >= np.asarray(self.burn_in)) & ours
+        first, rounds = self.settling(state), np.asarray(self.epoch_length) - np.asarray(self.burn_in)
+        counted = (state.age >= first) & ours
         note(state, feedback.round, np.where(counted, state.epochs, -1))
         self.credit(state, feedback, feedback.credited(played))
         state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
         state.accepted += counted[:, None] * feedback.observation.accepted
         state.age += 1
-        over = (state.age >= np.asarray(self.epoch_length)) & ours
+        over = (state.age >= first + rounds) & ours
         if over.any():
-            rounds = np.asarray(self.epoch_length) - np.asarray(self.burn_in)
             table = state.sums / rounds
             table[0] = state.sums[0] / np.where(state.known > 0.0, state.known, 1.0)
             pooled = with_pooled_residuals(table, state.problem, state.people, state.accepted)

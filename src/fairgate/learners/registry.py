@@ -12,10 +12,12 @@ from fairgate.learners.base import Learner, check_level
 from fairgate.learners.baselines.bayesian import Bayesian, safe_bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
 from fairgate.learners.baselines.controls import AcceptAll, Fixed, Random
+from fairgate.learners.baselines.epoch_zeroth_order import EpochZerothOrder
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
 from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
+from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
 from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
@@ -41,6 +43,8 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
     "mixture": Mixture,
     "repeated-retraining": RepeatedRetraining,
     "two-point": TwoPoint,
+    "epoch-zeroth-order": EpochZerothOrder,
+    "performative-gradient": PerformativeGradient,
     "pessimistic-optimistic": PessimisticOptimistic,
     "exp3-primal-dual": Exp3PrimalDual,
     "explore-then-commit": ExploreThenCommit,

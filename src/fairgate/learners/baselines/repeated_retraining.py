@@ -1,4 +1,4 @@
-"""RepeatedRetraining: play what is best for recent people, and forget those who came long ago."""
+"""RepeatedRetraining: repeated risk minimisation, the best threshold for recent people (Perdomo et al. 2020)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RetrainingState(State):
 
 @dataclass(frozen=True)
 class RepeatedRetraining(Learner[RetrainingState]):
-    r"""Play the threshold that is best for recent people, and choose again every round.
+    r"""Repeated risk minimisation: play the threshold that is best for recent people, and choose again every round.
 
     A batch shows the scores of everybody who came, so it tells how many any threshold would have accepted, not only
     the one in play. With :math:`n_{gb}` people of group g in score bin b, discounted by a factor :math:`\gamma` per
@@ -55,10 +55,12 @@ class RepeatedRetraining(Learner[RetrainingState]):
     :math:`\hat g_i + z \sigma_i`.
 
     For the first `opening` rounds a uniform lottery shows labels of people of all scores. It follows a world that
-    changes by itself, late by about :math:`1 / (1 - \gamma)` rounds, but does not know that people answer to it: it
-    ends where the threshold is best for the people it brings about (*stable*), not where both are best together. If
-    :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no threshold is feasible for recent
-    people, and the trace ``infeasible`` says so.
+    changes by itself, late by about :math:`1 / (1 - \gamma)` rounds, but does not know that people answer to it. As
+    repeated risk minimisation [2]_, also called repeated retraining [3]_, it ends, if it converges, at a performatively
+    *stable* threshold, which is best for the people it brings about, and not at the *optimal* one, where both are best
+    together. :class:`~fairgate.environments.LocationScale` is a world in which it converges or diverges. What it says
+    is about recent people only: if :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no
+    threshold is feasible for them, and the trace ``infeasible`` says so.
 
     Parameters
     ----------
@@ -85,6 +87,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
     ----------
     .. [1] Garivier, Moulines, "On upper-confidence bound policies for switching bandit problems", ALT 2011.
     .. [2] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
+    .. [3] Miller, Perdomo, Zrnic, "Outside the echo chamber: optimizing the performative risk", ICML 2021.
     """
 
     discount: PositiveShare = 0.97
