@@ -70,8 +70,8 @@ class WorldPair:
         """Name of its file."""
         return file_name(f"{self.block.name}--{self.name}")
 
-    def work(self) -> Work:
-        """What there is to do for its file, with a fingerprint of all that makes it."""
+    def work(self, code: str) -> Work:
+        """What there is to do for its file, with a fingerprint of all that makes it; `code` is that of the code."""
         truth = hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in vars(self.best).values()))
         settings = {
             "worlds": self.block.numbers,
@@ -80,7 +80,7 @@ class WorldPair:
             "seed": self.seed,
             "learner": self.learner.describe(),
             "truth": truth.hexdigest(),
-            "code": code_digest(played, yardsticks.solve, self.learner),
+            "code": code,
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         shape, loops = self.block.shape, len(self.block.numbers) * self.block.seeds
@@ -129,7 +129,9 @@ def fill(
     ]
     for pair in pairs:
         (folder / f"{pair.key}.error").unlink(missing_ok=True)
-    died = {work.name: text for work, text in complete(folder, [pair.work() for pair in pairs], engine, say)}
+    codes = {name: code_digest(played, yardsticks.solve, learner) for name, learner in learners.items()}
+    todo = [pair.work(codes[pair.name]) for pair in pairs]
+    died = {work.name: text for work, text in complete(folder, todo, engine, say)}
     return _read(learners, blocks, known, pairs, folder, died)
 
 
