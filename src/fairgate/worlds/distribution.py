@@ -35,7 +35,7 @@ ROUNDS = 3000
 """Length of a run that seasons and jumps are meant for."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class World:
     """A random world: its shape, the settings of its environment and problem, and what they stand for in words."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from fairgate.bench.worlds.board import POLICIES, WorldBoard, rank
 from fairgate.bench.worlds.running import WorldMatrix, fill
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
-from fairgate.learners import LEARNERS, AnyLearner, Learner, load_learner
+from fairgate.learners import LEARNERS, AnyLearner, Learner
 from fairgate.places import find_learner, own_learner
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
@@ -122,18 +124,34 @@ def gather(
         for name in LEARNERS:
             if name not in LEFT_OUT:
                 try:
-                    found[name] = load_learner(name)
+                    found[name] = entrant(name)
                 except InputError:  # it needs a library that is not there
                     continue
     else:
         found = {name: find_learner(name, load_task("interior")) for name in learners}
-        found |= {name: load_learner(name) for name in learners if name in LEARNERS}
+        found |= {name: entrant(name) for name in learners if name in LEARNERS}
     mine = own if isinstance(own, Mapping) else {place: own_learner(place) for place in own}
     found |= {name: checked_own(name, learner, load_task("interior")) for name, learner in mine.items()}
     wanted = {name: learner for name, learner in found.items() if not levels or learner.level in levels}
     if not wanted:
         raise InputError(f"no learner is left of {', '.join(sorted(found)) or 'none'}: name some")
     return wanted
+
+
+@functools.cache
+def tuned() -> dict[str, dict[str, float]]:
+    """Return the settings that baselines have on worlds, tuned with one budget on development worlds."""
+    text = resources.files("fairgate.worlds").joinpath("tuned.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def entrant(name: str) -> Learner[Any]:
+    """Make a built-in learner as it takes part: a baseline with its tuned settings, others as they are.
+
+    >>> entrant("mixture") == LEARNERS["mixture"]()
+    True
+    """
+    return LEARNERS[name](**tuned().get(name, {}))
 
 
 def describe(
