@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from fairgate.errors import InputError
 from fairgate.settings import whole_number
 from fairgate.tasks import Task, make_problem
 from fairgate.worlds.distribution import World, draw_world
-from fairgate.worlds.reference import reference_of
+from fairgate.worlds.reference import Reference, reference_of
 
 AT_STAKE = 0.02
 """Least reward per person that the best lottery must earn beyond the best uniform one, else a world is drawn again."""
@@ -33,12 +33,22 @@ def load_world(number: int) -> World:
     per person than the best uniform one.
     """
     number = whole_number("world", number, 0)
-    for attempt in range(ATTEMPTS):
-        world = draw_world(number, attempt)
-        found = reference_of(task_of([world]).at(0))
-        if found.lottery - found.fair >= AT_STAKE:
+    for world, found in draws_of(number):
+        if at_stake(found):
             return world
     raise InputError(f"world {number} has nothing at stake in {ATTEMPTS} draws")
+
+
+def draws_of(number: int) -> Iterator[tuple[World, Reference]]:
+    """Yield the draws of a world, one after the other, and what can be had in each in round 0."""
+    for attempt in range(ATTEMPTS):
+        world = draw_world(number, attempt)
+        yield world, reference_of(task_of([world]).at(0))
+
+
+def at_stake(found: Reference) -> bool:
+    """Whether the best lottery earns enough beyond the best uniform one; not if none of these is feasible."""
+    return found.lottery - found.fair >= AT_STAKE
 
 
 def world_task(number: int) -> Task:
