@@ -31,6 +31,7 @@ FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures" / "environmen
 SUITE = [name for name in presets() if name not in presets(("presets.toml",))]
 ROUNDS = {"drift": (375, 1125), "shock": (0, 1500)}  # the rounds in which what changes by itself is shown
 DASHES = ("--", "-.", (0, (1, 1)))  # of the residuals; the groups' lines are solid in one state and dotted in the other
+DISCRETE = {"strategic": 60, "fico": 34, "fico-4": 34}  # bins where many share a score: drawn as steps
 STABLE = {"performative": 0.4}  # the performatively stable threshold; tests/environments/test_performative.py finds it
 HEADER = (
     "| task | best threshold | reward | gap | accepted | slack | regret of the neighbours: below, above |\n"
@@ -93,7 +94,7 @@ def draw_scores(task: fg.Task, ax: Axes) -> None:
     """Draw the density of every group's scores in two states."""
     environment = task.environment
     for (title, state), line in zip(two_states(task).items(), ("-", ":"), strict=True):
-        bins = 60 if task.name == "strategic" else 240
+        bins = DISCRETE.get(task.name, 240)
         low, high = task.thresholds[0], task.thresholds[-1]
         edges = np.linspace(low - 0.35 * (high - low), high + 0.35 * (high - low), bins + 1)
         people = environment.histogram(state, edges)[0].sum(axis=-1)
@@ -108,11 +109,13 @@ def draw_scores(task: fg.Task, ax: Axes) -> None:
                 "linewidth": 1.2,
                 "label": label,
             }
-            if task.name == "strategic":
+            if task.name in DISCRETE:
                 ax.stairs(values, edges, **style)
             else:
                 ax.plot((edges[1:] + edges[:-1]) / 2, values, **style)
     ax.set_ylim(bottom=0.0)
+    if isinstance(environment, fg.environments.CreditScores):
+        ax.set_xlim(environment.low - 15.0, environment.high + 40.0)
     ax.set_title("scores in two states", fontsize=FONT)
     ax.set_xlabel("score", fontsize=FONT)
     ax.set_ylabel("density of a group's scores", fontsize=FONT)
@@ -181,7 +184,7 @@ def draw_sweep(task: fg.Task, ax: Axes, title: str) -> None:
             zorder=3,
             label="stable",
         )
-    ax.set_ylim(-0.4, 0.4)
+    ax.set_ylim(-0.4, max(0.4, 1.15 * float(sweep.reward.max())))
     ax.set_xlim(thresholds[0], thresholds[-1])
     ax.set_xlabel("threshold (unit of the score)", fontsize=FONT)
     ax.set_ylabel("reward per person, or residual", fontsize=FONT)
@@ -192,7 +195,10 @@ def draw_impact(task: fg.Task, ax: Axes) -> None:
     """Draw how far lending moves each group's mean score in the long run; what lies below 0 is harm."""
     thresholds = np.linspace(task.thresholds[0], task.thresholds[-1], 201)
     environment = task.environment
-    change = environment.steady_state(np.repeat(thresholds[:, None], 2, axis=1)) - environment.start(1)
+    if not isinstance(environment, fg.environments.CreditScores | fg.environments.DelayedImpact):
+        raise TypeError(f"{task.name} has no scores that loans move")
+    settled = environment.steady_state(np.repeat(thresholds[:, None], environment.group_count, axis=1))
+    change = environment.mean_scores(settled) - environment.mean_scores(environment.start(1))
     for group, values in enumerate(change.T):
         ax.plot(thresholds, values, color=COLOURS[group], linewidth=1.2)
     ax.axhline(0.0, color="0.6", linewidth=0.8, zorder=1)
@@ -243,6 +249,8 @@ def draw_arrival(task: fg.Task, ax: Axes) -> None:
 
 MIDDLE = {
     "delayed-impact": draw_impact,
+    "fico": draw_impact,
+    "fico-4": draw_impact,
     "retraining-converges": draw_answers,
     "retraining-diverges": draw_answers,
 }

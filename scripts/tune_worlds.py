@@ -63,6 +63,10 @@ SPACES: dict[str, dict[str, tuple[float, float]]] = {
     "epsilon-greedy": {"epoch_length": (2, 60), "exploration": (0.01, 1.0)},
     "bayesian": {"epoch_length": (5, 80), "length": (0.05, 0.6), "amplitude": (0.1, 1.0), "beta": (0.3, 4.0)},
     "safe-bayesian": {"epoch_length": (5, 80), "length": (0.05, 0.6), "amplitude": (0.1, 1.0), "beta": (0.3, 4.0)},
+    "thompson": {"epoch_length": (2, 60), "inflation": (0.3, 10.0)},
+    "conformal-tracker": {"epoch_length": (2, 40), "step": (0.03, 1.0), "radius": (0.01, 0.2)},
+    "exploring-ips": {"explore": (0.005, 0.3), "width": (0.1, 6.0), "forgetting": (0.002, 0.2)},
+    "exploring-dr": {"explore": (0.005, 0.3), "width": (0.1, 6.0), "forgetting": (0.002, 0.2)},
     "repeated-retraining": {"width": (0.1, 6.0), "forgetting": (0.001, 0.2)},
     "threshold-optimizer": {"collect": (5, 200)},
     "best-lottery": {"collect": (5, 100)},
@@ -112,7 +116,7 @@ def shares(name: str, block: WorldBlock, best: Yardsticks, rounds: int, count: i
     )
     run = simulate(task, varied, rounds, count * worlds, seed=block.root(ROOT), batch=block.shape.batch)
     tiled = Yardsticks(*(np.tile(each, (count, 1)) for each in vars(best).values()))
-    return measure(run, task, tiled, learner.policies)["share"].reshape(count, worlds)
+    return measure(run, task, tiled, learner.searched)["share"].reshape(count, worlds)
 
 
 def main() -> None:
@@ -149,8 +153,9 @@ def main() -> None:
         lines.append("")
     if chosen.write:
         head = (
-            f"# Settings of baselines on random worlds: the best of {count} tried on worlds 0 to {worlds - 1}, {rounds} "
-            "rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default.\n\n"
+            f"# Settings of baselines on random worlds: the best of {count} tried on worlds 0 to {worlds - 1}, "
+            f"{rounds} rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default."
+            "\n\n"
         )
         FILE.write_text(head + "\n".join(lines), encoding="utf-8")
 

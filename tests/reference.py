@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairgate.counts import Counts, draw
 from fairgate.environments import (
+    CreditScores,
     Drift,
     Environment,
     LocationScale,
@@ -71,6 +72,8 @@ def people(
                 shift = environment.location[group] * state[group]
                 scores[person] = mean + spread * (scores[person] - mean) + shift
         return groups, scores, labels
+    if isinstance(environment, CreditScores):
+        return borrowers(environment, state, size, rng)
     assert isinstance(environment, ScorePools)
     all_scores = np.asarray(environment.scores, dtype=float)
     all_labels, all_groups = np.asarray(environment.labels), np.asarray(environment.groups)
@@ -87,6 +90,27 @@ def people(
         drawn.append(pool[rng.integers(len(pool))])
     chosen = np.array(drawn)
     return all_groups[chosen], all_scores[chosen], all_labels[chosen]
+
+
+def borrowers(
+    environment: CreditScores, state: Array, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+    """Draw people with a score of the table and a record that moves it; whether they repay goes by the moved score."""
+    table, repay = (np.asarray(each, dtype=float) for each in (environment.scores, environment.repay))
+    cdf = np.cumsum(environment.pdf, axis=1)
+    groups = rng.choice(environment.group_count, size=size, p=np.asarray(environment.shares))
+    scores, labels = np.empty(size), np.empty(size, dtype=np.int64)
+    for person, group in enumerate(groups):
+        place = int(np.searchsorted(cdf[group], rng.random()))
+        score, record = table[min(place, len(table) - 1)], rng.random()
+        repaid, not_repaid = state[group]
+        if record < repaid:
+            score = min(score + environment.rise, environment.high)
+        elif record < repaid + not_repaid:
+            score = max(score - environment.fall, environment.low)
+        scores[person] = score
+        labels[person] = rng.random() < np.interp(score, table, repay[group])
+    return groups, scores, labels
 
 
 def mean_scores(environment: NormalScores, state: Array) -> Array:

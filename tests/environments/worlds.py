@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairgate.environments import (
+    CreditScores,
     DelayedImpact,
     Drift,
     Environment,
@@ -61,10 +62,21 @@ def pools() -> ScorePools:
     return ScorePools(scores, labels, groups, split=0.4, floor=0.1, ceiling=0.9, rate=0.3)
 
 
+def credit_scores(**changes: Any) -> CreditScores:
+    """Two groups of 200 scores, unequally far apart."""
+    rng = np.random.default_rng(8)
+    scores = np.concatenate(([300.0], np.sort(rng.uniform(300.0, 850.0, 198)), [850.0]))
+    pdf = rng.dirichlet(np.full(len(scores), 3.0), 2)
+    repay = np.clip(1 / (1 + np.exp(-0.015 * (scores - np.array([[560.0], [610.0]])))), 0.0, 1.0)
+    known = {"scores": scores, "pdf": pdf, "repay": repay, "shares": [0.7, 0.3], "rate": 0.3, "carry": 0.8}
+    return CreditScores(**(known | changes))
+
+
 WORLDS: dict[str, Environment] = {
     "GaussianScores": gaussian(),
     "ScorePools": pools(),
     "DelayedImpact": delayed_impact(),
+    "CreditScores": credit_scores(),
     "Strategic": strategic(),
     "Performative": performative(),
     "LocationScale": location_scale(),
@@ -74,13 +86,15 @@ WORLDS: dict[str, Environment] = {
 
 def unit(environment: Environment) -> tuple[float, float]:
     """Where the scores lie, and how widely."""
-    return (610.0, 80.0) if isinstance(environment, DelayedImpact) else (0.0, 1.0)
+    return (610.0, 80.0) if isinstance(environment, (CreditScores, DelayedImpact)) else (0.0, 1.0)
 
 
 def some_states(environment: Environment, count: int, rng: np.random.Generator) -> Array:
     """States that the loop can lead to."""
     if isinstance(environment, ScorePools):
         return rng.random((count, 2))
+    if isinstance(environment, CreditScores):
+        return rng.dirichlet(np.ones(3), (count, 2))[..., :2]
     if isinstance(environment, (Strategic, Performative, LocationScale)):
         return rng.uniform(-1.5, 1.5, (count, 2))
     states: Array = environment.start(count)

@@ -37,7 +37,7 @@ cost = 2.0                    # of accepting somebody with a bad label; a good a
 # currency = "EUR"            # what cost and benefit are counted in
 
 [constraints]                 # any of parity, service, ratio, budget, group-service, opportunity,
-                              # equalised-odds, or a class of yours, "package.module:Class" = setting
+                              # equalised-odds, improvement, or a class of yours, "package.module:Class" = setting
 parity = 0.10                 # largest gap between the groups' acceptance rates
 service = [0.3, 0.8]          # lowest and highest share of everybody that may be accepted
 

@@ -196,7 +196,7 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
         so = (
             ""
             if made.exact
-            else " (approximately: weights, missing labels, feedback or a constraint of your own have a part in it)"
+            else " (approximately: weights, missing labels, feedback, outcomes or your own constraint play a part)"
         )
         return (
             f"With probability at least {made.sure:.4g} this keeps every constraint{where}, not only for these people "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from fairgate.cli.options import AsJson
 from fairgate.learners import LEARNERS
+from fairgate.learners.registry import kind_of
 from fairgate.tasks import load_task, presets
 
 
@@ -19,13 +21,21 @@ def _plain_words(text: str) -> str:
     return re.sub(r" \[\d+\]_|:\w+:|`", "", text)
 
 
+def _described(name: str) -> str:
+    """Return what a learner does, with the settings that its name stands for."""
+    made = LEARNERS[name]
+    settings = made.keywords if isinstance(made, functools.partial) else {}
+    text = _plain_words((kind_of(name).__doc__ or "").splitlines()[0])
+    return text + (f" ({', '.join(f'{key}={value}' for key, value in settings.items())})" if settings else "")
+
+
 def list_names(as_json: AsJson = False) -> None:
     """List the tasks and learners by name."""
     tasks = {
         name: {"title": preset["title"], "contraction": load_task(name).environment.contraction()}
         for name, preset in presets().items()
     }
-    learners = {name: _plain_words((kind.__doc__ or "").splitlines()[0]) for name, kind in LEARNERS.items()}
+    learners = {name: _described(name) for name in LEARNERS}
     if as_json:
         typer.echo(json.dumps({"tasks": tasks, "learners": learners}, indent=2))
         return

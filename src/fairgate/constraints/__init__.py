@@ -12,6 +12,7 @@ from fairgate.constraints.disparate_impact import DisparateImpact
 from fairgate.constraints.equal_opportunity import EqualOpportunity
 from fairgate.constraints.equalised_odds import EqualisedOdds
 from fairgate.constraints.group_service import GroupService
+from fairgate.constraints.outcome_improvement import OutcomeImprovement, mean_score_change
 from fairgate.constraints.service_rate import ServiceRate
 from fairgate.errors import InputError, unknown_name
 from fairgate.importing import import_place
@@ -28,11 +29,13 @@ __all__ = [
     "Limit",
     "Measure",
     "Needs",
+    "OutcomeImprovement",
     "PlainConstraint",
     "ServiceRate",
     "Words",
     "as_constraint",
     "make_constraint",
+    "mean_score_change",
     "parse_constraint",
 ]
 
@@ -46,6 +49,7 @@ CONSTRAINTS: dict[str, type[Any]] = {
         DisparateImpact,
         Budget,
         GroupService,
+        OutcomeImprovement,
     )
 }
 """Every built-in constraint by its name."""

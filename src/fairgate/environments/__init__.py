@@ -2,6 +2,7 @@
 
 from fairgate.environments.base import Environment
 from fairgate.environments.checks import EnvironmentCheckError, check_environment
+from fairgate.environments.credit_scores import CreditScores
 from fairgate.environments.delayed_impact import DelayedImpact
 from fairgate.environments.drift import Drift
 from fairgate.environments.gaussian_scores import GaussianScores
@@ -15,6 +16,7 @@ from fairgate.environments.strategic import Strategic
 ENVIRONMENTS: dict[str, type[Environment]] = {
     kind.__name__: kind
     for kind in (
+        CreditScores,
         DelayedImpact,
         Drift,
         GaussianScores,
@@ -29,6 +31,7 @@ ENVIRONMENTS: dict[str, type[Environment]] = {
 
 __all__ = [
     "ENVIRONMENTS",
+    "CreditScores",
     "DelayedImpact",
     "Drift",
     "Environment",

@@ -3,15 +3,18 @@
 from fairgate.learners.base import AnyLearner, Learner, as_learner
 from fairgate.learners.baselines.bayesian import Bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
+from fairgate.learners.baselines.conformal_tracker import ConformalTracker
 from fairgate.learners.baselines.controls import AcceptAll, Fixed, Random
 from fairgate.learners.baselines.epoch_zeroth_order import EpochZerothOrder
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
+from fairgate.learners.baselines.exploring_policy import ExploringPolicy
 from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
 from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
+from fairgate.learners.baselines.thompson import Thompson
 from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
 from fairgate.learners.baselines.two_point import TwoPoint
 from fairgate.learners.checks import check_learner
@@ -33,11 +36,13 @@ __all__ = [
     "BanditGradient",
     "Bayesian",
     "BestLottery",
+    "ConformalTracker",
     "DoublyOptimistic",
     "EpochZerothOrder",
     "EpsilonGreedy",
     "Exp3PrimalDual",
     "ExploreThenCommit",
+    "ExploringPolicy",
     "Fixed",
     "Learner",
     "Mixture",
@@ -50,6 +55,7 @@ __all__ = [
     "SafeForecast",
     "SmoothOptimist",
     "State",
+    "Thompson",
     "ThresholdOptimizer",
     "TwoPoint",
     "as_learner",

@@ -52,6 +52,8 @@ class Learner(Settings, ABC, Generic[S]):
     policies
         The policies it plays: "threshold" (one for everybody), "lottery" (of shared thresholds, accepting all and
         nobody among them) or "per-group" (a threshold per group).
+    searched
+        The policies that its trace ``infeasible`` speaks of, if it has one; by default a threshold for everybody.
     blind
         Whether it looks at no residual, so that it may be judged by any constraint.
     version
@@ -61,6 +63,7 @@ class Learner(Settings, ABC, Generic[S]):
     level: ClassVar[str] = "bandit"
     traces: ClassVar[tuple[str, ...]] = ()
     policies: ClassVar[str] = "threshold"
+    searched: ClassVar[str] = "threshold"
     blind: ClassVar[bool] = False
     version: ClassVar[int] = 2
 
@@ -188,7 +191,7 @@ class Plain(Learner[PlainState]):
         for part in ("start", "propose", "observe"):
             if not callable(getattr(self.own, part, None)):
                 raise InputError(f"{self.name} must have the methods start, propose and observe, it has no {part}")
-        for name in ("level", "traces", "policies", "blind"):
+        for name in ("level", "traces", "policies", "searched", "blind"):
             object.__setattr__(self, name, getattr(self.own, name, getattr(Learner, name)))
         if self.level not in LEVELS:
             raise unknown_name(f"level of {self.name}", self.level, LEVELS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,8 @@ class Mixture(Forecast):
     .. [2] Agarwal, Beygelzimer, Dudík, Langford, Wallach, "A reductions approach to fair classification", ICML 2018.
     .. [3] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
+
+    searched: ClassVar[str] = "lottery"
 
     def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
         """Plan lotteries of two."""

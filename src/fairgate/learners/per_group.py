@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,9 @@ class PerGroup(Forecast):
     .. [2] Corbett-Davies, Pierson, Feller, Goel, Huq, "Algorithmic decision making and the cost of fairness", KDD 2017.
     .. [3] Perdomo, Zrnic, Mendler-Dünner, Hardt, "Performative prediction", ICML 2020.
     """
+
+    policies: ClassVar[str] = "per-group"
+    searched: ClassVar[str] = "per-group"
 
     def policy_space(self, sizes: Mapping[str, int]) -> PolicySpace:
         """Plan a threshold per group."""

@@ -11,15 +11,18 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.learners.base import Learner, check_level
 from fairgate.learners.baselines.bayesian import Bayesian, safe_bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
+from fairgate.learners.baselines.conformal_tracker import ConformalTracker
 from fairgate.learners.baselines.controls import AcceptAll, Fixed, Random
 from fairgate.learners.baselines.epoch_zeroth_order import EpochZerothOrder
 from fairgate.learners.baselines.epsilon_greedy import EpsilonGreedy
 from fairgate.learners.baselines.exp3_primal_dual import Exp3PrimalDual
 from fairgate.learners.baselines.explore_then_commit import ExploreThenCommit
+from fairgate.learners.baselines.exploring_policy import exploring_dr, exploring_ips
 from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
 from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
+from fairgate.learners.baselines.thompson import Thompson
 from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
 from fairgate.learners.baselines.two_point import TwoPoint
 from fairgate.learners.doubly_optimistic import DoublyOptimistic
@@ -51,6 +54,10 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
     "epsilon-greedy": EpsilonGreedy,
     "bayesian": Bayesian,
     "safe-bayesian": safe_bayesian,
+    "thompson": Thompson,
+    "conformal-tracker": ConformalTracker,
+    "exploring-ips": exploring_ips,
+    "exploring-dr": exploring_dr,
     "threshold-optimizer": ThresholdOptimizer,
     "accept-all": AcceptAll,
     "best-lottery": BestLottery,

@@ -49,6 +49,13 @@ MIXED = (
     "did, so look at rounds one by one."
 )
 
+NOT_JUDGED = {
+    "decisions": "It cannot be judged while rates are uncertain.",
+    "accepted-labels": "It depends on labels of the accepted, which come later: the learner estimates it.",
+    "all-labels": "It depends on labels of the rejected, which nobody sees.",
+}
+"""Why a constraint is not judged, by what it looks at."""
+
 
 def figures(fold: Fold, at: str) -> Figures:
     """Return everything the page shows but the history; figures are those of closed rounds."""
@@ -125,9 +132,8 @@ def constraint_figures(fold: Fold, watch: Watch) -> list[ConstraintFigures]:
         for place, (name, words) in enumerate(zip(constraint.names, constraint.words, strict=True)):
             known, residual = next(verdicts), UNKNOWN
             if known is None:
-                state = "not judged" if judged else "not identified"
-                text = "It depends on labels of the rejected, which nobody sees."
-                text = "It cannot be judged while rates are uncertain." if judged else text
+                state = "not identified" if constraint.needs == "all-labels" else "not judged"
+                text = NOT_JUDGED[constraint.needs]
             else:
                 state = known.status
                 value = float(np.asarray(values[place])[0]) if people.any() else np.nan

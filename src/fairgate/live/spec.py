@@ -111,6 +111,7 @@ class Spec(Part):
             raise InputError(f"groups must be at least 2, as {lonely} compares them, got {self.groups}")
         learner = self.make_learner()
         check_level(learner, self.setting.problem)
+        _check_labels(learner, self.setting.problem)
         if self.learner.partition(":")[0] == "per-group" and not self.per_group:
             raise InputError("learner per-group has thresholds per group: give the reason in per_group")
         if self.start.threshold is None:
@@ -167,6 +168,18 @@ class Spec(Part):
                 f"threshold {told} differs between groups: that is refused unless per_group gives a reason"
             )
         return Policy.of(values[None])
+
+
+def _check_labels(learner: Learner[Any], problem: Problem) -> None:
+    """Refuse a learner that is told residuals on labels, which come after a gate's rounds have closed."""
+    needy = [each.text for each in problem.constraints if each.needs == "accepted-labels"]
+    if needy and learner.level in ("bandit", "scores") and not learner.blind:
+        raise InputError(
+            f"constraints: {needy[0]} asks for labels of the accepted, which come after a round of a gate has closed, "
+            f"so a learner of level {learner.level!r} cannot be told whether it is met: choose one of level "
+            "'selective-labels', which estimates it, or let a constraint of yours say needs = \"decisions\" if it "
+            "looks at no label"
+        )
 
 
 def first_fault(error: ValidationError, whole: str = "spec") -> str:

@@ -27,8 +27,8 @@ high = 1.0
 steps = 21                    # so many, equally far apart
 # grid = [0.25, 0.5, 0.75]    # instead of low, high and steps
 
-[constraints]                 # any of parity, service, ratio, budget, group-service, opportunity, equalised-odds, or
-                              # a class of yours, "package.module:Class" = setting
+[constraints]                 # any of parity, service, ratio, budget, group-service, opportunity, equalised-odds,
+                              # improvement, or a class of yours, "package.module:Class" = setting
 parity = 0.10                 # largest gap between the groups' acceptance rates
 service = [0.2, 0.9]          # lowest and highest share of everybody that may be accepted
 

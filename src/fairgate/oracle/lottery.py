@@ -134,7 +134,7 @@ class _Search:
             found.append(self.task.problem.assess(cells[place] + part / FINER * (after - cells[place])))
         reward = np.stack([each.reward for each in found], axis=1)  # (pairs, weights)
         residuals = np.stack([each.residuals for each in found], axis=2)
-        order = ranked(Assessment(reward.ravel(), residuals.reshape(len(residuals), -1)))
+        order = ranked(Assessment(reward.ravel(), residuals.reshape(len(residuals), reward.size)))
         pair, weight = np.unravel_index(order, reward.shape)
         _, first = np.unique(pair, return_index=True)  # of every pair its best weight
         chosen = np.sort(first)[: 4 * self.effort.kept]

@@ -161,6 +161,7 @@ def _problem(rng: np.random.Generator, shape: Shape) -> dict[str, Any]:
         "equalised-odds": {"epsilon": rng.uniform(0.08, 0.2)},
         "service": {"low": low, "high": low + rng.uniform(0.3, 0.6)},
         "group-service": {"low": floor, "high": floor + rng.uniform(0.55, 0.7)},
+        "improvement": {"rise": 75.0, "fall": 150.0, "minimum": rng.uniform(-20.0, -2.0)},
         "budget": {"share": rng.uniform(0.2, 0.6)},
     }
     cost = float(np.exp(rng.uniform(np.log(0.3), np.log(3.0))))

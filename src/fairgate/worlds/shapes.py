@@ -24,10 +24,16 @@ JUDGING = 10_000
 ROOT = 20180610
 """Root of all random numbers that worlds are drawn by."""
 
+PROMPT = (1.0, 0.0)
+"""Arrival and loss of labels that are all known at once."""
+
+LARGEST = 1000
+"""People per round up to which labels may be late or lost: each is sent on its way by itself."""
+
 GROUPS = (2, 2, 2, 2, 3, 3, 4, 5, 6, 8)
 GRIDS = (11, 21, 31, 41, 41, 41, 61, 81, 101, 201)
 BATCHES = (32, 64, 128, 256, 256, 256, 500, 1000, 3000, 10_000)
-LABELS = (*[(1.0, 0.0)] * 6, (0.3, 0.0), (0.1, 0.0), (0.05, 0.2), (1.0, 0.3))
+LABELS = (*[PROMPT] * 6, (0.3, 0.0), (0.1, 0.0), (0.05, 0.2), (1.0, 0.3))
 CONSTRAINTS = (
     ("parity", "service"),
     ("parity", "service"),
@@ -36,7 +42,7 @@ CONSTRAINTS = (
     ("ratio", "service"),
     ("ratio", "group-service"),
     ("group-service", "budget"),
-    ("service",),
+    ("improvement", "service"),
     ("opportunity", "service"),
     ("equalised-odds", "budget"),
 )
@@ -86,8 +92,12 @@ def shapes_of(page: int) -> tuple[Shape, ...]:
         order: NDArray[np.int64] = rng.permutation(len(values))
         return [values[place] for place in order]
 
-    drawn = zip(*map(shuffled, (GROUPS, GRIDS, BATCHES, CONSTRAINTS, LABELS)), strict=True)
-    return tuple(Shape(*each[:4], *each[4]) for each in drawn)
+    groups, grids, batches, constraints, labels = map(shuffled, (GROUPS, GRIDS, BATCHES, CONSTRAINTS, LABELS))
+    late = [each for each in labels if each != PROMPT]
+    few = shuffled([place for place, batch in enumerate(batches) if batch <= LARGEST])[: len(late)]
+    found = dict(zip(few, late, strict=True))
+    shapes = zip(groups, grids, batches, constraints, strict=True)
+    return tuple(Shape(*each, *found.get(place, PROMPT)) for place, each in enumerate(shapes))
 
 
 def shape_of(number: int) -> Shape:

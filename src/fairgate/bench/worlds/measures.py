@@ -17,8 +17,8 @@ TOLERANCE = SUCCESS[1]
 """A round whose largest residual is above this is worth no more than what the fair lottery earns."""
 
 
-def measure(run: Run, task: Task, best: Yardsticks, policies: str = "threshold") -> dict[str, Array]:
-    """Judge each replicate of a run on worlds, (R,) per measure; `policies` is the class of policies that were played.
+def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold") -> dict[str, Array]:
+    """Judge each replicate of a run on worlds, (R,) per measure; `searched` is what statements of infeasibility are of.
 
     A share of 1 is what the best fixed lottery earns in the long run, and 0 what the best fair one does, which accepts
     everybody with the same probability. A round that breaks a constraint by more than 0.01 counts at most as 0.
@@ -28,7 +28,7 @@ def measure(run: Run, task: Task, best: Yardsticks, policies: str = "threshold")
     ``violation`` is the mean per round, ``feasible`` and ``feasible_tail`` are shares of rounds without any.
     ``settled_share`` judges the policy that was settled on, in its steady state at the end, and ``settled`` is whether
     that is within 0.01 of the best threshold in reward and constraints, NaN where none is feasible. ``claimed_right``
-    and ``claimed_wrong`` are whether it said at the end that no policy of its class is feasible where that is so, and
+    and ``claimed_wrong`` are whether it said at the end that no policy of that class is feasible where that is so, and
     at any time where it is not; NaN where the truth is not known, or is the other.
     """
     tail = slice(run.rounds - tail_of(run.rounds), None)
@@ -48,7 +48,7 @@ def measure(run: Run, task: Task, best: Yardsticks, policies: str = "threshold")
         "feasible": met.mean(axis=1),
         "feasible_tail": met[:, tail].mean(axis=1),
     }
-    return found | _settled(run, task, best) | _claims(run, best, tail, policies)
+    return found | _settled(run, task, best) | _claims(run, best, tail, searched)
 
 
 def _share(reward: Array, none: Array, best: Array) -> Array:
@@ -73,10 +73,10 @@ def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
     }
 
 
-def _claims(run: Run, best: Yardsticks, tail: slice, policies: str) -> dict[str, Array]:
-    """Judge statements that no policy of its class is feasible."""
+def _claims(run: Run, best: Yardsticks, tail: slice, searched: str) -> dict[str, Array]:
+    """Judge statements that no policy of a class is feasible."""
     said = np.asarray(run.traces.get("infeasible", np.zeros(best.fair.shape))) == 1
-    truth = {"threshold": np.isnan(best.threshold), "lottery": np.isnan(best.lottery)}.get(policies)
+    truth = {"threshold": np.isnan(best.threshold), "lottery": np.isnan(best.lottery)}.get(searched)
     unknown = np.full(run.replicates, np.nan)
     if truth is None:
         return {"claimed_right": unknown, "claimed_wrong": unknown}

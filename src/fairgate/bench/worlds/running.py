@@ -102,7 +102,7 @@ def played(pair: WorldPair) -> dict[str, Array]:
     block, task = pair.block, pair.block.task
     count = len(block.numbers) * block.seeds
     run = simulate(task, pair.learner, pair.rounds, count, seed=block.root(pair.seed), batch=block.shape.batch)
-    found = measures.measure(run, task, pair.best.repeated(block.seeds), pair.learner.policies)
+    found = measures.measure(run, task, pair.best.repeated(block.seeds), pair.learner.searched)
     return {name: values.reshape(-1, block.seeds).mean(axis=1) for name, values in found.items()}
 
 

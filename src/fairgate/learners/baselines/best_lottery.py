@@ -52,6 +52,7 @@ class BestLottery(Learner[LotteryState]):
     collect: Annotated[Number, Between(low=1.0)] = 10
 
     blind: ClassVar[bool] = True
+    policies: ClassVar[str] = "lottery"
     version: ClassVar[int] = 3
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> LotteryState:

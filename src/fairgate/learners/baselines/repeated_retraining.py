@@ -96,6 +96,7 @@ class RepeatedRetraining(Learner[RetrainingState]):
     opening: int = 20
 
     level: ClassVar[str] = "selective-labels"
+    policies: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
     version: ClassVar[int] = 3
 

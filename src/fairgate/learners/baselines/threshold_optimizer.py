@@ -72,6 +72,7 @@ class ThresholdOptimizer(Learner[OptimizerState]):
     precision: Annotated[float, Between(low=1.0)] = 200
 
     level: ClassVar[str] = "full-labels"
+    policies: ClassVar[str] = "per-group"
     version: ClassVar[int] = 3
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> OptimizerState:

@@ -38,6 +38,7 @@ class Forecast(Learner[ForecastState]):
     change: NonNegative = 36.0
 
     level: ClassVar[str] = "selective-labels"
+    policies: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")
     version: ClassVar[int] = 3
 
