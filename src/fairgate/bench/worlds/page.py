@@ -13,6 +13,7 @@ from fairgate.amounts import amount
 from fairgate.bench.page import Drawing, Shaded, drawn
 from fairgate.bench.terminal import SEES, p_text
 from fairgate.bench.worlds import drawings
+from fairgate.bench.worlds.benchmark import tuned
 from fairgate.bench.worlds.board import SHARES, WorldBoard
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.bench.worlds.traits import Trait, constraints_text, labels_text, shares_of, traits_of
@@ -165,5 +166,7 @@ def _command(number: int, learner: str, rounds: int) -> str:
     """Return what plays a world again, with other people of the same world; nothing for a learner without a place."""
     if learner.partition(":")[0] not in LEARNERS and ":" not in learner:
         return ""
+    settings = ",".join(f"{key}={value:g}" for key, value in tuned().get(learner, {}).items())
+    name = shlex.quote(f"{learner}:{settings}" if settings else learner)
     length = "" if rounds == 3000 else f" --rounds {rounds}"  # unless it is what the command takes anyway
-    return f"fairgate run world-{number} {shlex.quote(learner)} --batch {shape_of(number).batch}{length}"
+    return f"fairgate run world-{number} {name} --batch {shape_of(number).batch}{length}"
