@@ -23,7 +23,7 @@ from fairgate.problem import is_feasible
 from fairgate.settings import Array
 from fairgate.thresholds import exact_sweep
 from fairgate.worlds.distribution import ANSWERS, CHANGES, SIGNALS, STEEPEST, World, steepest
-from fairgate.worlds.loading import at_stake, draws_of, task_of
+from fairgate.worlds.loading import solve_world, task_of
 from fairgate.worlds.reference import Reference, reference_of
 from fairgate.worlds.shapes import JUDGING
 from scripts.passages import rewrite
@@ -41,7 +41,7 @@ HALVES = ("development", "judging")
 GAINS = ("quality_gain", "inflation_gain", "relabelled_gain")
 
 
-def figures_of(world: World, found: Reference, draws: int) -> dict[str, float | str]:
+def figures_of(world: World, found: Reference) -> dict[str, float | str]:
     """Return what is told of a world."""
     env = world.environment
     gains = np.concatenate([env[name] for name in (*GAINS, "participation_gain")])
@@ -49,7 +49,7 @@ def figures_of(world: World, found: Reference, draws: int) -> dict[str, float | 
     none = np.isnan(found.threshold)
     return {
         **world.words,
-        "draws": draws,
+        "draws": world.attempt + 1,
         "rate": env["rate"],
         "lag": env["lag"],
         "strength": float(np.abs([env[name] for name in GAINS]).max()),
@@ -75,12 +75,7 @@ def figures_of(world: World, found: Reference, draws: int) -> dict[str, float | 
 
 def collect(numbers: Sequence[int]) -> dict[str, Array]:
     """Return the figures of these worlds, (W,) each."""
-    rows = []
-    for number in numbers:
-        for draws, (world, found) in enumerate(draws_of(number), 1):
-            if at_stake(found):
-                rows.append(figures_of(world, found, draws))
-                break
+    rows = [figures_of(*solve_world(number)) for number in numbers]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -90,8 +85,7 @@ def some_worlds(numbers: Sequence[int] = SHOWN) -> Figure:
     for place, number in enumerate(numbers):
         row, column = divmod(place, 3)
         upper, lower = axes[6 * row + column], axes[6 * row + 3 + column]
-        world = fg.load_world(number)
-        draw_world(world, upper, lower)
+        draw_world(fg.load_world(number), upper, lower)
         if column == 0:
             upper.set_ylabel("reward per person", fontsize=FONT)
             lower.set_ylabel("acceptance rate of each group", fontsize=FONT)

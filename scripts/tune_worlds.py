@@ -63,7 +63,7 @@ SPACES: dict[str, dict[str, tuple[float, float]]] = {
     "epsilon-greedy": {"epoch_length": (2, 60), "exploration": (0.01, 1.0)},
     "bayesian": {"epoch_length": (5, 80), "length": (0.05, 0.6), "amplitude": (0.1, 1.0), "beta": (0.3, 4.0)},
     "safe-bayesian": {"epoch_length": (5, 80), "length": (0.05, 0.6), "amplitude": (0.1, 1.0), "beta": (0.3, 4.0)},
-    "thompson": {"epoch_length": (2, 60), "inflation": (0.3, 10.0)},
+    "thompson": {"epoch_length": (2, 60), "inflation": (1.0, 30.0)},
     "conformal-tracker": {"epoch_length": (2, 40), "step": (0.03, 1.0), "radius": (0.01, 0.2)},
     "exploring-ips": {"explore": (0.005, 0.3), "width": (0.1, 6.0), "forgetting": (0.002, 0.2)},
     "exploring-dr": {"explore": (0.005, 0.3), "width": (0.1, 6.0), "forgetting": (0.002, 0.2)},

@@ -37,9 +37,13 @@ ROUNDS = 3000
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A random world: its shape, the settings of its environment and problem, and what they stand for in words."""
+    """A random world: its shape, the settings of its environment and problem, and what they stand for in words.
+
+    `attempt` is how often it was drawn before, without anything at stake.
+    """
 
     number: int
+    attempt: int
     shape: Shape
     environment: dict[str, Any]
     problem: dict[str, Any]
@@ -63,7 +67,7 @@ def draw_world(number: int, attempt: int = 0) -> World:
     environment |= {"label_arrival": shape.label_arrival, "label_loss": shape.label_loss}
     _weaken(environment)
     words = {"answers": answers, "signal": signal, "changes": changes}
-    return World(number, shape, environment, _problem(rng, shape), words)
+    return World(number, attempt, shape, environment, _problem(rng, shape), words)
 
 
 def _pick(rng: np.random.Generator, options: dict[str, float]) -> str:

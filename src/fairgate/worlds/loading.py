@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,30 +25,24 @@ SHARED = ("label_arrival", "label_loss")
 """Settings of an environment that all worlds of a shape have in common."""
 
 
-@functools.lru_cache(maxsize=4096)
 def load_world(number: int) -> World:
     """Return a world by its number, the first of its draws in which something is at stake.
 
     Something is at stake if, in round 0, some uniform lottery is feasible and the best lottery earns at least 0.02 more
     per person than the best uniform one.
     """
-    number = whole_number("world", number, 0)
-    for world, found in draws_of(number):
-        if at_stake(found):
-            return world
-    raise InputError(f"world {number} has nothing at stake in {ATTEMPTS} draws")
+    return solve_world(whole_number("world", number, 0))[0]
 
 
-def draws_of(number: int) -> Iterator[tuple[World, Reference]]:
-    """Yield the draws of a world, one after the other, and what can be had in each in round 0."""
+@functools.lru_cache(maxsize=4096)
+def solve_world(number: int) -> tuple[World, Reference]:
+    """Return a world by its number, and what its best fixed policies earn in round 0."""
     for attempt in range(ATTEMPTS):
         world = draw_world(number, attempt)
-        yield world, reference_of(task_of([world]).at(0))
-
-
-def at_stake(found: Reference) -> bool:
-    """Whether the best lottery earns enough beyond the best uniform one; not if none of these is feasible."""
-    return found.lottery - found.fair >= AT_STAKE
+        found = reference_of(task_of([world]).at(0))
+        if found.lottery - found.fair >= AT_STAKE:
+            return world, found
+    raise InputError(f"world {number} has nothing at stake in {ATTEMPTS} draws")
 
 
 def world_task(number: int) -> Task:

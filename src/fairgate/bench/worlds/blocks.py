@@ -11,17 +11,21 @@ import numpy as np
 
 from fairgate.errors import InputError
 from fairgate.tasks import Task
-from fairgate.worlds.distribution import World
+from fairgate.worlds.distribution import World, draw_world
 from fairgate.worlds.loading import load_world, task_of
 from fairgate.worlds.shapes import JUDGING, PAGE, SHAPES, Shape, shape_of
 
 
 @dataclass(frozen=True)
 class WorldBlock:
-    """Worlds of one shape, by number, each with some seeds."""
+    """Worlds of one shape, by number, each with some seeds.
+
+    `attempts` are those that the worlds were found in, if that is known: finding them takes a while.
+    """
 
     numbers: tuple[int, ...]
     seeds: int = 1
+    attempts: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -35,7 +39,9 @@ class WorldBlock:
 
     @cached_property
     def worlds(self) -> list[World]:
-        """Its worlds; drawing them takes a while."""
+        """Its worlds."""
+        if self.attempts:
+            return [draw_world(*each) for each in zip(self.numbers, self.attempts, strict=True)]
         return [load_world(number) for number in self.numbers]
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 from fairgate.bench.matrix import Failure
 from fairgate.bench.worlds import measures, yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
-from fairgate.bench.worlds.yardsticks import Yardsticks
+from fairgate.bench.worlds.yardsticks import Known, Yardsticks
 from fairgate.engines import Engine
 from fairgate.errors import InputError, told
 from fairgate.learners import Learner
@@ -120,11 +120,11 @@ def fill(
     lost = complete(folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block")
     if lost:
         raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
-    known = {block: yardsticks.read(folder, block, rounds) for block in blocks}
+    known = [yardsticks.read(folder, block, rounds) for block in blocks]
     pairs = [
-        WorldPair(name, learner, block, known[block][0], rounds, seed)
+        WorldPair(name, learner, block, best, rounds, seed)
         for name, learner in learners.items()
-        for block in blocks
+        for block, best, _ in known
         if able(learner, block)
     ]
     for pair in pairs:
@@ -132,7 +132,7 @@ def fill(
     codes = {name: code_digest(played, yardsticks.solve, learner) for name, learner in learners.items()}
     todo = [pair.work(codes[pair.name]) for pair in pairs]
     died = {work.name: text for work, text in complete(folder, todo, engine, say)}
-    return _read(learners, blocks, known, pairs, folder, died)
+    return _read(learners, known, pairs, folder, died)
 
 
 def able(learner: Learner[Any], block: WorldBlock) -> bool:
@@ -148,15 +148,14 @@ def able(learner: Learner[Any], block: WorldBlock) -> bool:
 
 def _read(
     learners: Mapping[str, Learner[Any]],
-    blocks: Sequence[WorldBlock],
-    known: Mapping[WorldBlock, tuple[Yardsticks, dict[str, dict[str, str]]]],
+    known: Sequence[Known],
     pairs: Sequence[WorldPair],
     folder: Path,
     died: dict[str, str],
 ) -> WorldMatrix:
-    numbers = sorted(number for block in blocks for number in block.numbers)
+    numbers = sorted(number for block, _, _ in known for number in block.numbers)
     place = {number: index for index, number in enumerate(numbers)}
-    where = {block: np.array([place[number] for number in block.numbers]) for block in blocks}
+    where = {block: np.array([place[number] for number in block.numbers]) for block, _, _ in known}
     figures: dict[str, dict[str, Array]] = {}
     failures: list[Failure] = []
     for pair in pairs:
@@ -171,7 +170,7 @@ def _read(
             column[where[pair.block]] = values
     truth = {name: np.full(len(numbers), np.nan) for name in ("fair", "threshold", "lottery", "least", "feasible")}
     words: dict[str, dict[str, str]] = {}
-    for block, (best, told_of) in known.items():
+    for block, best, told_of in known:
         for name in ("fair", "threshold", "lottery", "least"):
             truth[name][where[block]] = getattr(best, name).mean(axis=1)
         truth["feasible"][where[block]] = ~np.isnan(best.threshold[:, -1])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from fairgate.bench.worlds.blocks import WorldBlock
 from fairgate.settings import Array
 from fairgate.store import Work, code_digest, read_table, table_bytes
-from fairgate.worlds.loading import load_world, task_of
+from fairgate.worlds.loading import solve_world, task_of
 from fairgate.worlds.reference import Reference, moments_of, reference_of
 
 
@@ -33,7 +34,7 @@ class Yardsticks:
 
 def work_of(block: WorldBlock, rounds: int) -> Work:
     """What there is to do for the file of a block: draw its worlds and solve them at every moment."""
-    known = {"worlds": block.numbers, "rounds": rounds, "code": code_digest(solve, load_world, table_bytes)}
+    known = {"worlds": block.numbers, "rounds": rounds, "code": code_digest(solve, solve_world, table_bytes)}
     digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
     cost = len(block.numbers) * block.shape.groups * 1e5
     return Work(f"{block.name}-truth", digest, (file_of(block),), cost, partial(solve, block, rounds))
@@ -47,17 +48,30 @@ def file_of(block: WorldBlock) -> str:
 def solve(block: WorldBlock, rounds: int) -> dict[str, bytes]:
     """Return the file: a line for each world and moment."""
     rows: list[tuple[float, ...]] = []
-    for world in block.worlds:
+    words: dict[str, dict[str, str]] = {}
+    attempts: list[int] = []
+    for number in block.numbers:
+        world, at_first = solve_world(number)
         task = task_of([world])
-        for first in moments_of(task, rounds):
-            rows.append((world.number, first, *reference_of(task.at(int(first)))))
+        moments = moments_of(task, rounds).tolist()
+        found = [at_first, *(reference_of(task.at(int(first))) for first in moments[1:])]
+        rows += [(number, first, *each) for first, each in zip(moments, found, strict=True)]
+        words[str(number)] = world.words
+        attempts.append(world.attempt)
     columns = dict(zip(("world", "first", *Reference._fields), np.array(rows).T, strict=True))
-    words = {str(world.number): world.words for world in block.worlds}
-    return {file_of(block): table_bytes(columns, {"words": words})}
+    return {file_of(block): table_bytes(columns, {"words": words, "attempts": attempts})}
 
 
-def read(folder: Path, block: WorldBlock, rounds: int) -> tuple[Yardsticks, dict[str, dict[str, str]]]:
-    """Read the yardsticks of a block and what its worlds are in words."""
+class Known(NamedTuple):
+    """A block whose worlds are found, its yardsticks, and what each world is in words, by number."""
+
+    block: WorldBlock
+    best: Yardsticks
+    words: dict[str, dict[str, str]]
+
+
+def read(folder: Path, block: WorldBlock, rounds: int) -> Known:
+    """Read what is known of a block."""
     columns, header = read_table(folder / file_of(block))
     found: dict[str, list[Array]] = {name: [] for name in Reference._fields}
     for number in block.numbers:
@@ -65,4 +79,5 @@ def read(folder: Path, block: WorldBlock, rounds: int) -> tuple[Yardsticks, dict
         lengths = np.diff([*columns["first"][here].astype(int), rounds])
         for name, lines in found.items():
             lines.append(np.repeat(columns[name][here], lengths))
-    return Yardsticks(**{name: np.array(lines) for name, lines in found.items()}), header["words"]
+    best = Yardsticks(**{name: np.array(lines) for name, lines in found.items()})
+    return Known(replace(block, attempts=tuple(header["attempts"])), best, header["words"])
