@@ -123,7 +123,7 @@ def draw_world(world: World, upper: Axes, lower: Axes) -> None:
     low = float(np.nanmin([-0.05, found.fair, found.threshold]))
     upper.set_ylim(low - 0.12 * (high - low), high + 0.12 * (high - low))
     if world.shape.size <= 61:
-        bottom = {"transform": upper.get_xaxis_transform(), "color": "0.3", "clip_on": False}
+        bottom: dict[str, Any] = {"transform": upper.get_xaxis_transform(), "color": "0.3", "clip_on": False}
         upper.plot(task.thresholds, np.full(world.shape.size, 0.012), "|", markersize=5, label="the grid", **bottom)
     everybody = np.repeat(thresholds[:, None], task.environment.group_count, axis=1)
     cells = task.environment.probabilities(task.environment.steady_state(everybody), everybody)
