@@ -19,7 +19,7 @@ from fairgate.bench.worlds.traits import traits_of
 from fairgate.worlds.shapes import shape_of
 from tests.browser import Browser
 
-WORLDS = (3, 4, 5, 6, 8, 9, 12, 19)
+WORLDS = (4, 6, 8, 9, 12, 19)
 
 
 class Middle:
@@ -37,18 +37,14 @@ class Middle:
 
 
 class Breaking(Middle):
-    """Fails where there are six groups."""
+    """Says that it plays thresholds per group, and fails where there are six groups."""
+
+    policies = "per-group"
 
     def propose(self, state: Any) -> Any:
         if state.shape[1] == 6:
             raise RuntimeError("too many")
         return state
-
-
-class Grouped(Middle):
-    """Says that it plays thresholds per group."""
-
-    policies = "per-group"
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bench(folder: Path) -> WorldBench:
-    own = {"middle <b>": Middle(), "grouped": Grouped(), "breaking": Breaking()}
+    own = {"middle <b>": Middle(), "breaking": Breaking()}
     return run_worlds(folder, WORLDS, ["best-lottery", "random", "mixture"], own=own, rounds=30)
 
 
@@ -74,14 +70,7 @@ def test_the_page_holds_every_figure_of_every_learner(bench: WorldBench, folder:
     document = json.loads((folder / "worlds.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert document == bench.document
     rows = [row for rows in document["board"].values() for row in rows]
-    assert {row["learner"] for row in rows} == {
-        "best-lottery",
-        "random",
-        "mixture",
-        "middle <b>",
-        "grouped",
-        "breaking",
-    }
+    assert {row["learner"] for row in rows} == {"best-lottery", "random", "mixture", "middle <b>", "breaking"}
     board = text.partition("The board One table")[2].partition("World by world One dot")[0]
     for row in rows:
         found = re.search(rf"{re.escape(row['learner'])}\)? (baseline|fairgate’s own|yours), (.{{0,200}})", board)
@@ -95,7 +84,7 @@ def test_the_page_holds_every_figure_of_every_learner(bench: WorldBench, folder:
 def test_the_answer_comes_first_and_says_which_worlds_these_are(bench: WorldBench, text: str) -> None:
     head = text.partition("Contents")[0]
     best = bench.board.levels["bandit"][0]
-    assert "6 learners on 8 random worlds, numbers 3, 4, 5, 6, 8, 9, 12, 19, 30 rounds each" in head
+    assert "5 learners on 6 random worlds, numbers 4, 6, 8, 9, 12, 19, 30 rounds each" in head
     assert "Worlds for development, not for judging." in head
     assert f"{best.learner} earns a share of {signed(best.share.value)}" in head
     assert f"the best baseline, {bench.board.baselines['bandit']}" in head or "is itself the best baseline" in head
@@ -114,10 +103,10 @@ def test_worlds_for_judging_are_called_so(bench: WorldBench, purpose: str, sente
 
 
 def test_learners_of_other_policies_are_shown_without_a_rank(bench: WorldBench, text: str) -> None:
-    (grouped,) = (row for row in bench.board.levels["bandit"] if row.learner == "grouped")
-    assert grouped.rank is None
-    assert "(grouped) yours, per-group" in text
-    assert "grouped" not in text.partition("Where learners fail")[2].partition("What is measured")[0]
+    (unranked,) = (row for row in bench.board.levels["bandit"] if row.learner == "breaking")
+    assert unranked.rank is None
+    assert "(breaking) yours, per-group" in text
+    assert "breaking" not in text.partition("Where learners fail")[2].partition("What is measured")[0]
 
 
 def test_means_by_trait_are_those_of_the_table(bench: WorldBench, folder: Path, text: str) -> None:
@@ -147,6 +136,12 @@ def test_the_worst_worlds_can_be_played_again(bench: WorldBench, text: str) -> N
     matrix = type(bench.matrix)(**{**vars(bench.matrix), "figures": of_place, "levels": {"mine:A b:x=1": "bandit"}})
     (first, *_) = worst_of(matrix, bench.board, "mine:A b:x=1", {"rounds": 3000})
     assert first.command == f"fairgate run world-{first.number} 'mine:A b:x=1' --batch {shape_of(first.number).batch}"
+
+
+def test_a_tuned_baseline_is_played_again_with_its_settings(bench: WorldBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairgate.bench.worlds.page.tuned", lambda: {"random": {"c": 0.25, "length": 40.0}})
+    found = worst_of(bench.matrix, bench.board, "random", {"rounds": 3000})
+    assert found[0].command.startswith(f"fairgate run world-{found[0].number} random:c=0.25,length=40 --batch ")
 
 
 def test_a_failing_learner_is_named_with_its_worlds(bench: WorldBench, text: str) -> None:
