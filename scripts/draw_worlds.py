@@ -145,15 +145,15 @@ def histograms(found: Mapping[str, Mapping[str, Array]]) -> Figure:
     """Draw how the numbers of worlds are distributed, worlds for development and for judging side by side."""
     some: Callable[[Array], Array] = lambda values: values[values > 0]  # noqa: E731
     wanted: list[tuple[str, str, Array, Callable[[Array], Array] | None]] = [
-        ("rate", "speed of answers (share of the way per round)", np.geomspace(0.005, 0.5, 13), None),
-        ("lag", "lag in rounds, where there is one", np.linspace(1.5, 40.5, 14), some),
-        ("strength", "largest gain of q, v or m, where one answers", np.linspace(0.0, 1.7, 18), some),
-        ("participation", "largest gain of who comes, where it answers", np.linspace(0.0, 4.2, 15), some),
+        ("rate", "speed of answers (share of the way per round)", np.geomspace(0.005, 0.5, 9), None),
+        ("lag", "lag in rounds, where there is one", np.arange(1.5, 41.0, 3.0), some),
+        ("strength", "largest gain of q, v or m, where one answers", np.linspace(0.0, 1.7, 11), some),
+        ("participation", "largest gain of who comes, where it answers", np.linspace(0.0, 4.2, 9), some),
         ("rarest", "share of the rarest group", np.linspace(0.0, 0.5, 21), None),
-        ("start", "start: farthest group's share of strong people off", np.linspace(0.01, 0.8, 17), some),
-        ("cost", "cost of a wrong acceptance", np.geomspace(0.3, 3.0, 13), None),
-        ("stake", "at stake: best lottery − best fair one", np.linspace(0.02, 0.42, 21), None),
-        ("threshold", "share of the best threshold (0: none feasible; ends open)", np.linspace(-0.5, 1.0, 31), None),
+        ("start", "start: farthest group's share of strong people off", np.linspace(0.05, 0.8, 11), some),
+        ("cost", "cost of a wrong acceptance", np.geomspace(0.3, 3.0, 9), None),
+        ("stake", "at stake: best lottery − best fair one", np.linspace(0.02, 0.42, 11), None),
+        ("threshold", "share of the best threshold (0: none feasible; ends open)", np.linspace(-0.5, 1.0, 16), None),
     ]
     figure, axes = panels(3, 3, 10.5, 7.2)
     for (name, title, edges, part), ax in zip(wanted, axes, strict=True):
@@ -183,7 +183,10 @@ def kinds(found: Mapping[str, Mapping[str, Array]]) -> Figure:
     for (name, options), title, ax in zip(titles.items(), words, axes, strict=True):
         places = np.arange(len(options))
         for half, colour, shift in zip(HALVES, (COLOURS[1], COLOURS[0]), (-0.19, 0.19), strict=True):
-            shares = [float((found[half][name] == option).mean()) for option in options]
+            known = found[half][name]
+            if name == "signal":
+                known = known[found[half]["answers"] != "nothing"]
+            shares = [float((known == option).mean()) for option in options]
             ax.barh(places + shift, shares, 0.34, color=colour, label=f"for {half}")
         ax.plot(
             list(options.values()), places, "|", color="black", markersize=17, markeredgewidth=1.6, label="as drawn"
@@ -194,6 +197,21 @@ def kinds(found: Mapping[str, Mapping[str, Array]]) -> Figure:
         ax.set_title(title, fontsize=FONT + 1)
     add_legend(figure, axes, columns=3)
     return figure
+
+
+def some_lines(numbers: Sequence[int] = SHOWN) -> list[str]:
+    """Return a table of what can be had in the worlds that are drawn."""
+    lines = ["| world | best fair lottery | best threshold | best lottery | share of the threshold |"]
+    lines.append("|---|---:|---:|---:|---:|")
+    for number in numbers:
+        world, found = solve_world(number)
+        threshold, share = f"none of {world.shape.size} is feasible", "–"
+        if not np.isnan(found.threshold):
+            threshold = f"{found.threshold:.3f}"
+            share = f"{(found.threshold - found.fair) / (found.lottery - found.fair):.2f}"
+        line = f"| {number} | {found.fair:.3f} | {threshold} | {found.lottery:.3f} | {share} |"
+        lines.append(line.replace("-", "−"))
+    return lines
 
 
 ROWS = {
@@ -262,6 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = {half: collect(each) for half, each in numbers.items()}
     print(save(histograms(found), "numbers"))
     print(save(kinds(found), "kinds"))
+    rewrite(PAGE, "some worlds", some_lines())
     rewrite(PAGE, "what came out", sentence(found))
     rewrite(PAGE, "two halves", table(found, numbers))
     print("\n".join([*sentence(found), "", *table(found, numbers)]))
