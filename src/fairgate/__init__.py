@@ -49,6 +49,7 @@ from fairgate.sweep import Range, Sweep, sweep
 from fairgate.tasks import Task, load_task
 from fairgate.thresholds import Point, ThresholdSweep
 from fairgate.truth import Truth, truth_of
+from fairgate.worlds import World, load_world
 
 with suppress(ModuleNotFoundError):  # if gymnasium is installed, gymnasium.make knows every task
     import_module("fairgate.gym")
@@ -99,6 +100,7 @@ __all__ = [
     "ThresholdSweep",
     "Truth",
     "Utility",
+    "World",
     "advise",
     "audit",
     "citation",
@@ -109,6 +111,7 @@ __all__ = [
     "learners",
     "load_learner",
     "load_task",
+    "load_world",
     "mean_score_change",
     "monitor",
     "oracle",

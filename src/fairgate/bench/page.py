@@ -88,8 +88,8 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
     )
     each = f"Medians over seeds for each task, with lines from the lower to the upper quartile. {zone}"
     return [
-        _drawn("plane", "All tasks together", whole, drawings.plane(matrix, board, rounds)),
-        _drawn("planes", "Task by task", each, drawings.planes(matrix, board, rounds)),
+        drawn("plane", "All tasks together", whole, drawings.plane(matrix, board, rounds)),
+        drawn("planes", "Task by task", each, drawings.planes(matrix, board, rounds)),
     ]
 
 
@@ -113,12 +113,13 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
         }
         for quantity, (name, caption) in words.items():
             key = f"curves-{level}-{quantity}"
-            drawn = drawings.curves(matrix, board, level, quantity)
-            found.append(_drawn(key, f"Feedback level {level}: {name}", caption, drawn))
+            figure = drawings.curves(matrix, board, level, quantity)
+            found.append(drawn(key, f"Feedback level {level}: {name}", caption, figure))
     return found
 
 
-def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
+def drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
+    """Make a figure a part of a page."""
     return Drawing(key, title, caption, Picture.of(key, image(figure, "png", DPI)))
 
 

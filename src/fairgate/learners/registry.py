@@ -91,7 +91,7 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     settings: dict[str, float] = {}
     if task is not None:
         load_task(task)  # an unknown name is said so here
-        settings.update(presets()[task].get("learners", {}).get(kind, {}))
+        settings.update(presets().get(task, {}).get("learners", {}).get(kind, {}))
     for pair in filter(None, given.split(",")):
         key, _, value = pair.partition("=")
         try:
