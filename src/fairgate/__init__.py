@@ -130,4 +130,6 @@ def __getattr__(name: str) -> Any:
     """Load the parts that take a while when they are asked for, such as ``fg.sklearn``."""
     if name in ("bench", "gym", "live", "sklearn"):
         return import_module(f"fairgate.{name}")
+    if name == "run_worlds":
+        return import_module("fairgate.bench").run_worlds
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -72,7 +72,7 @@ def test_an_own_learner_takes_part_and_what_is_done_is_found_again(tmp_path: Pat
     assert set(rows) == {"random", "mine:Mine:place=0.6"}
     assert rows["mine:Mine:place=0.6"]["policies"] == "lottery"
     assert document["settings"]["which"] == "3 to 5"
-    assert "fairgate run world-" in (tmp_path / "bench/worlds.html").read_text(encoding="utf-8")
+    assert "mine:Mine:place=0.6" in (tmp_path / "bench/worlds.html").read_text(encoding="utf-8")
     again = fairgate_here(*command, cwd=tmp_path)
     assert again.returncode == 0
     assert "3 of 3 blocks are done already" in again.stderr
@@ -93,6 +93,7 @@ def test_policies_decide_what_a_share_is_of(tmp_path: Path) -> None:
 
 
 def test_a_world_is_a_task_by_its_name(tmp_path: Path) -> None:
+    assert fg.run_worlds is run_worlds
     task = fg.load_task("world-4")
     assert task.name == "world-4"
     assert task.describe() == world_task(4).describe()
