@@ -1,7 +1,7 @@
 """Draw the tasks that tell learners apart, and print the table of their best thresholds, for docs/environments.md.
 
-    python scripts/draw_environments.py              # write docs/figures/environments/NAME.png, print the table
-    python scripts/draw_environments.py strategic    # only this one
+    python -m scripts.draw_environments              # write docs/figures/environments/NAME.png, print the table
+    python -m scripts.draw_environments strategic    # only this one
 
 A picture has the groups' scores in two states on the left, and what each fixed threshold leads to on the right.
 """
@@ -23,6 +23,7 @@ from fairgate.problem import best_feasible, is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import presets
 from fairgate.thresholds import ThresholdSweep, exact_sweep
+from scripts import draw_responses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +99,8 @@ def draw_scores(task: fg.Task, ax: Axes) -> None:
         low, high = task.thresholds[0], task.thresholds[-1]
         edges = np.linspace(low - 0.35 * (high - low), high + 0.35 * (high - low), bins + 1)
         people = environment.histogram(state, edges)[0].sum(axis=-1)
-        density = people[:, 1:-1] / people.sum(axis=1, keepdims=True) / np.diff(edges)
+        whole = 1.0 if task.name == "participation" else people.sum(axis=1, keepdims=True)  # what changes is who comes
+        density = people[:, 1:-1] / whole / np.diff(edges)
         for group, values in enumerate(density):
             label: str | None = f"group {group}, {title}"
             if len(density) > 2 and group > 0:  # a short legend: the second state is the same story
@@ -118,7 +120,7 @@ def draw_scores(task: fg.Task, ax: Axes) -> None:
         ax.set_xlim(environment.low - 15.0, environment.high + 40.0)
     ax.set_title("scores in two states", fontsize=FONT)
     ax.set_xlabel("score", fontsize=FONT)
-    ax.set_ylabel("density of a group's scores", fontsize=FONT)
+    ax.set_ylabel("density of " + ("all" if task.name == "participation" else "a group's") + " scores", fontsize=FONT)
 
 
 def two_states(task: fg.Task) -> dict[str, Array]:
@@ -253,6 +255,7 @@ MIDDLE = {
     "fico-4": draw_impact,
     "retraining-converges": draw_answers,
     "retraining-diverges": draw_answers,
+    **draw_responses.PANELS,
 }
 """What a panel between the other two shows, where there is one."""
 

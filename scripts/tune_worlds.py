@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 
+from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock, blocks_of
 from fairgate.bench.worlds.measures import measure
 from fairgate.bench.worlds.running import able
-from fairgate.bench.worlds.yardsticks import Yardsticks
 from fairgate.engines import Crashed, open_engine
 from fairgate.learners import Learner, load_learner
 from fairgate.settings import Array

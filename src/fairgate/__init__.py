@@ -49,6 +49,7 @@ from fairgate.sweep import Range, Sweep, sweep
 from fairgate.tasks import Task, load_task
 from fairgate.thresholds import Point, ThresholdSweep
 from fairgate.truth import Truth, truth_of
+from fairgate.worlds import World, load_world
 
 with suppress(ModuleNotFoundError):  # if gymnasium is installed, gymnasium.make knows every task
     import_module("fairgate.gym")
@@ -99,6 +100,7 @@ __all__ = [
     "ThresholdSweep",
     "Truth",
     "Utility",
+    "World",
     "advise",
     "audit",
     "citation",
@@ -109,6 +111,7 @@ __all__ = [
     "learners",
     "load_learner",
     "load_task",
+    "load_world",
     "mean_score_change",
     "monitor",
     "oracle",
@@ -127,4 +130,6 @@ def __getattr__(name: str) -> Any:
     """Load the parts that take a while when they are asked for, such as ``fg.sklearn``."""
     if name in ("bench", "gym", "live", "sklearn"):
         return import_module(f"fairgate.{name}")
+    if name == "run_worlds":
+        return import_module("fairgate.bench").run_worlds
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

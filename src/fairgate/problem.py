@@ -80,7 +80,7 @@ class Arrival(NamedTuple):
     people, accepted
         People of that batch, and how many of them were accepted, (replicates, groups).
     last
-        Whether no more labels of that batch will come.
+        Whether no more labels of that batch will come; not known of a batch of which labels are lost.
     """
 
     round: int

@@ -9,7 +9,7 @@ import functools
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any, Self
 
 import numpy as np
@@ -141,13 +141,24 @@ def _inherit(tables: dict[str, Any], name: str) -> dict[str, Any]:
     return merged
 
 
-@functools.cache
 def load_task(name: str) -> Task:
     """Load a task by its name: one of the paper's or of the suite's (``fairgate list`` prints them all).
 
+    ``world-`` and a number, such as ``world-10003``, is a random world: see :func:`~fairgate.worlds.load_world`.
+
     >>> load_task("german").problem.constraints
     [DemographicParity(epsilon=0.02), ServiceRate(low=0.3, high=0.99)]
+    >>> load_task("world-10003").problem.names
+    ('tpr', 'fpr', 'budget')
     """
+    if name.startswith("world-"):
+        world: Task = import_module("fairgate.worlds").world_named(name)  # worlds are solved, and need all of the rest
+        return world
+    return _preset_task(name)
+
+
+@functools.cache
+def _preset_task(name: str) -> Task:
     if name not in presets():
         raise unknown_name("task", name, presets())
     return make_task(name, presets()[name])

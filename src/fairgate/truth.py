@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.environments.base import Environment
 from fairgate.errors import InputError
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array
@@ -87,9 +88,14 @@ class Truth:
         return self.moments[-1]
 
     @property
+    def task(self) -> Task:
+        """The task, as it changes."""
+        return self.moments[0].whole
+
+    @property
     def task_name(self) -> str:
         """Name of the task."""
-        return self.moments[0].whole.name
+        return self.task.name
 
     def by_round(self, values: Sequence[float]) -> Array:
         """Return what is given by moment for every round, (T,)."""
@@ -163,11 +169,17 @@ def _places(grid: Array) -> Array:
 
 
 def _nearest(places: Array, values: Array) -> NDArray[np.int64]:
-    """Index of the place nearest to each value."""
+    """Index of the place nearest to each value; both may be infinite.
+
+    >>> _nearest(np.array([-np.inf, 0.0, 1.0]), np.array([-np.inf, 0.4, 0.6, 1.0]))
+    array([0, 1, 2, 2])
+    """
     above = np.clip(np.searchsorted(places, values), 1, max(len(places) - 1, 1))
     if len(places) == 1:
         return np.zeros_like(above)
-    return np.asarray(above - (values - places[above - 1] < places[above] - values))
+    low, high = places[above - 1], places[above]
+    with np.errstate(invalid="ignore"):  # an infinite value is a place itself
+        return np.asarray(above - ((values == low) | (values - low < high - values)))
 
 
 def _combined(codes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -194,11 +206,22 @@ def truth_of(task: Task, rounds: int) -> Truth:
 
 
 def _moments(task: Task, rounds: int) -> Iterator[Moment]:
+    for first in changes(task.environment, rounds):
+        yield Moment(first, task, exact_sweep(task.at(first), task.thresholds))
+
+
+def changes(environment: Environment, rounds: int) -> Iterator[int]:
+    """Yield round 0, and every later one in which an environment that changes by itself is not as it was, to the 25.
+
+    >>> import fairgate as fg
+    >>> [list(changes(fg.load_task(name).environment, 3000)) for name in ("interior", "shock")]
+    [[0], [0, 1500]]
+    """
     before = None
     for first in range(0, rounds, EVERY):
-        now = task.environment.at(first)
+        now = environment.at(first)
         if (settings := now.describe()) != before:
-            yield Moment(first, task, exact_sweep(task.at(first), task.thresholds))
-        if now is task.environment:
+            yield first
+        if now is environment:
             return
         before = settings

@@ -98,8 +98,10 @@ def bench(folder: Path) -> Bench:
 def test_the_document_holds_every_number(bench: Bench, folder: Path) -> None:
     document = json.loads((folder / "bench.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert document == bench.document
-    assert document["format"] == 1
-    wanted = {"rounds": 60, "seeds": 4, "seed": 0, "batch": 256, "tail": 12, "reference": "ofs"}
+    assert document["format"] == 2
+    reference = {"bandit": bench.board.references["bandit"]}
+    assert reference["bandit"] in ("ofs", "random", "best-lottery")
+    wanted = {"rounds": 60, "seeds": 4, "seed": 0, "batch": 256, "tail": 12, "reference": reference}
     assert {name: document["settings"][name] for name in wanted} == wanted
     assert document["settings"]["versions"]["fairgate"] == fg.__version__
     assert {name: task["feasible"] for name, task in document["tasks"].items()} == {
@@ -115,7 +117,9 @@ def test_the_document_holds_every_number(bench: Bench, folder: Path) -> None:
     assert document["results"]["ofs"]["german-strict"]["regret"]["mean"] is None
     rows = [row for rows in document["leaderboard"].values() for row in rows]
     assert {row["learner"] for row in rows} == set(document["learners"])
-    assert next(row for row in rows if row["learner"] == "ofs")["better"] is None
+    assert [row["learner"] for row in rows if row["better"] is None] == list(reference.values())
+    assert document["results"]["ofs"]["mve-s"]["share"]["mean"] is None  # the fair lottery is the best there
+    assert all(-1.0 <= row["share"]["low"] <= row["share"]["value"] <= row["share"]["high"] <= 1.0 for row in rows)
 
 
 def test_the_tables_hold_every_seed_and_every_curve(bench: Bench, folder: Path) -> None:
@@ -187,30 +191,42 @@ def test_the_page_is_readable_at_any_width(bench: Bench, folder: Path, browser: 
     assert set(links) <= set(ids)
 
 
-def outcome(learner: str, task: str, level: str, success: float, shortfall: Array) -> Outcome:
+def outcome(learner: str, task: str, level: str, success: float, shortfall: Array, share: float = 0.5) -> Outcome:
     ones = np.ones_like(shortfall)
-    figures = {"success": success * ones, "success_tight": success * ones, "shortfall": shortfall}
+    figures = {
+        "success": success * ones,
+        "success_tight": success * ones,
+        "shortfall": shortfall,
+        "share": share * ones,
+    }
     figures |= {name: ones.copy() for name in ("violation", "feasible_tail", "time_to_feasible", "says_infeasible")}
     return Outcome(learner, task, level, figures, {}, {"feasible": True}, {})
 
 
-def test_the_rule_is_success_then_shortfall_and_the_incomplete_come_last() -> None:
+def made(*rows: tuple[str, str, float, float], missing: tuple[str, str] = ("", "")) -> Matrix:
+    """Outcomes on two tasks: a learner's name, level, success, and how its shortfall differs."""
     rng = np.random.default_rng(1)
     base = {task: 0.1 + 0.01 * rng.random(20) for task in ("one", "two")}
-    made = [
+    return Matrix(
+        {
+            (name, task): outcome(name, task, level, share, base[task] + shift)
+            for name, level, share, shift in rows
+            for task in base
+            if (name, task) != missing
+        }
+    )
+
+
+def test_the_rule_is_success_then_shortfall_and_the_incomplete_come_last() -> None:
+    matrix = made(
         ("ofs", "bandit", 0.5, 0.0),
         ("sure", "bandit", 0.9, 0.1),
         ("quick", "bandit", 0.5, -0.05),
         ("seer", "selective-labels", 0.2, -0.09),
         ("rare", "bandit", 1.0, -0.08),
-    ]
-    outcomes = {
-        (name, task): outcome(name, task, level, share, base[task] + shift)
-        for name, level, share, shift in made
-        for task in base
-        if (name, task) != ("rare", "two")
-    }
-    board = rank(Matrix(outcomes))
+        missing=("rare", "two"),
+    )
+    board = rank(matrix)
     assert [row.learner for row in board.levels["bandit"]] == ["sure", "quick", "ofs", "rare"]
     assert [row.rank for row in board.levels["bandit"]] == [1, 2, 3, 4]
     assert board.order == ["sure", "quick", "ofs", "rare", "seer"]
@@ -232,9 +248,44 @@ def test_the_rule_is_success_then_shortfall_and_the_incomplete_come_last() -> No
     assert board.comparison["quick"]["sure"] == 1.0
 
 
+def test_learners_are_compared_with_the_best_baseline_of_their_level() -> None:
+    matrix = made(
+        ("ofs", "bandit", 0.2, 0.1),
+        ("bayesian:delta=0.1", "bandit", 0.6, 0.05),
+        ("random", "bandit", 0.9, -0.02),
+        ("smooth-optimist", "bandit", 0.8, 0.0),
+        ("mixture", "selective-labels", 0.5, 0.0),
+        ("threshold-optimizer", "full-labels", 0.5, 0.0),
+        missing=("random", "two"),
+    )
+    board = rank(matrix)
+    wanted = {"bandit": "bayesian:delta=0.1", "selective-labels": None, "full-labels": "threshold-optimizer"}
+    assert board.references == wanted  # random ranks higher on one task, but has no outcome on the other
+    rows = {row.learner: row for rows in board.levels.values() for row in rows}
+    assert {name for name, row in rows.items() if row.p is None} == {*wanted.values(), "mixture"} - {None}
+    own, paper = rows["smooth-optimist"], rows["ofs"]
+    assert own.difference is not None
+    assert own.difference.value == pytest.approx(-0.05)
+    assert paper.difference is not None
+    assert paper.difference.value == pytest.approx(0.05)
+    assert board.against["smooth-optimist"] == {"one": "better", "two": "better"}
+    assert board.against["ofs"] == {"one": "worse", "two": "worse"}
+    assert board.against["mixture"] == board.against["bayesian:delta=0.1"] == {"one": "", "two": ""}
+
+
+def test_a_level_without_a_baseline_says_so_and_has_nothing_to_beat() -> None:
+    matrix = made(("mixture", "selective-labels", 0.5, 0.0), ("mine", "selective-labels", 0.4, 0.1))
+    with io.StringIO() as shown:
+        show(matrix, rank(matrix), Console(width=80, file=shown))
+        table, _ = " ".join(shown.getvalue().split()).split("Best of each feedback level")
+    assert "No baseline has an outcome on every task" in table
+    assert "beats" not in table
+    assert "mixture" in table
+
+
 def test_the_widest_numbers_fit_a_terminal() -> None:
     outcomes = {
-        (name, "performative"): outcome(name, "performative", level, 1.0, np.linspace(1.0, 1.2345, 30) - better)
+        (name, "performative"): outcome(name, "performative", level, 1.0, np.linspace(1.0, 1.2345, 30) - better, -2.0)
         for name, level, better in (
             ("ofs", "bandit", 0.0),
             ("a-learner-of-many-words", "bandit", 0.2),
@@ -249,7 +300,7 @@ def test_the_widest_numbers_fit_a_terminal() -> None:
         show(matrix, rank(matrix), Console(width=80, file=shown))
         text = shown.getvalue()
     assert "…" not in text
-    for whole in ("100%", "1.1173", "<.001", "12346", "100000", "1.234"):
+    for whole in ("100%", "−1.00", "1.1173", "<.001", "12346", "100000", "1.234"):
         assert whole in text
     assert max(map(len, text.splitlines())) <= 80
 
@@ -259,7 +310,8 @@ def test_by_default_all_learners_meet_all_tasks() -> None:
     assert {pair.task.name for pair in pairs} == set(presets())
     assert {pair.name for pair in pairs} <= set(LEARNERS) - {"fixed"}
     assert {"ofs", "random", "primal-dual"} <= {pair.name for pair in pairs}
-    assert {pair.name for pair in pair_up(["ofs", "random"], ["mve-s"], SIZE, levels=["scores"])} == {"ofs"}
+    chosen = pair_up(["ofs", "mixture"], ["mve-s"], SIZE, levels=["selective-labels"])
+    assert [pair.name for pair in chosen] == ["mixture"]
 
 
 @pytest.mark.parametrize(

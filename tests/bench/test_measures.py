@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.bench import share
 from fairgate.bench.measures import curve, measure, time_to_feasible
 from fairgate.learners import AnyLearner
+from fairgate.oracle.lottery import QUICK, best_lottery
+from fairgate.oracle.policies import ranked, steady_cells
+from fairgate.policy import Policy
 from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tail import tail_of
 from fairgate.truth import EVERY, truth_of
+from fairgate.worlds.reference import PROBABILITIES, Reference, moments_of, reference_of
 
 ROUNDS, SEEDS = 60, 3
 
@@ -174,6 +180,80 @@ def test_lotteries_are_judged_by_the_population() -> None:
     np.testing.assert_allclose(found["final_residual"], run.population.residuals[0, :, tail].mean(axis=1))
 
 
+class Kept:
+    """Plays one policy for good."""
+
+    def __init__(self, policy: fg.Policy) -> None:
+        self.policy = policy
+
+    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> None:
+        return None
+
+    def propose(self, state: None) -> fg.Policy:
+        return self.policy
+
+    def observe(self, state: None, played: fg.Policy, feedback: Feedback) -> None:
+        pass
+
+
+def test_the_best_lottery_kept_for_good_has_a_share_of_1_and_the_fair_one_of_0() -> None:
+    task, rounds = fg.load_task("strategic"), 1000
+    probability = PROBABILITIES[
+        ranked(task.problem.assess(steady_cells(task, Policy.uniform(PROBABILITIES, task.environment.group_count))))[0]
+    ]
+    policies = {
+        "best": best_lottery(task, QUICK)[0].policy,
+        "fair": Policy.uniform([probability], task.environment.group_count),
+    }
+    found = {}
+    for name, policy in policies.items():
+        run = fg.simulate(task, Kept(policy), rounds, 1)
+        found[name] = measure(run, truth_of(task, rounds))["share"][0]
+    assert found["best"] == pytest.approx(1.0, abs=0.03)
+    assert found["fair"] == pytest.approx(0.0, abs=0.03)
+
+
+def test_the_share_is_what_loops_say_and_a_broken_constraint_counts_as_the_fair_lottery() -> None:
+    shock = fg.load_task("shock")
+    task = replace(shock, environment=replace(cast(fg.environments.Drift, shock.environment), jump_round=37))
+    assert moments_of(task, ROUNDS).tolist() == [0.0, 37.0]
+    run = fg.simulate(task, fg.load_learner("random"), ROUNDS, 2)
+    known = {first: reference_of(task.at(first)) for first in (0, 37)}
+    expected = []
+    for replicate in range(2):
+        earned = could = 0.0
+        for t in range(ROUNDS):
+            best = known[0 if t < 37 else 37]
+            reward = run.population.reward[replicate, t]
+            if run.population.residuals[:, replicate, t].max() > 0.01:
+                reward = min(reward, best.fair)
+            earned += reward - best.fair
+            could += best.lottery - best.fair
+        expected.append(earned / could)
+    np.testing.assert_allclose(measure(run, truth_of(task, ROUNDS))["share"], expected)
+
+
+def test_what_is_solved_for_the_share_is_solved_once_per_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved = []
+
+    def counted(task: fg.Task) -> Reference:
+        solved.append(task)
+        return reference_of(task)
+
+    monkeypatch.setattr(share, "reference_of", counted)
+    monkeypatch.setattr(share, "_known", {})
+    for name in ("accept-all", "random"):
+        measure(fg.simulate(fg.load_task("drift"), fg.load_learner(name), 60, 1), truth_of(fg.load_task("drift"), 60))
+    assert len(solved) == 3  # in rounds 0, 25 and 50
+
+
+def test_without_a_fair_lottery_or_anything_beyond_it_there_is_no_share() -> None:
+    fair = np.full((1, 4), 0.2)
+    reward = np.full((2, 4), 0.3)
+    assert np.isnan(share.share_of(reward, fair, fair + 1e-9)).all()
+    assert np.isnan(share.share_of(reward, fair * np.nan, fair + 0.1)).all()
+
+
 def test_a_shock_is_looked_at_twice_and_a_drift_often() -> None:
     assert len(truth_of(fg.load_task("shock"), 3000).moments) == 2
     assert len(truth_of(fg.load_task("drift"), 4 * EVERY).moments) == 4
@@ -202,3 +282,11 @@ def test_a_curve_ends_with_the_measures() -> None:
         assert drawn[f"{name}_low"][-1] == pytest.approx(np.quantile(found[name], 0.25))
     widths = np.diff(drawn["round"], prepend=0)
     assert (drawn["gap_mean"] * widths).sum() == pytest.approx(found["regret"].mean())
+
+
+def test_who_accepts_all_is_judged_so_and_not_by_the_lowest_threshold_of_the_grid() -> None:
+    task = replace(fg.load_task("interior"), grid=np.linspace(0.0, 1.0, 5))
+    run = fg.simulate(task, fg.load_learner("accept-all"), 20, 1)
+    reward, _ = plain_steady(task, run.thresholds[0, 0])
+    assert run.thresholds[0, 0, 0] == -np.inf
+    assert truth_of(task, 20).played(run.thresholds).reward[0, -1] == pytest.approx(reward)

@@ -68,6 +68,14 @@ def test_labels_are_late_by_what_was_asked_for_and_by_what_the_environment_adds(
     assert delays.mean() - 2 == pytest.approx(3.0, abs=0.13)  # geometric: sd 3.5; 5 standard errors
 
 
+def test_labels_are_lost_as_often_as_the_environment_says() -> None:
+    task = rounded(fg.load_task("interior"))
+    lossy = replace(task, environment=replace(task.environment, label_loss=0.3))
+    delays = Population(lossy, late=2).come(20_000).delays
+    assert set(delays) == {-1, 2}
+    assert (delays < 0).mean() == pytest.approx(0.3, abs=0.017)  # 5 standard errors
+
+
 class Watching:
     """Plays one threshold, and keeps how many labels came in each round."""
 

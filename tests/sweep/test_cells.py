@@ -57,6 +57,8 @@ def test_cells_side_by_side_are_as_alone(name: str) -> None:
         ("drift", {"gain": [0.1, 0.3], "rate": [0.1, 0.2]}),
         ("strategic", {"epsilon": [0.03, 0.08], "false_positive_cost": [0.5, 1.0]}),
         ("interior", {"batch": [32, 64, 1200], "rounds": [40, 60]}),
+        ("participation", {"rate": [0.05, 0.2], "lag": [0, 3]}),
+        ("inflation", {"lift": [0.2, 0.6], "ties": [0.0, 0.25], "label_loss": [0.4]}),
         ("mve-s", {"grid.size": [11, 21], "ofs.c": [0.1, 0.5], "exploration": [0.0, 0.1]}),
     ],
 )

@@ -55,7 +55,13 @@ class PlainWorld:
             score = np.floor(score / k["ties"]) * k["ties"]
         return group, score, label
 
-    def move(self, group: Array, label: Array, accepted: Array, threshold: float | None) -> None:
+    def move(
+        self,
+        group: NDArray[np.int64],
+        label: NDArray[np.int64],
+        accepted: NDArray[np.bool_],
+        threshold: float | None,
+    ) -> None:
         """Let everybody hear of a batch; `threshold` is None in a lottery."""
         k = self.known
         a, b = k["by_threshold"], k["by_outcome"]

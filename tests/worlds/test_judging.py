@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds.benchmark import run_worlds
 from fairgate.bench.worlds.board import rank
 from fairgate.bench.worlds.measures import measure
 from fairgate.bench.worlds.running import WorldMatrix
-from fairgate.bench.worlds.yardsticks import Yardsticks
 from fairgate.learners import Learner
 from fairgate.oracle.lottery import QUICK, best_lottery
 from fairgate.policy import Policy
@@ -115,10 +115,12 @@ class Memoriser:
         self.known: dict[float, float] = {}
         for number in numbers:
             task = task_of([load_world(number)]).at(0)
-            self.known[float(task.problem.utility.false_positive_cost)] = fg.oracle(task, refine=False).best.threshold
+            utility: Any = task.problem.utility
+            self.known[float(utility.false_positive_cost)] = fg.oracle(task, refine=False).best.threshold
 
     def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> np.ndarray:
-        costs = np.broadcast_to(np.asarray(setting.problem.utility.false_positive_cost), (replicates,))
+        utility: Any = setting.problem.utility
+        costs = np.broadcast_to(np.asarray(utility.false_positive_cost), (replicates,))
         thresholds = [self.known.get(float(cost), -np.inf) for cost in costs]
         return np.repeat(np.array(thresholds)[:, None], setting.groups, axis=1)
 

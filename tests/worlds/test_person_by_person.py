@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fairgate.counts import Counts
-from fairgate.environments import check_environment
+from fairgate.environments import ResponsiveScores, check_environment
 from fairgate.environments.long_run import settle
 from fairgate.policy import Policy
 from fairgate.worlds.distribution import draw_world
@@ -25,8 +26,9 @@ def played(number: int, threshold: float, lottery: float | None) -> None:
     cells of 0.023, within which the label curve is taken as flat: an error of up to 0.001.
     """
     task = task_of([draw_world(number)]).at(0)
-    groups = task.environment.group_count
-    environment = replace(task.environment, rate=max(task.environment.rate, 0.2))
+    drawn: Any = task.environment
+    groups = drawn.group_count
+    environment: ResponsiveScores = replace(drawn, rate=max(drawn.rate, 0.2))
     if lottery is None:
         policy = Policy.shared([threshold], groups)
     else:
@@ -41,7 +43,7 @@ def played(number: int, threshold: float, lottery: float | None) -> None:
     signal = environment.signal(Counts(exact[None]), policy.published)[0].tolist()
     world.heard = [list(signal) for _ in world.heard]
     cells = []
-    for _ in range(int(environment.lag) + 40 + LATER):
+    for _ in range(int(np.max(environment.lag)) + 40 + LATER):
         group, score, label = world.people(PEOPLE)
         if lottery is None:
             accepted = score >= threshold
@@ -74,6 +76,6 @@ def test_the_truth_of_twenty_worlds(number: int) -> None:
 @pytest.mark.parametrize("number", range(30, 50))
 def test_every_world_keeps_the_contract(number: int) -> None:
     world = draw_world(number)
-    environment = task_of([world]).environment
+    environment: Any = task_of([world]).environment
     if not environment.lag:
         check_environment(environment, world.shape.grid)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.bench.entrants import pair_up
-from fairgate.bench.leaderboard import ALPHA, REFERENCE, Leaderboard, rank
+from fairgate.bench.leaderboard import ALPHA, Leaderboard, rank
 from fairgate.bench.matrix import Matrix, fill, outcome
 from fairgate.bench.measures import TARGET, TARGETS
 from fairgate.engines import open_engine
@@ -28,7 +28,7 @@ from fairgate.store import Say, code_digest, plain, prepare_folder, write_table,
 from fairgate.tail import tail_of
 from fairgate.tasks import Task, presets
 
-FORMAT = 1
+FORMAT = 2
 """Version of ``bench.json``."""
 
 LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn", "pyarrow", "joblib")
@@ -68,7 +68,7 @@ def run_bench(
     own
         Your own learners: by name, or as places such as ``"package.module:Class"``.
     levels
-        Only learners of these feedback levels, and OFS, as all are compared with it.
+        Only learners of these feedback levels.
     workers
         Processes; the results do not depend on it.
     cluster
@@ -112,7 +112,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
             "settings": {
                 **asdict(size),
                 "tail": tail_of(size.rounds),
-                "reference": REFERENCE,
+                "reference": board.references,
                 "targets": {name: {"regret": most[0], "residual": most[1]} for name, most in TARGETS.items()},
                 "levels": TARGET,
                 "resamples": RESAMPLES,

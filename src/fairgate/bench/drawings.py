@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairgate.bench.leaderboard import REFERENCE, Leaderboard
+from fairgate.bench.leaderboard import Leaderboard
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.measures import TARGET, TARGETS
 from fairgate.plots import COLOURS, FONT, LINES, MARKERS, SHADE, add_legend, panels, point_look
@@ -61,16 +61,17 @@ def planes(matrix: Matrix, board: Leaderboard, rounds: int) -> Figure:
 def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Figure:
     """Draw how a level's learners progress on each task: the interquartile mean over seeds in a band of quartiles.
 
-    `quantity` is ``"shortfall"``, the mean of all rounds so far, or ``"violation"``, summed up to a round. OFS is drawn
-    in every level.
+    `quantity` is ``"shortfall"``, the mean of all rounds so far, or ``"violation"``, summed up to a round. The best
+    baseline of the level is drawn in any case.
     """
-    figure, axes = _multiples(matrix.tasks)
-    looks = _looks(board)
     members = [row.learner for row in board.levels[level]]
-    front = [learner for learner in members if learner != REFERENCE][:SHOWN]
-    rest = [learner for learner in members if learner not in (*front, REFERENCE)]
+    figure, axes = _multiples([task for task in matrix.tasks if level in board.best[task]])
+    looks = _looks(board)
+    black = [learner for learner in members if learner == board.references[level]]
+    front = [learner for learner in members if learner not in black][:SHOWN]
+    rest = [learner for learner in members if learner not in (*front, *black)]
     for task, ax in axes.items():
-        for learner in [*rest, REFERENCE, *reversed(front)]:
+        for learner in [*rest, *black, *reversed(front)]:
             if (learner, task) not in matrix.outcomes:
                 continue
             curve = matrix.outcomes[learner, task].curve
@@ -93,12 +94,14 @@ def curves(matrix: Matrix, board: Leaderboard, level: str, quantity: str) -> Fig
 
 
 def _looks(board: Leaderboard) -> dict[str, dict[str, Any]]:
-    """Colour, line and marker of each learner, the same in every figure; OFS is black."""
+    """Colour, line and marker of each learner, the same in every figure; the best baseline of each level is black."""
     *colours, black = COLOURS
-    looks: dict[str, dict[str, Any]] = {}
-    if REFERENCE in board.order:
-        looks[REFERENCE] = {"color": black, "linestyle": ":", "marker": "o"}
-    for index, learner in enumerate(learner for learner in board.order if learner != REFERENCE):
+    baselines = [name for name in board.references.values() if name is not None]
+    looks: dict[str, dict[str, Any]] = {
+        learner: {"color": black, "linestyle": ":", "marker": MARKERS[place % len(MARKERS)]}
+        for place, learner in enumerate(baselines)
+    }
+    for index, learner in enumerate(learner for learner in board.order if learner not in baselines):
         turn, place = divmod(index, len(colours))
         line, marker = LINES[place % len(LINES)], MARKERS[turn % len(MARKERS)]
         looks[learner] = {"color": colours[place], "linestyle": line, "marker": marker}

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.bench.leaderboard import REFERENCE
 from fairgate.bench.matrix import Pair
 from fairgate.bench.measures import TARGET
 from fairgate.errors import InputError, unknown_name
@@ -39,9 +38,7 @@ def pair_up(
     for name, learner in mine.items():
         checked = checked_own(name, learner, next(iter(loaded.values())))
         made |= {(name, task): checked for task in loaded}
-    wanted = {
-        key: learner for key, learner in made.items() if not levels or learner.level in levels or key[0] == REFERENCE
-    }
+    wanted = {key: learner for key, learner in made.items() if not levels or learner.level in levels}
     if not wanted:
         raise InputError(f"no learner is left of {', '.join(sorted({name for name, _ in made})) or 'none'}: name some")
     return [Pair(name, learner, loaded[task], size) for (name, task), learner in wanted.items()]

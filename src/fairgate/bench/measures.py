@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.against import SUCCESS, Against, compare, known_regret
+from fairgate.bench.share import counted, share_of, yardsticks_of
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.run import Run
 from fairgate.settings import Array
@@ -33,9 +34,9 @@ def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, 
 
     `truth` is that of its task, from :func:`~fairgate.truth.truth_of`; `judged` what the run's
     `against` finds, if that is known already. The measures are ``regret``, ``violation``, ``steady_violation``,
-    ``excess_violation``, ``shortfall``, ``feasible``, ``feasible_tail``, ``time_to_feasible``, ``tail_reward``,
-    ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``says_infeasible``, ``success`` and
-    ``success_tight``; docs/bench.md says what each is.
+    ``excess_violation``, ``shortfall``, ``share``, ``feasible``, ``feasible_tail``, ``time_to_feasible``,
+    ``tail_reward``, ``tail_violation``, ``final_regret``, ``final_residual``, ``final_excess``, ``says_infeasible``,
+    ``success`` and ``success_tight``; docs/bench.md says what each is.
 
     Examples
     --------
@@ -58,6 +59,7 @@ def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, 
         "steady_violation": judged.violation.sum(axis=1),
         "excess_violation": judged.excess.mean(axis=1),
         "shortfall": judged.shortfall.mean(axis=1),
+        "share": _share(run, truth),
         "feasible": met.mean(axis=1),
         "feasible_tail": met[:, tail].mean(axis=1),
         "time_to_feasible": time_to_feasible(met),
@@ -67,6 +69,13 @@ def measure(run: Run, truth: Truth, judged: Against | None = None) -> dict[str, 
     said = run.traces.get("infeasible", np.zeros((run.replicates, run.rounds)))
     found["says_infeasible"] = (said[:, tail] == 1).mean(axis=1)
     return {**found, **_final(run, truth, tail, found["says_infeasible"])}
+
+
+def _share(run: Run, truth: Truth) -> Array:
+    """Return what was earned as a share of what the best fixed lottery earns, (R,); NaN where nothing could be."""
+    best = yardsticks_of(truth.task, truth.rounds)
+    fair, lottery = (each[:, : run.rounds] for each in (best.fair, best.lottery))
+    return share_of(counted(run.population, fair), fair, lottery)
 
 
 def _final(run: Run, truth: Truth, tail: slice, says_infeasible: Array) -> dict[str, Array]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairgate.bench import drawings
-from fairgate.bench.leaderboard import Leaderboard
+from fairgate.bench.leaderboard import Leaderboard, Row
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.measures import TARGET
-from fairgate.bench.terminal import SEES, p_text
+from fairgate.bench.terminal import SEES, against, p_text
 from fairgate.pages import Picture, anchor, flat, templates
 from fairgate.plots import image
 
@@ -60,11 +60,14 @@ def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> s
         settings=document["settings"],
         tasks=matrix.tasks,
         sees=SEES,
+        against={level: against(reference) for level, reference in board.references.items()},
         targets={level: document["settings"]["targets"][name] for level, name in TARGET.items()},
         planes=_planes(matrix, board, document),
         curves=_curves(matrix, board),
         success=_success(matrix, board),
         shortfall=_shortfall(matrix, board),
+        share=_share(matrix, board),
+        earner={level: _earner(rows) for level, rows in board.levels.items()},
         comparison=_comparison(board),
         failures=[str(failure) for failure in matrix.failures],
         lines=flat(document["settings"]),
@@ -85,8 +88,8 @@ def _planes(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> 
     )
     each = f"Medians over seeds for each task, with lines from the lower to the upper quartile. {zone}"
     return [
-        _drawn("plane", "All tasks together", whole, drawings.plane(matrix, board, rounds)),
-        _drawn("planes", "Task by task", each, drawings.planes(matrix, board, rounds)),
+        drawn("plane", "All tasks together", whole, drawings.plane(matrix, board, rounds)),
+        drawn("planes", "Task by task", each, drawings.planes(matrix, board, rounds)),
     ]
 
 
@@ -95,6 +98,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
     for level, rows in board.levels.items():
         grey = f" The {drawings.SHOWN} highest ranked are in colour." if len(rows) > drawings.SHOWN else ""
         band = "Interquartile mean over seeds, with a band between the quartiles."
+        band += " The level’s best baseline is black." if board.references[level] else ""
         words = {
             "shortfall": (
                 "shortfall",
@@ -109,17 +113,18 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
         }
         for quantity, (name, caption) in words.items():
             key = f"curves-{level}-{quantity}"
-            drawn = drawings.curves(matrix, board, level, quantity)
-            found.append(_drawn(key, f"Feedback level {level}: {name}", caption, drawn))
+            figure = drawings.curves(matrix, board, level, quantity)
+            found.append(drawn(key, f"Feedback level {level}: {name}", caption, figure))
     return found
 
 
-def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
+def drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
+    """Make a figure a part of a page."""
     return Drawing(key, title, caption, Picture.of(key, image(figure, "png", DPI)))
 
 
 def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
-    """Share of seeds that meet the target, by learner and task, with a mark where OFS is beaten or beats."""
+    """Share of seeds that meet the target, by learner and task, with a mark where the best baseline differs."""
     marks = {"better": "▲", "worse": "▼", "": ""}
     return {
         learner: {
@@ -140,6 +145,28 @@ def _shortfall(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded
     return {
         learner: {task: shaded(each.shortfall) for task, each in matrix.of(learner).items()} for learner in board.order
     }
+
+
+def _share(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:
+    """Mean share of what can be earned, by learner and task; what is below 0 is in the other colour."""
+
+    def shaded(share: float) -> Shaded:
+        return Shaded(f"{share:.2f}".replace("-", "−"), abs(share), "good" if share > 0 else "bad")
+
+    return {
+        learner: {
+            task: shaded(share)
+            for task, each in matrix.of(learner).items()
+            if not math.isnan(share := float(each.figures["share"].mean()))
+        }
+        for learner in board.order
+    }
+
+
+def _earner(rows: Sequence[Row]) -> tuple[str, float] | None:
+    """Learner of a level that earned most, among those with an outcome on as many tasks as the first, and its share."""
+    known = [(row.learner, row.share.value) for row in rows if row.share and row.tasks == rows[0].tasks]
+    return max(known, key=lambda each: each[1], default=None)
 
 
 def _comparison(board: Leaderboard) -> dict[str, dict[str, Shaded]]:

@@ -29,38 +29,55 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
     """Print one table per feedback level, and the best learner of each level on each task."""
     total = len(matrix.tasks)
     for level, rows in board.levels.items():
-        console.print(_ranked(level, rows, total))
+        console.print(_ranked(level, rows, board.references[level], total))
     console.print(_by_task(board))
     console.print(
         "Target: share of seeds whose settled threshold is within the level's tolerance of the best feasible one. "
+        "Share: of what the best fixed lottery of two thresholds earns beyond the best fair lottery, over all rounds "
+        "played; rounds that break a constraint by more than 0.01 count at most as the fair lottery. "
         "Shortfall: reward or constraint missed per round, whichever is larger, in the long run of what was played; "
-        "interquartile mean with 95% interval. Beats OFS: probability that a run has a smaller shortfall, and p of "
-        "the test for it, Holm-corrected. Viol.: summed over a run. Feas.: share of tail rounds; Time: first round "
-        "from which 95% are feasible. Worst: largest shortfall of any seed.",
+        "interquartile mean with 95% interval. Beats: probability that a run has a smaller shortfall than one of the "
+        "level's best baseline, and p of the test for it, Holm-corrected; the best is chosen on the same runs, which "
+        "favours it. Viol.: summed over a run. Feas.: share of tail rounds; Time: first round from which 95% are "
+        "feasible. Worst: largest shortfall of any seed.",
         highlight=False,
     )
 
 
-def _ranked(level: str, rows: Sequence[Row], total: int) -> Table:
-    title = f"Feedback level `{level}`: {SEES[level]}"
+def _ranked(level: str, rows: Sequence[Row], reference: str | None, total: int) -> Table:
+    title = f"Feedback level `{level}`: {SEES[level]}\n{against(reference)}"
     table = Table(title=title, box=box.SIMPLE_HEAD, padding=0, title_justify="left")
     table.add_column("\nlearner", overflow="fold", min_width=NAME)
-    for heading in ("\ntarget", "\nshortfall", "beats\nOFS", "\np", "\nviol.", "\nfeas.", "\ntime", "\nworst"):
+    compared = () if reference is None else ("\nbeats", "\np")
+    for heading in ("tar-\nget", "\nshare", "\nshortfall", *compared, "\nviol.", "feas.\ntime", "\nworst"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         partly = "" if row.tasks == total else f"\n{row.tasks} of {total} tasks"
+        versus = (_estimate(row.better, 2) if row.better else "best\nbaseline", p_text(row.p))
         table.add_row(
             f"{folded(row.learner)}{partly}",
             f"{row.success:.0%}",
+            "–" if row.share is None else f"{row.share.value:.2f}".replace("-", "−"),
             _estimate(row.shortfall, 4),
-            _estimate(row.better, 2) if row.better else "–",
-            p_text(row.p),
+            *(versus if reference is not None else ()),
             f"{row.violation:.{1 if row.violation < 1000 else 0}f}",
-            "–" if row.feasible_tail is None else f"{row.feasible_tail:.0%}",
-            "–" if row.time_to_feasible is None else f"{row.time_to_feasible:.0f}",
+            _feasible(row),
             f"{row.worst:.3f}",
         )
     return table
+
+
+def _feasible(row: Row) -> str:
+    if row.feasible_tail is None or row.time_to_feasible is None:
+        return "–"
+    return f"{row.feasible_tail:.0%}\n{row.time_to_feasible:.0f}"
+
+
+def against(reference: str | None) -> str:
+    """Say which learner those of a level are compared with."""
+    if reference is None:
+        return "No baseline has an outcome on every task, so there is none to compare with."
+    return f"Compared with the best baseline, {reference}."
 
 
 def _by_task(board: Leaderboard) -> Table:

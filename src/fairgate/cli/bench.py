@@ -36,7 +36,7 @@ def bench(
         list[str] | None, typer.Option(help="Your own task, package.module:factory, alone or beside --tasks.")
     ] = None,
     level: Annotated[
-        list[str] | None, typer.Option(help="Only learners of this feedback level, such as bandit, and ofs.")
+        list[str] | None, typer.Option(help="Only learners of this feedback level, such as bandit.")
     ] = None,
     worlds: Annotated[
         str | None,

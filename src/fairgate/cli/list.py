@@ -49,4 +49,5 @@ def list_names(as_json: AsJson = False) -> None:
     console = Console()
     console.print(worlds)
     console.print("Contraction: the largest share of the distance between two states that a round can leave.")
+    console.print("world- and a number is a random world, such as world-10003: see fairgate bench --worlds.")
     console.print(rules)

@@ -91,7 +91,7 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     settings: dict[str, float] = {}
     if task is not None:
         load_task(task)  # an unknown name is said so here
-        settings.update(presets()[task].get("learners", {}).get(kind, {}))
+        settings.update(presets().get(task, {}).get("learners", {}).get(kind, {}))
     for pair in filter(None, given.split(",")):
         key, _, value = pair.partition("=")
         try:
@@ -114,6 +114,17 @@ OWN = ("smooth-optimist", "safe-forecast", "per-group", "mixture", "doubly-optim
 
 BASELINES = frozenset(LEARNERS) - frozenset(OWN)
 """What the field has: the best of these is what others are compared with."""
+
+
+def is_baseline(name: str) -> bool:
+    """Whether a name, with or without settings, is that of a built-in learner that was not made here.
+
+    >>> is_baseline("ofs"), is_baseline("ofs:c=0.1"), is_baseline("mixture"), is_baseline("random:Mine")
+    (True, True, False, False)
+    """
+    kind, _, settings = name.partition(":")
+    return kind in BASELINES and (not settings or (":" not in settings and "=" in settings))
+
 
 RECOMMENDED = {"bandit": "smooth-optimist", "selective-labels": "safe-forecast"}
 """The learner to use if nothing else is known, by what may be seen; docs/learners/index.md has the evidence."""

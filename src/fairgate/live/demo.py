@@ -41,7 +41,7 @@ class Counter(Protocol):
 
 
 class Applicants(NamedTuple):
-    """People who came in a round: group, score, label and for how many rounds the label is late, (N,) each."""
+    """People who came in a round: group, score, label and how many rounds it is late, −1 if it is lost, (N,) each."""
 
     groups: NDArray[np.int64]
     scores: Array
@@ -86,6 +86,8 @@ class Population:
         drawn = self.chances.choice(cells.size, size=people, p=cells.ravel() / cells.sum())
         groups, bins, labels = np.unravel_index(drawn, cells.shape)
         delays = self.late + self.chances.geometric(self.environment.label_arrival, people) - 1
+        if self.environment.label_loss:
+            delays = np.where(self.chances.random(people) < self.environment.label_loss, -1, delays)
         return Applicants(groups, self.scores[bins], labels, delays)
 
     def cells(self, policy: Policy) -> Array:
@@ -172,7 +174,8 @@ class Lender:
         counts = self.population.respond(came, accepted, policy)
         self.record.keep(policy, counts.cells, probabilities)
         for place in np.flatnonzero(accepted).tolist():
-            self.due[self.round + int(came.delays[place])].append((ids[place], int(came.labels[place])))
+            if came.delays[place] >= 0:
+                self.due[self.round + int(came.delays[place])].append((ids[place], int(came.labels[place])))
         arrived = self.due.pop(self.round, [])
         if arrived:
             self.gate.outcomes([each for each, _ in arrived], [label for _, label in arrived])

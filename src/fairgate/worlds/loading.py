@@ -54,6 +54,18 @@ def world_task(number: int) -> Task:
     return task_of([load_world(number)])
 
 
+def world_named(name: str) -> Task:
+    """Return the world whose name as a task is given, ``world-`` and its number.
+
+    >>> world_named("world-3").name
+    'world-3'
+    """
+    digits = name.removeprefix("world-")
+    if not (digits.isascii() and digits.isdigit()):
+        raise InputError(f"task {name!r} must be world- and a number from 0, such as world-10003")
+    return world_task(int(digits))
+
+
 def task_of(worlds: Sequence[World]) -> Task:
     """Return worlds of one shape as a task, one per replicate; a single one fits any number of replicates."""
     shape = worlds[0].shape

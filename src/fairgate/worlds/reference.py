@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairgate.environments.responsive_scores import ResponsiveScores
+from fairgate.environments.base import Environment
 from fairgate.oracle.lottery import QUICK, best_lottery
 from fairgate.oracle.policies import ranked, steady_cells
 from fairgate.policy import Policy
@@ -14,12 +14,13 @@ from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
 from fairgate.thresholds import exact_sweep
+from fairgate.truth import EVERY, changes
 
 PROBABILITIES = np.linspace(0.0, 1.0, 41)
 """Acceptance probabilities of the uniform lotteries that are tried."""
 
 MOMENTS = 10
-"""Moments at which a world with a season is looked at."""
+"""Moments, at most, at which a task that changes by itself is looked at."""
 
 
 class Reference(NamedTuple):
@@ -69,11 +70,29 @@ def _highest(*rewards: float) -> float:
 
 
 def moments_of(task: Task, rounds: int) -> Array:
-    """Return the rounds at which a task is looked at: 0 if it stays as it is, and after its jump."""
-    environment = task.environment
-    if environment.at(0) is environment:
-        return np.zeros(1)
-    if isinstance(environment, ResponsiveScores) and not np.any(environment.swing):
-        jump = float(np.max(environment.jump_round))
-        return np.array([first for first in (0.0, jump) if first < rounds])
-    return np.floor(np.arange(MOMENTS) * rounds / MOMENTS)
+    """Return the rounds at which a task is looked at: 0, and if it changes by itself, at most nine others.
+
+    If it changes seldom, these are the rounds in which it does; else they are evenly spaced.
+
+    >>> import fairgate as fg
+    >>> moments_of(fg.load_task("interior"), 3000), moments_of(fg.load_task("shock"), 3000)
+    (array([0.]), array([   0., 1500.]))
+    >>> len(moments_of(fg.load_task("drift"), 3000))
+    10
+    """
+    found = list(changes(task.environment, rounds))
+    if len(found) > MOMENTS:
+        found = [found[place * len(found) // MOMENTS] for place in range(MOMENTS)]
+    else:
+        found = [_since(task.environment, first) for first in found]
+    return np.array(found, dtype=np.float64)
+
+
+def _since(environment: Environment, first: int) -> int:
+    """Return the first round in which an environment is as it was when it was next looked at, by bisection."""
+    now, low, high = environment.at(first).describe(), max(first - EVERY, -1), first
+    while high - low > 1:
+        middle = (low + high) // 2
+        same = environment.at(middle).describe() == now
+        low, high = (low, middle) if same else (middle, high)
+    return high

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.estimates import Estimate
-from fairgate.learners.registry import BASELINES
+from fairgate.learners.registry import is_baseline
 from fairgate.problem import LEVELS
 from fairgate.settings import Array
 from fairgate.statistics import holm, paired_t_test
@@ -107,7 +107,7 @@ def rank(matrix: WorldMatrix, allowed: str = "lottery") -> WorldBoard:
         rows.sort(key=lambda row: (not _allowed(row.policies, allowed), -row.share.value))
         ranked = [row for row in rows if _allowed(row.policies, allowed)]
         rows = [replace(row, rank=place) for place, row in enumerate(ranked, 1)] + rows[len(ranked) :]
-        best = next((row.learner for row in ranked if row.learner in BASELINES), None)
+        best = next((row.learner for row in ranked if is_baseline(row.learner)), None)
         if best is not None:
             baselines[level] = best
             rows = _compared(rows, {name: _cut(values[here]) for name, values in shares.items()}, best)

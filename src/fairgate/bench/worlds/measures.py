@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fairgate.against import SUCCESS, largest
-from fairgate.bench.worlds.yardsticks import Yardsticks
+from fairgate.bench.share import Yardsticks, counted, share_of
 from fairgate.environments.long_run import settle
 from fairgate.problem import is_feasible, violation
 from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.tail import tail_of
 from fairgate.tasks import Task
-
-TOLERANCE = SUCCESS[1]
-"""A round whose largest residual is above this is worth no more than what the fair lottery earns."""
 
 
 def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold") -> dict[str, Array]:
@@ -33,29 +30,21 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
     """
     tail = slice(run.rounds - tail_of(run.rounds), None)
     reward, broken = run.population.reward, violation(run.population.residuals)
-    over = largest(run.population.residuals) > TOLERANCE
-    counted = np.where(over, np.minimum(reward, best.fair), reward)
+    worth = counted(run.population, best.fair)
     met = is_feasible(run.population.residuals)
     here = ~np.isnan(best.threshold)
     found = {
-        "share": _share(counted, best.fair, best.lottery),
-        "tail_share": _share(counted[:, tail], best.fair[:, tail], best.lottery[:, tail]),
-        "uncounted": _share(reward, best.fair, best.lottery),
-        "share_threshold": _share(
-            np.where(here, counted, 0.0), np.where(here, best.fair, 0.0), np.where(here, best.threshold, 0.0)
+        "share": share_of(worth, best.fair, best.lottery),
+        "tail_share": share_of(worth[:, tail], best.fair[:, tail], best.lottery[:, tail]),
+        "uncounted": share_of(reward, best.fair, best.lottery),
+        "share_threshold": share_of(
+            np.where(here, worth, 0.0), np.where(here, best.fair, 0.0), np.where(here, best.threshold, 0.0)
         ),
         "violation": broken.mean(axis=1),
         "feasible": met.mean(axis=1),
         "feasible_tail": met[:, tail].mean(axis=1),
     }
     return found | _settled(run, task, best) | _claims(run, best, tail, searched)
-
-
-def _share(reward: Array, none: Array, best: Array) -> Array:
-    """Return what was earned beyond `none` as a share of what could be; NaN where nothing could."""
-    could = (best - none).sum(axis=1)
-    earned = (reward - none).sum(axis=1)
-    return np.asarray(np.divide(earned, could, out=np.full(len(could), np.nan), where=could > 0))
 
 
 def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
@@ -65,10 +54,10 @@ def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
     found = task.problem.assess(environment.cells(settle(environment, policy), policy))
     over = largest(found.residuals)
     fair, lottery, threshold = (each[:, -1:] for each in (best.fair, best.lottery, best.threshold))
-    counted = np.where(over > TOLERANCE, np.minimum(found.reward, fair[:, 0]), found.reward)
+    worth = counted(found, fair[:, 0])
     near = (threshold[:, 0] - found.reward <= SUCCESS[0]) & (over <= SUCCESS[1])
     return {
-        "settled_share": _share(counted[:, None], fair, lottery),
+        "settled_share": share_of(worth[:, None], fair, lottery),
         "settled": np.where(np.isnan(threshold[:, 0]), np.nan, near.astype(np.float64)),
     }
 

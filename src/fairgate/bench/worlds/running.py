@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from fairgate.bench.matrix import Failure
+from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds import measures, yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
-from fairgate.bench.worlds.yardsticks import Known, Yardsticks
+from fairgate.bench.worlds.yardsticks import Known
 from fairgate.engines import Engine
 from fairgate.errors import InputError, told
 from fairgate.learners import Learner
@@ -70,8 +71,8 @@ class WorldPair:
         """Name of its file."""
         return file_name(f"{self.block.name}--{self.name}")
 
-    def work(self) -> Work:
-        """What there is to do for its file, with a fingerprint of all that makes it."""
+    def work(self, code: str) -> Work:
+        """What there is to do for its file, with a fingerprint of all that makes it; `code` is that of the code."""
         truth = hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in vars(self.best).values()))
         settings = {
             "worlds": self.block.numbers,
@@ -80,7 +81,7 @@ class WorldPair:
             "seed": self.seed,
             "learner": self.learner.describe(),
             "truth": truth.hexdigest(),
-            "code": code_digest(played, yardsticks.solve, self.learner),
+            "code": code,
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         shape, loops = self.block.shape, len(self.block.numbers) * self.block.seeds
@@ -117,7 +118,7 @@ def fill(
     seed: int,
 ) -> WorldMatrix:
     """Solve all worlds, then play every learner on every block that it can play on, and read what was found."""
-    lost = complete(folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="world block")
+    lost = complete(folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block")
     if lost:
         raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
     known = [yardsticks.read(folder, block, rounds) for block in blocks]
@@ -129,7 +130,9 @@ def fill(
     ]
     for pair in pairs:
         (folder / f"{pair.key}.error").unlink(missing_ok=True)
-    died = {work.name: text for work, text in complete(folder, [pair.work() for pair in pairs], engine, say)}
+    codes = {name: code_digest(played, yardsticks.solve, learner) for name, learner in learners.items()}
+    todo = [pair.work(codes[pair.name]) for pair in pairs]
+    died = {work.name: text for work, text in complete(folder, todo, engine, say)}
     return _read(learners, known, pairs, folder, died)
 
 

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
 from fairgate.settings import Array
 from fairgate.store import Work, code_digest, read_table, table_bytes
 from fairgate.worlds.loading import solve_world, task_of
 from fairgate.worlds.reference import Reference, moments_of, reference_of
-
-
-@dataclass(frozen=True, repr=False)
-class Yardsticks:
-    """What can be had in each world (W) and round (T), in the long run: see :class:`~fairgate.worlds.Reference`."""
-
-    fair: Array
-    threshold: Array
-    lottery: Array
-    least: Array
-
-    def repeated(self, seeds: int) -> Yardsticks:
-        """Return the same for so many seeds of every world, side by side."""
-        return Yardsticks(*(np.repeat(getattr(self, name), seeds, axis=0) for name in Reference._fields))
 
 
 def work_of(block: WorldBlock, rounds: int) -> Work:
