@@ -21,7 +21,7 @@ SMALLER = {
     "fairgate live demo": "fairgate live demo --rounds 4 --batch 30 --pace 0",
     "--worlds 20 --rounds 300": "--worlds 0:1 --rounds 20 --workers 1",
     "--over rate=0.01:0.5:3": "--over rate=0.01:0.5:2 --workers 1",
-    "fairgate reproduce table1 --seeds 10": "fairgate reproduce table1 --seeds 1 --rounds 20 --tail 10",
+    "fairgate reproduce table1 --seeds 10": "fairgate reproduce table1 --seeds 1 --rounds 60 --tail 10",
     "--rounds 200": "--rounds 40",
 }
 """Sizes that tests have no time for, and what they run instead."""
@@ -99,6 +99,14 @@ def test_more_commands_work(shell: Shell) -> None:
         shell.run(front_page.commands("advise"))
     for said in here(body, shell.folder):
         assert said
+
+
+def test_what_readme_says_of_the_board_is_what_it_shows() -> None:
+    shown = front_page.passage("worlds")
+    (ahead,) = re.findall(r"^ safe-forecast .* ([−.\d]+) +\S+$", shown, flags=re.MULTILINE)
+    assert ahead.startswith("−")
+    assert re.search(r"^ repeated-.* best ", shown, flags=re.MULTILINE)
+    assert "`safe-forecast`, which `fg.recommended` names, is behind" in README.read_text(encoding="utf-8")
 
 
 def test_every_command_of_the_first_pages_is_run_or_is_make() -> None:
