@@ -1,4 +1,4 @@
-"""Choose a decision threshold online, under fairness and service constraints, in a world that answers back."""
+"""What a cut-off will do to each group once people respond, and which one keeps what you require, if any does."""
 
 from contextlib import suppress
 from importlib import import_module

@@ -23,7 +23,7 @@ from fairgate.cli.sweep import sweep
 from fairgate.errors import InputError
 
 app = typer.Typer(
-    help="Choose a decision threshold online, under fairness and service constraints, in a world that answers back.",
+    help="What a cut-off will do to each group once people respond, and which one keeps what you require, if any does.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
