@@ -112,7 +112,9 @@ def test_they_are_simulated_and_have_names_that_last(outside: ModuleType, tmp_pa
     saved = fg.Run.load(run.save(tmp_path / "run.parquet"))
     assert saved.settings == run.settings
     assert set(saved.frame()["learner"]) == {"Stubborn"}
-    assert run.settings["task"]["environment"] == {"kind": "Crowd", "label_arrival": 1.0, "pull": 0.1}
+    assert run.settings["task"]["environment"] == {
+        "kind": "Crowd", "label_arrival": 1.0, "label_loss": 0.0, "pull": 0.1,
+    }  # fmt: skip
     np.testing.assert_allclose(run.thresholds, 0.3)
 
 
