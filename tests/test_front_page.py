@@ -21,7 +21,7 @@ SMALLER = {
     "fairgate live demo": "fairgate live demo --rounds 4 --batch 30 --pace 0",
     "--worlds 20 --rounds 300": "--worlds 0:1 --rounds 20 --workers 1",
     "--over rate=0.01:0.5:3": "--over rate=0.01:0.5:2 --workers 1",
-    "fairgate reproduce table1 --seeds 10": "fairgate reproduce table1 --seeds 1 --rounds 60 --tail 10",
+    "fairgate reproduce table1 --seeds 10": "fairgate reproduce table1 --seeds 1 --rounds 60 --tail 10 --workers 1",
     "--rounds 200": "--rounds 40",
 }
 """Sizes that tests have no time for, and what they run instead."""
