@@ -12,7 +12,7 @@ import pytest
 from fairgate.learners.registry import BASELINES
 from scripts import draw_readme, front_page
 from tests.command import fairgate_here
-from tests.live.shell import Shell, snippets
+from tests.live.shell import snippets
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -28,11 +28,16 @@ SMALLER = {
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for all, as a reader has."""
-    opened = Shell(tmp_path_factory.mktemp("reader"), COLUMNS=str(front_page.WIDTH))
-    yield opened
-    opened.stop()
+    return tmp_path_factory.mktemp("reader")
+
+
+@pytest.fixture(autouse=True)
+def width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed is as wide as in README.md."""
+    monkeypatch.setenv("COLUMNS", str(front_page.WIDTH))
+    monkeypatch.setenv("NO_COLOR", "1")
 
 
 def smaller(body: str) -> str:
@@ -52,17 +57,17 @@ def here(body: str, folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_the_analysts_commands_print_what_stands_below_them(shell: Shell) -> None:
+def test_the_analysts_commands_print_what_stands_below_them(folder: Path) -> None:
     for name in ("advise", "none"):
-        said = shell.run(front_page.commands(name))
+        said = "".join(here(front_page.commands(name), folder))
         assert front_page.shown(name, said) == front_page.passage(name)
     assert "INFEASIBLE" in front_page.passage("none")
-    assert {"advice", "stricter"} <= {path.name for path in shell.folder.iterdir()}
+    assert {"advice", "stricter"} <= {path.name for path in folder.iterdir()}
 
 
 @pytest.mark.slow
-def test_the_operators_demonstration_prints_what_is_promised(shell: Shell) -> None:
-    said = shell.run(smaller(front_page.commands("demo")))
+def test_the_operators_demonstration_prints_what_is_promised(folder: Path) -> None:
+    (said,) = here(front_page.commands("demo"), folder)
     assert {"Page:", "Key:"} <= set(said.split())  # which README leaves out
     names = {"played", "reward", "gap", "acceptance", "violation"}
     for text in (front_page.shown("demo", said), front_page.passage("demo")):
@@ -80,8 +85,8 @@ def test_the_operators_own_gate_is_made_and_audited(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_researchers_board_has_the_learners_that_stand_in_readme(shell: Shell) -> None:
-    said = front_page.shown("worlds", shell.run(smaller(front_page.commands("worlds"))))
+def test_the_researchers_board_has_the_learners_that_stand_in_readme(folder: Path) -> None:
+    said = front_page.shown("worlds", "".join(here(front_page.commands("worlds"), folder)))
     kept = front_page.passage("worlds")
     asked = re.findall(r"--worlds (\d+) .* --learners ([a-z,-]+)", front_page.commands("worlds"), re.DOTALL)
     ((worlds, learners),) = asked
@@ -93,11 +98,11 @@ def test_the_researchers_board_has_the_learners_that_stand_in_readme(shell: Shel
 
 
 @pytest.mark.slow
-def test_more_commands_work(shell: Shell) -> None:
+def test_more_commands_work(folder: Path) -> None:
     (body,) = (body for title, body in snippets(README) if title == "more commands")
-    if not (shell.folder / "advice").exists():
-        shell.run(front_page.commands("advise"))
-    for said in here(body, shell.folder):
+    if not (folder / "advice").exists():
+        list(here(front_page.commands("advise"), folder))
+    for said in here(body, folder):
         assert said
 
 
