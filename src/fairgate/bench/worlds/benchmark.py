@@ -21,6 +21,7 @@ from fairgate.bench.worlds.running import WorldMatrix, fill
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner
+from fairgate.learners.registry import kind_of
 from fairgate.places import find_learner, own_learner
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
@@ -68,7 +69,8 @@ def run_worlds(
         Numbers of worlds: those below 10,000 are for development, the others for judging. 500 for judging, if not
         given.
     learners
-        Names, as ``fairgate list`` tells them; all if not given. An empty list leaves only `own`.
+        Names, as ``fairgate list`` tells them; if not given, all but those that see the labels of the rejected, which
+        nobody has who decides. An empty list leaves only `own`.
     own
         Your own learners: by name, or as places such as ``"package.module:Class"``.
     levels
@@ -122,7 +124,8 @@ def gather(
     found: dict[str, Learner[Any]] = {}
     if learners is None:
         for name in LEARNERS:
-            if name not in LEFT_OUT:
+            seen = kind_of(name).level
+            if name not in LEFT_OUT and (seen in levels if levels else seen != "full-labels"):
                 try:
                     found[name] = entrant(name)
                 except InputError:  # it needs a library that is not there

@@ -48,8 +48,8 @@ def _ranked(level: str, rows: Sequence[WorldRow], board: WorldBoard) -> Table:
         table.add_row(
             f"{folded(row.learner)}{'' if row.rank else f'{chr(10)}({row.policies})'}",
             _estimate(row.share),
-            f"{row.median:.2f}",
-            f"{row.worst_tenth:.1f}" if row.worst_tenth < -9.9 else f"{row.worst_tenth:.2f}",
+            _signed(row.median),
+            _signed(row.worst_tenth, 1 if row.worst_tenth < -9.9 else 2),
             f"{row.violation:.4f}".removeprefix("0"),
             f"{row.feasible_tail:.0%}",
             _percent(row.settled),
@@ -67,5 +67,9 @@ def _percent(share: float | None) -> str:
 def _estimate(found: Estimate | None) -> str:
     if found is None:
         return "–"
-    low, high = (f"{end:.2f}".replace("0.", ".").replace("-", "−") for end in (found.low, found.high))
-    return f"{found.value:.2f}\n{low}–{high}".replace("-", "−")
+    low, high = (_signed(end).replace("0.", ".") for end in (found.low, found.high))
+    return f"{_signed(found.value)}\n{low}–{high}"
+
+
+def _signed(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
