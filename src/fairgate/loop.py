@@ -96,7 +96,7 @@ class Loop:
             counts = Counts.of_bins(cells)
         arrivals, labels = (None, None) if self.delayed is None else self.delayed.arrive(self.round, policy, cells)
         feedback = self.task.problem.reveal(counts, self.level, arrivals, labels, self.round)
-        self.state = environment.update(self.state, counts, policy.published, self.nature.world())
+        self.state = environment.update(self.state, counts, environment.published(policy), self.nature.world())
         self.nature.round += 1
         self.round += 1
         return Round(policy, counts.cells, probabilities, feedback)

@@ -1,8 +1,8 @@
 """Share: what a run earned in the rounds it played, as a share of what the best fixed policy earns in the long run.
 
 0 is what the best fair lottery earns, which accepts everybody with the same probability, and 1 what the best fixed
-lottery of up to two thresholds does, both among those that meet every constraint. A round that breaks a constraint by
-more than 0.01 counts at most as the fair lottery.
+lottery of up to two thresholds does, both among those that meet every constraint. What a round earns beyond the fair
+lottery counts less the more it breaks a constraint, and not at all from 0.01 on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairgate.tasks import Task
 from fairgate.worlds.reference import Reference, moments_of, reference_of
 
 TOLERANCE = SUCCESS[1]
-"""A round whose largest residual is above this is worth no more than what the fair lottery earns."""
+"""A round whose largest residual is this or more is worth no more than what the fair lottery earns."""
 
 NOTHING = 1e-6
 """Where the best policy earns no more than this beyond the fair lottery, per round, there is nothing to share."""
@@ -41,9 +41,15 @@ class Yardsticks:
 
 
 def counted(found: Assessment, fair: Array) -> Array:
-    """Return the rewards (…) that count: at most `fair` where a constraint is broken by more than the tolerance."""
-    over = largest(found.residuals) > TOLERANCE
-    return np.where(over, np.minimum(found.reward, fair), found.reward)
+    """Return the rewards (…) that count: what lies beyond `fair` fades as a constraint is broken, up to the tolerance.
+
+    >>> residuals = np.array([[-0.1, 0.0, 0.005, 0.01, 0.3]])
+    >>> counted(Assessment(np.full(5, 0.3), residuals), np.full(5, 0.1))
+    array([0.3, 0.3, 0.2, 0.1, 0.1])
+    """
+    kept = 1.0 - np.clip(largest(found.residuals) / TOLERANCE, 0.0, 1.0)
+    beyond = found.reward - fair
+    return np.asarray(fair + np.where(beyond > 0.0, kept * beyond, beyond))
 
 
 def share_of(reward: Array, none: Array, best: Array) -> Array:

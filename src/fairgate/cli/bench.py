@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from fairgate.cli.options import AllCores, AsJson, Batch, OnCluster, Rounds, Seed, say
+from fairgate.cli.options import AllCores, AsJson, OnCluster, Rounds, Seed, say
 from fairgate.errors import InputError
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
@@ -27,7 +27,7 @@ def bench(
         int | None, typer.Option(help="Loops per learner and task, 100 by default; per world, 1 by default.")
     ] = None,
     rounds: Rounds = 3000,
-    batch: Batch = 256,
+    batch: Annotated[int | None, typer.Option(help="People per round on tasks, 256 by default.")] = None,
     seed: Seed = 0,
     learner: Annotated[
         list[str] | None, typer.Option(help="Your own learner, package.module:Class or package.module:Class:key=value.")
@@ -43,8 +43,8 @@ def bench(
         typer.Option(help="Random worlds in place of tasks: 500 for judging, or 0:200, which are for development."),
     ] = None,
     policies: Annotated[
-        str, typer.Option(help="With --worlds: policies that are ranked, threshold, lottery or per-group.")
-    ] = "lottery",
+        str | None, typer.Option(help="With --worlds: policies that are ranked, threshold, lottery or per-group.")
+    ] = None,
     workers: AllCores = None,
     cluster: OnCluster = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
@@ -64,7 +64,11 @@ def bench(
     workers = cpu_count() if workers is None else whole_number("--workers", workers, 1)
     if level and not split_names(level):
         raise InputError(f"--level must be one or more of {', '.join(LEVELS)}, got {', '.join(map(repr, level))}")
+    if worlds is None and policies is not None:
+        raise InputError(f"--policies is for --worlds, got {policies!r} without it")
     if worlds is not None:
+        if batch is not None:
+            raise InputError(f"--batch is for tasks: every world has its own, got {batch}")
         if tasks or task:
             raise InputError("--worlds and --tasks are two benchmarks: give one of them")
         _on_worlds(
@@ -74,7 +78,7 @@ def bench(
             learners=split_names(learners) if learners else None,
             own=learner or [],
             levels=split_names(level or []),
-            policies=policies,
+            policies="lottery" if policies is None else policies,
             rounds=rounds,
             seeds=1 if seeds is None else seeds,
             seed=seed,
@@ -86,7 +90,7 @@ def bench(
         out,
         split_names(learners) if learners else None,
         [*split_names(tasks or []), *(task or [])] or None,
-        Size(rounds=rounds, seeds=100 if seeds is None else seeds, seed=seed, batch=batch),
+        Size(rounds=rounds, seeds=100 if seeds is None else seeds, seed=seed, batch=256 if batch is None else batch),
         own=learner or [],
         levels=split_names(level or []),
         workers=workers,

@@ -94,6 +94,10 @@ class Environment(Settings, ABC):
         """Return the state that fixed `thresholds` (replicates, groups) lead to: expected updates until it stops."""
         return iterate(self, thresholds)
 
+    def published(self, policy: Policy) -> Array:
+        """Return the thresholds of a policy that people hear of, (replicates, groups); NaN where there is none."""
+        return policy.published
+
     def hastened(self) -> Environment:
         """Return an environment of the same steady states that is there sooner: itself, unless it knows of one."""
         return self

@@ -61,7 +61,7 @@ def settle(environment: Environment, policy: Policy) -> State:
     found in fewer rounds. `update` must not draw random numbers.
     """
     environment = environment.hastened()
-    published, rng = policy.published, np.random.default_rng(0)
+    published, rng = environment.published(policy), np.random.default_rng(0)
 
     def moved(state: State) -> State:
         return environment.update(state, Counts(environment.cells(state, policy)), published, rng)

@@ -36,6 +36,9 @@ CELLS = 512
 WIDE = 3.0
 """Standard deviations of ordinary people that one of outliers is wide."""
 
+LEAST = 1e-9
+"""Least number of people of a group, relative to its share: also where a search for a steady state leaps too far."""
+
 HARM = 2.0
 """Negative labels weigh so much more than positive ones where people answer to outcomes (150 to 75 points of score)."""
 
@@ -110,7 +113,7 @@ class ResponsiveScores(Environment):
     .. math:: x_g = (1 - a - b) \cdot acc_g + a \cdot bar_g + b \cdot outcome_g,
 
     where acc is the group's acceptance rate, bar how high its published threshold lies between the quarters of the
-    score range (0 to 1; in a uniform lottery, which has none, the share rejected), and outcome
+    score range (0 to 1; of a lottery the mean, accepting all being 0 and nobody 1), and outcome
     :math:`\tfrac12 + (P(y = 1, d = 1 \mid g) - 2 P(y = 0, d = 1 \mid g)) / 4`. With `cross`, :math:`x_g` gets `cross`
     :math:`\cdot (\bar x - \tfrac12)` of the mean over all people. People hear of it `lag` rounds later, and of one half
     before. Then each of q, v and m moves the share `rate` of the way to
@@ -346,15 +349,14 @@ class ResponsiveScores(Environment):
 
     def _mix(self, state: ResponsiveState) -> Array:
         """Return the weights of the four tables, (replicates, groups, 4)."""
-        quality = state.quality
-        if self._shifted:
-            quality = np.clip(quality + self.shift(state.round), 0.0, 1.0)
-        other, weak = state.relabelled, 1.0 - quality
+        quality = state.quality + self.shift(state.round) if self._shifted else state.quality
+        quality = np.clip(quality, 0.0, 1.0)
+        other, weak = np.clip(state.relabelled, 0.0, 1.0), 1.0 - quality
         return np.stack(((1.0 - other) * weak, (1.0 - other) * quality, other * weak, other * quality), axis=-1)
 
     def group_shares(self, state: ResponsiveState) -> Array:
         """Return the share of each group among those who come, (replicates, groups)."""
-        size = self._by_group["shares"] * state.size
+        size = self._by_group["shares"] * np.maximum(state.size, LEAST)
         return np.asarray(size / size.sum(axis=1, keepdims=True))
 
     @cached_property
@@ -366,7 +368,7 @@ class ResponsiveScores(Environment):
         mix = self._mix(state)[..., None, :]  # (replicates, groups, 1, 4)
         accepted = self._above(thresholds, 0.0)
         if self._lifted:
-            inflated = state.inflation[..., None, None]
+            inflated = np.clip(state.inflation, 0.0, 1.0)[..., None, None]
             raised = self._above(thresholds, self._by_replicate["lift"])
             accepted = (1.0 - inflated) * accepted + inflated * raised
         cells = np.empty((*thresholds.shape, 2, 2))
@@ -380,7 +382,7 @@ class ResponsiveScores(Environment):
         tables = self._bins(np.asarray(edges, dtype=np.float64))
         mix = self._mix(state)
         if self._lifted:
-            inflated = state.inflation[..., None]
+            inflated = np.clip(state.inflation, 0.0, 1.0)[..., None]
             mix = np.concatenate(((1.0 - inflated) * mix, inflated * mix), axis=-1)
         mix = mix * self.group_shares(state)[..., None]
         found = np.matmul(mix[..., None, :], tables)[..., 0, :]
@@ -400,13 +402,27 @@ class ResponsiveScores(Environment):
             self._kept[key] = (edges, np.ascontiguousarray(tables.reshape(*tables.shape[:3], -1)))
         return self._kept[key][1]
 
+    def _bar(self, thresholds: Array) -> Array:
+        """Return how high thresholds lie between the quarters of the score range, 0 to 1."""
+        middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
+        return np.asarray(np.clip(0.5 + (thresholds - middle) / half, 0.0, 1.0))
+
+    def published(self, policy: Policy) -> Array:
+        """Return the threshold that lies as high as those of a policy do on average, accepting all and nobody at ends.
+
+        So a lottery's weights may be changed little by little, and what people hear changes as little.
+        """
+        if len(policy.weights) == 1:
+            return np.asarray(policy.thresholds[0])
+        bar = (policy.weights[..., None] * self._bar(policy.thresholds)).sum(axis=0)
+        return np.asarray(0.5 * (self.low + self.high) + 0.5 * (self.high - self.low) * (bar - 0.5))
+
     def signal(self, counts: Counts, thresholds: Array) -> Array:
         """Return what people of each group answer to, (replicates, groups); NaN of a group with nobody."""
         by_threshold, by_outcome = (self._by_replicate[name] for name in ("by_threshold", "by_outcome"))
         found = (1.0 - by_threshold - by_outcome) * counts.rates
         if np.any(self.by_threshold):
-            bar = np.clip(0.5 + (thresholds - 0.5 * (self.low + self.high)) * 2.0 / (self.high - self.low), 0.0, 1.0)
-            found = found + by_threshold * np.where(np.isnan(bar), 1.0 - counts.rates, bar)
+            found = found + by_threshold * self._bar(thresholds)
         if np.any(self.by_outcome):
             people = np.where(counts.people > 0, counts.people, np.nan)
             worth = (counts.cells[..., 1, 1] - HARM * counts.cells[..., 0, 1]) / people

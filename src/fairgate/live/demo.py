@@ -105,7 +105,7 @@ class Population:
             grid=self.edges,
             group_count=self.environment.group_count,
         )
-        self.state = self.environment.update(self.state, counts, policy.published, self.chances)
+        self.state = self.environment.update(self.state, counts, self.environment.published(policy), self.chances)
         return counts
 
 

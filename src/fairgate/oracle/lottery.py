@@ -50,6 +50,9 @@ FULL = Effort(43, 24, (0.02, 0.005, 0.002, 5e-4, 1e-4, 2e-5, 4e-6, 1e-6), 20, th
 QUICK = Effort(15, 6, (0.05, 0.02, 0.005, 0.001), 3, third=False)
 """For many tasks, in a tenth of a second each; how much worse it is, tests/worlds/ says."""
 
+CAREFUL = Effort(25, 12, (0.05, 0.02, 0.005, 0.001), 6, third=False)
+"""The same for tasks without a feasible threshold, where lotteries matter most."""
+
 THIRD = (0.02, 0.05, 0.1, 0.2, 0.4)
 """Weights that a third threshold is tried at first."""
 

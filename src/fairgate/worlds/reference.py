@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgate.environments.base import Environment
-from fairgate.oracle.lottery import QUICK, best_lottery
+from fairgate.oracle.lottery import CAREFUL, QUICK, best_lottery
 from fairgate.oracle.policies import ranked, steady_cells
 from fairgate.policy import Policy
 from fairgate.problem import is_feasible, violation
@@ -59,7 +59,7 @@ def reference_of(task: Task) -> Reference:
     uniform = task.problem.assess(steady_cells(task, policy))
     first = ranked(uniform)[0]
     fair = float(uniform.reward[first]) if is_feasible(uniform.residuals)[first] else np.nan
-    best = best_lottery(task, QUICK)[0]
+    best = best_lottery(task, QUICK if feasible.any() else CAREFUL)[0]
     lottery = best.reward if best.feasible else np.nan
     return Reference(fair, threshold, _highest(fair, threshold, lottery), float(violation(sweep.residuals).min()))
 
@@ -72,17 +72,18 @@ def _highest(*rewards: float) -> float:
 def moments_of(task: Task, rounds: int) -> Array:
     """Return the rounds at which a task is looked at: 0, and if it changes by itself, at most nine others.
 
-    If it changes seldom, these are the rounds in which it does; else they are evenly spaced.
+    If it changes seldom, these are the rounds in which it does; else they are evenly spaced, and the last round.
 
     >>> import fairgate as fg
     >>> moments_of(fg.load_task("interior"), 3000), moments_of(fg.load_task("shock"), 3000)
     (array([0.]), array([   0., 1500.]))
-    >>> len(moments_of(fg.load_task("drift"), 3000))
-    10
+    >>> moments_of(fg.load_task("drift"), 3000)[[0, 1, -2, -1]]
+    array([   0.,  325., 2650., 2999.])
     """
     found = list(changes(task.environment, rounds))
     if len(found) > MOMENTS:
-        found = [found[place * len(found) // MOMENTS] for place in range(MOMENTS)]
+        even = [found[place * len(found) // (MOMENTS - 1)] for place in range(MOMENTS - 1)]
+        found = sorted({*even, rounds - 1})
     else:
         found = [_since(task.environment, first) for first in found]
     return np.array(found, dtype=np.float64)

@@ -15,6 +15,9 @@ from fairgate.worlds.distribution import World, draw_world
 from fairgate.worlds.loading import load_world, task_of
 from fairgate.worlds.shapes import JUDGING, PAGE, SHAPES, Shape, shape_of
 
+LAST = 1_000_000
+"""Worlds that can be asked for lie below this."""
+
 
 @dataclass(frozen=True)
 class WorldBlock:
@@ -72,17 +75,15 @@ def parse_worlds(text: str) -> range:
     >>> parse_worlds("500"), parse_worlds("0:200")
     (range(10000, 10500), range(0, 200))
     """
-    if found := re.fullmatch(r"\s*(\d+)\s*", text):
-        worlds = range(JUDGING, JUDGING + int(found[1]))
-    elif found := re.fullmatch(r"\s*(\d+)\s*:\s*(\d+)\s*", text):
-        worlds = range(int(found[1]), int(found[2]))
-    else:
-        worlds = range(0)
-    if not worlds:
-        raise InputError(
-            f"--worlds must be how many, such as 500, or which, such as 0:200 for development, got {text!r}"
-        )
-    return worlds
+    found = re.fullmatch(r"\s*(?:(\d{1,9})\s*:)?\s*(\d{1,9})\s*", text)
+    if found is not None:
+        first = JUDGING if found[1] is None else int(found[1])
+        last = JUDGING + int(found[2]) if found[1] is None else int(found[2])
+        if first < last <= LAST:
+            return range(first, last)
+    raise InputError(
+        f"--worlds must be how many, such as 500, or which, such as 0:200 for development, below {LAST:,}, got {text!r}"
+    )
 
 
 def purpose(numbers: Iterable[int]) -> str:

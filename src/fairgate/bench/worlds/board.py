@@ -1,8 +1,10 @@
 """The board of random worlds: one table per feedback level, ranked by what was played, against the best baseline.
 
 The rule: the mean over worlds of the share of the reward that can be had, each share cut to [−1, 1] so that no single
-world decides, over the worlds that all learners of the level can play. Learners whose policies are not allowed are
-listed below the others without a rank.
+world decides, over all worlds whose constraints a learner of the level can see. A world that a learner refuses or fails
+in counts as −1. Learners whose policies are not allowed are listed below the others without a rank.
+
+Worlds of one shape are more alike than others: intervals and tests are over the means of shapes, not over worlds.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from fairgate.learners.registry import is_baseline
 from fairgate.problem import LEVELS
 from fairgate.settings import Array
 from fairgate.statistics import holm, paired_t_test
+from fairgate.worlds.shapes import PAGE, SHAPES
 
 POLICIES = ("threshold", "lottery", "per-group")
 """Classes of policies, each of which includes those before it."""
@@ -41,6 +44,7 @@ class WorldRow:
     level: str
     policies: str
     worlds: int
+    lacking: int  # of these, those that it refused or failed in
     share: Estimate  # mean over worlds, cut to [−1, 1]
     median: float
     worst_tenth: float  # mean of the lowest tenth
@@ -100,19 +104,47 @@ def rank(matrix: WorldMatrix, allowed: str = "lottery") -> WorldBoard:
         if not members:
             continue
         shares = {name: matrix.figures[name][measure] for name in members}
-        here = np.flatnonzero(~np.isnan(np.array(list(shares.values()))).any(axis=0))
+        here = worlds_of(matrix, level, allowed)
         if not len(here):
             continue
-        rows = [_row(matrix, name, measure, here) for name in members]
+        shapes = np.array([matrix.numbers[place] // PAGE * SHAPES + matrix.numbers[place] % SHAPES for place in here])
+        shares = {name: np.nan_to_num(values[here], nan=-1.0) for name, values in shares.items()}
+        rows = [_row(matrix, name, shares[name], here, shapes) for name in members]
         rows.sort(key=lambda row: (not _allowed(row.policies, allowed), -row.share.value))
         ranked = [row for row in rows if _allowed(row.policies, allowed)]
         rows = [replace(row, rank=place) for place, row in enumerate(ranked, 1)] + rows[len(ranked) :]
         best = next((row.learner for row in ranked if is_baseline(row.learner)), None)
         if best is not None:
             baselines[level] = best
-            rows = _compared(rows, {name: _cut(values[here]) for name, values in shares.items()}, best)
+            rows = _compared(rows, {name: by_shape(_cut(values), shapes) for name, values in shares.items()}, best)
         levels[level], worlds[level] = rows, here
     return WorldBoard(levels, baselines, worlds, allowed, _threshold(matrix))
+
+
+def worlds_of(matrix: WorldMatrix, level: str, allowed: str) -> NDArray[np.int64]:
+    """Return the places of the worlds that a level is judged in: those with a yardstick, and constraints it can see."""
+    known = ~np.isnan(matrix.truth["lottery"] - matrix.truth["fair"])
+    if allowed == "threshold":
+        known &= matrix.truth["feasible"] > 0.0
+    if level in ("bandit", "scores"):
+        known &= matrix.truth["hidden"] == 0.0
+    return np.flatnonzero(known)
+
+
+def by_shape(values: Array, shapes: NDArray[np.int64]) -> Array:
+    """Return the mean over the worlds of each shape.
+
+    >>> by_shape(np.array([0.0, 1.0, 0.5]), np.array([7, 7, 3]))
+    array([0.5, 0.5])
+    """
+    return np.array([values[shapes == shape].mean() for shape in np.unique(shapes)])
+
+
+def _mean_of(values: Array, shapes: NDArray[np.int64]) -> Estimate:
+    """Return the mean over worlds, with the interval of the mean over shapes around it."""
+    spread = Estimate.of(by_shape(values, shapes))
+    mean = float(values.mean())
+    return spread._replace(value=mean, low=spread.low + mean - spread.value, high=spread.high + mean - spread.value)
 
 
 def _allowed(policies: str, allowed: str) -> bool:
@@ -123,23 +155,24 @@ def _cut(shares: Array) -> Array:
     return np.clip(shares, -1.0, 1.0)
 
 
-def _row(matrix: WorldMatrix, name: str, measure: str, here: NDArray[np.int64]) -> WorldRow:
+def _row(matrix: WorldMatrix, name: str, shares: Array, here: NDArray[np.int64], shapes: NDArray[np.int64]) -> WorldRow:
     figures = {key: values[here] for key, values in matrix.figures[name].items()}
-    shares = figures[measure]
+    played = POLICIES[int(np.nanmax(figures["played"], initial=0.0))]
     lowest = np.sort(shares)[: max(1, len(shares) // 10)]
     return WorldRow(
         rank=None,
         learner=name,
         level=matrix.levels[name],
-        policies=matrix.policies[name],
+        policies=max(matrix.policies[name], played, key=POLICIES.index),
         worlds=len(here),
-        share=Estimate.of(_cut(shares)),
+        lacking=int(np.isnan(figures["violation"]).sum()),
+        share=_mean_of(_cut(shares), shapes),
         median=float(np.median(shares)),
         worst_tenth=float(lowest.mean()),
         tail_share=float(np.nanmedian(figures["tail_share"])),
-        violation=float(figures["violation"].mean()),
-        feasible=float(figures["feasible"].mean()),
-        feasible_tail=float(figures["feasible_tail"].mean()),
+        violation=float(np.nanmean(figures["violation"])),
+        feasible=float(np.nanmean(figures["feasible"])),
+        feasible_tail=float(np.nanmean(figures["feasible_tail"])),
         settled=_mean(figures["settled"]),
         claimed_right=_mean(figures["claimed_right"]),
         claimed_wrong=_mean(figures["claimed_wrong"]),
@@ -152,7 +185,7 @@ def _mean(values: Array) -> float | None:
 
 
 def _compared(rows: Sequence[WorldRow], shares: Mapping[str, Array], best: str) -> list[WorldRow]:
-    """Compare every learner with the best baseline, world by world."""
+    """Compare every learner with the best baseline, shape by shape."""
     others = [row.learner for row in rows if row.learner != best]
     if not others or len(shares[best]) < 2:
         return list(rows)
@@ -170,4 +203,5 @@ def _threshold(matrix: WorldMatrix) -> float:
     """Mean share of the best fixed threshold in what the best lottery earns beyond the fair one."""
     truth = matrix.truth
     share = (truth["threshold"] - truth["fair"]) / (truth["lottery"] - truth["fair"])
-    return float(np.nan_to_num(share, nan=0.0).mean())
+    known = ~np.isnan(truth["lottery"] - truth["fair"])
+    return float(np.nan_to_num(share[known], nan=0.0).mean()) if known.any() else float("nan")

@@ -18,7 +18,8 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
     """Judge each replicate of a run on worlds, (R,) per measure; `searched` is what statements of infeasibility are of.
 
     A share of 1 is what the best fixed lottery earns in the long run, and 0 what the best fair one does, which accepts
-    everybody with the same probability. A round that breaks a constraint by more than 0.01 counts at most as 0.
+    everybody with the same probability; :func:`~fairgate.bench.share.counted` says what a round is worth that breaks a
+    constraint.
 
     ``share`` is of all rounds, ``tail_share`` of the last, ``uncounted`` of all rounds without regard to constraints,
     and ``share_threshold`` as share with the best fixed threshold in place of the lottery, NaN where none is feasible.
@@ -26,7 +27,8 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
     ``settled_share`` judges the policy that was settled on, in its steady state at the end, and ``settled`` is whether
     that is within 0.01 of the best threshold in reward and constraints, NaN where none is feasible. ``claimed_right``
     and ``claimed_wrong`` are whether it said at the end that no policy of that class is feasible where that is so, and
-    at any time where it is not; NaN where the truth is not known, or is the other.
+    at any time where it is not; NaN where the truth is not known or is the other, or it never says anything. ``played``
+    is the class of policies that was played.
     """
     tail = slice(run.rounds - tail_of(run.rounds), None)
     reward, broken = run.population.reward, violation(run.population.residuals)
@@ -44,7 +46,17 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
         "feasible": met.mean(axis=1),
         "feasible_tail": met[:, tail].mean(axis=1),
     }
-    return found | _settled(run, task, best) | _claims(run, best, tail, searched)
+    return found | _settled(run, task, best) | _claims(run, best, tail, searched) | {"played": _played(run)}
+
+
+def _played(run: Run) -> Array:
+    """Return the class of policies that was played: 0 one threshold, 1 lotteries, 2 thresholds that differ by group."""
+    thresholds, weights = run.policies
+    used = weights[..., None] > 0.0
+    low, high = np.where(used, thresholds, np.inf).min(axis=3), np.where(used, thresholds, -np.inf).max(axis=3)
+    differs = ((low < high) & used[..., 0]).any(axis=(0, 2))
+    several = (used[..., 0].sum(axis=0) > 1).any(axis=1)
+    return np.where(differs, 2.0, several.astype(np.float64))
 
 
 def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
@@ -64,10 +76,10 @@ def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
 
 def _claims(run: Run, best: Yardsticks, tail: slice, searched: str) -> dict[str, Array]:
     """Judge statements that no policy of a class is feasible."""
-    said = np.asarray(run.traces.get("infeasible", np.zeros(best.fair.shape))) == 1
+    said = np.asarray(run.traces.get("infeasible", np.full(best.fair.shape, np.nan))) == 1
     truth = {"threshold": np.isnan(best.threshold), "lottery": np.isnan(best.lottery)}.get(searched)
     unknown = np.full(run.replicates, np.nan)
-    if truth is None:
+    if truth is None or "infeasible" not in run.traces:
         return {"claimed_right": unknown, "claimed_wrong": unknown}
     right = said[:, tail].mean(axis=1) >= 0.5
     return {

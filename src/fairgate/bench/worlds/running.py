@@ -37,7 +37,8 @@ class WorldMatrix:
     figures
         By learner and measure, (W,) each.
     truth
-        Mean over rounds of each yardstick, (W,), and ``feasible``: whether some threshold is feasible at the end.
+        Mean over rounds of each yardstick, (W,), ``feasible``: whether some threshold is feasible at the end, and
+        ``hidden``: whether a constraint asks for labels of the rejected.
     words
         What each world is, by number.
     levels, policies
@@ -169,12 +170,15 @@ def _read(
         for name, values in read_table(folder / f"{pair.key}.parquet")[0].items():
             column = figures.setdefault(pair.name, {}).setdefault(name, np.full(len(numbers), np.nan))
             column[where[pair.block]] = values
-    truth = {name: np.full(len(numbers), np.nan) for name in ("fair", "threshold", "lottery", "least", "feasible")}
+    truth = {
+        name: np.full(len(numbers), np.nan) for name in ("fair", "threshold", "lottery", "least", "feasible", "hidden")
+    }
     words: dict[str, dict[str, str]] = {}
     for block, best, told_of in known:
         for name in ("fair", "threshold", "lottery", "least"):
             truth[name][where[block]] = getattr(best, name).mean(axis=1)
         truth["feasible"][where[block]] = ~np.isnan(best.threshold[:, -1])
+        truth["hidden"][where[block]] = any(each.needs == "all-labels" for each in block.task.problem.constraints)
         words |= told_of
     with_figures = [name for name in learners if name in figures]
     return WorldMatrix(

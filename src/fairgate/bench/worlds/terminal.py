@@ -15,10 +15,11 @@ from fairgate.estimates import Estimate
 
 NOTES = (
     "Share: of the reward that the best fixed {best} earns in the long run beyond the best fair lottery, over the "
-    "whole run; rounds that break a constraint by more than 0.01 count at most as the fair lottery. Mean over worlds, "
-    "each cut to [−1, 1], with 95% interval; worst: mean of the lowest tenth of worlds. Viol.: per round. Feas.: of "
-    "tail rounds. Settl.: settled within 0.01 of the best threshold. None: said rightly, and ever wrongly, that "
-    "nothing is feasible. Ahead: share beyond that of the best baseline, and p of the paired test, Holm-corrected."
+    "whole run; what a round earns beyond it fades as a constraint is broken, to nothing from 0.01 on. Mean over "
+    "worlds, each cut to [−1, 1], with 95% interval over shapes of worlds; worst: mean of the lowest tenth, uncut. "
+    "Viol.: per round. Feas.: of tail rounds. Settl.: settled within 0.01 of the best threshold. None: said rightly, "
+    "and ever wrongly, that nothing is feasible. Ahead: share beyond that of the best baseline, and p of the paired "
+    "test over shapes, Holm-corrected. The rank does not price violations further: look at both."
 )
 
 
@@ -46,7 +47,7 @@ def _ranked(level: str, rows: Sequence[WorldRow], board: WorldBoard) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
-            f"{folded(row.learner)}{'' if row.rank else f'{chr(10)}({row.policies})'}",
+            _name(row),
             _estimate(row.share),
             _signed(row.median),
             _signed(row.worst_tenth, 1 if row.worst_tenth < -9.9 else 2),
@@ -58,6 +59,12 @@ def _ranked(level: str, rows: Sequence[WorldRow], board: WorldBoard) -> Table:
             p_text(row.p),
         )
     return table
+
+
+def _name(row: WorldRow) -> str:
+    """Write a learner's name, why it has no rank, and in how many worlds it did not play."""
+    lines = [folded(row.learner), *([] if row.rank else [f"({row.policies})"])]
+    return "\n".join([*lines, *([f"not in {row.lacking}"] if row.lacking else [])])
 
 
 def _percent(share: float | None) -> str:
