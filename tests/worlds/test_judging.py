@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,15 @@ def test_the_best_lottery_has_a_share_of_one_and_the_fair_one_of_zero() -> None:
     assert (measure(nobody, task, sticks, "lottery")["share"] <= 0.05).all()
 
 
-def test_a_round_that_breaks_a_constraint_counts_at_most_as_the_fair_lottery() -> None:
+def test_what_a_round_earns_beyond_the_fair_lottery_fades_as_a_constraint_is_broken() -> None:
     world = load_world(6)
     task, rounds = task_of([world]), 50
     sticks = Yardsticks(*(np.full((1, rounds), value) for value in reference_of(task)))
     run = fg.simulate(task, fg.Fixed(0.0), rounds, 1, batch=1000)
-    broken = run.population.residuals.max(axis=0) > 0.01
+    kept = np.clip(1.0 - run.population.residuals.max(axis=0) / 0.01, 0.0, 1.0)
     found = measure(run, task, sticks)
-    earned = np.where(broken, np.minimum(run.population.reward, sticks.fair), run.population.reward)
+    beyond = run.population.reward - sticks.fair
+    earned = sticks.fair + np.where(beyond > 0, kept * beyond, beyond)
     share = (earned - sticks.fair).sum() / (sticks.lottery - sticks.fair).sum()
     assert found["share"][0] == pytest.approx(share)
     assert found["uncounted"][0] >= found["share"][0]
@@ -75,8 +77,10 @@ def made(shares: dict[str, list[float]], policies: dict[str, str]) -> WorldMatri
         "claimed_right", "claimed_wrong",
     )  # fmt: skip
     figures = {name: {each: np.array(values) for each in names} for name, values in shares.items()}
-    truth = {name: np.full(count, value) for name, value in
-             {"fair": 0.0, "threshold": 0.5, "lottery": 1.0, "least": 0.0, "feasible": 1.0}.items()}  # fmt: skip
+    for values in figures.values():
+        values["played"] = np.zeros(count)
+    known = {"fair": 0.0, "threshold": 0.5, "lottery": 1.0, "least": 0.0, "feasible": 1.0, "hidden": 0.0}
+    truth = {name: np.full(count, value) for name, value in known.items()}
     return WorldMatrix(range(count), figures, truth, {}, dict.fromkeys(shares, "bandit"), policies)
 
 
@@ -100,12 +104,30 @@ def test_learners_are_compared_with_the_best_baseline_and_ranked_among_what_is_a
     }  # fmt: skip
 
 
-def test_worlds_that_some_cannot_play_are_left_out_for_all() -> None:
-    board = rank(
-        made({"ofs": [0.1, np.nan, 0.3], "random": [0.3, 9.0, 0.35]}, dict.fromkeys(("ofs", "random"), "threshold"))
-    )
-    assert board.worlds["bandit"].tolist() == [0, 2]
-    assert board.levels["bandit"][0].worlds == 2
+def test_nobody_chooses_the_worlds_that_all_are_judged_in() -> None:
+    """A world that a learner refuses counts as −1; one that its level cannot see or without yardstick, for nobody."""
+    shares = {"ofs": [0.1, 0.2, 0.3, 0.4], "random": [0.3, np.nan, 0.35, 0.4]}
+    matrix = made(shares, dict.fromkeys(shares, "threshold"))
+    rows = {row.learner: row for row in rank(matrix).levels["bandit"]}
+    assert rows["random"].lacking == 1
+    assert rows["random"].share.value == pytest.approx((0.3 - 1.0 + 0.35 + 0.4) / 4)
+    matrix.truth["hidden"][0], matrix.truth["lottery"][1] = 1.0, np.nan
+    assert rank(matrix).worlds["bandit"].tolist() == [2, 3]
+
+
+def test_intervals_are_over_shapes() -> None:
+    """Ten worlds of each of two shapes that are all alike are two pieces of evidence, not twenty."""
+    matrix = made({"ofs": [0.1, 0.5] * 10, "random": [0.0, 0.0] * 10}, dict.fromkeys(("ofs", "random"), "threshold"))
+    alike = replace(matrix, numbers=[10 * place + shape for place in range(10) for shape in (0, 1)])
+    share = rank(alike).levels["bandit"][0].share
+    assert share.value == pytest.approx(0.3)
+    assert share.high - share.value == pytest.approx(12.706 * 0.2, rel=1e-3)  # Student's t of one degree of freedom
+
+
+def test_what_is_played_counts_and_not_what_is_declared() -> None:
+    matrix = made({"ofs": [0.1, 0.2], "mine": [0.5, 0.6]}, dict.fromkeys(("ofs", "mine"), "threshold"))
+    matrix.figures["mine"]["played"][1] = 2.0
+    assert [row.rank for row in rank(matrix).levels["bandit"]] == [1, None]
 
 
 class Memoriser:

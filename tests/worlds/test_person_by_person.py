@@ -11,6 +11,7 @@ import pytest
 from fairgate.counts import Counts
 from fairgate.environments import ResponsiveScores, check_environment
 from fairgate.environments.long_run import settle
+from fairgate.environments.state import distance, repeat
 from fairgate.policy import Policy
 from fairgate.worlds.distribution import draw_world
 from fairgate.worlds.loading import task_of
@@ -36,11 +37,12 @@ def played(number: int, threshold: float, lottery: float | None) -> None:
         ends[1] = threshold
         policy = Policy(ends, np.array([[lottery], [1.0 - lottery]]))
     steady = settle(environment, policy)
+    bar = float(environment.published(policy)[0, 0])
     exact = environment.cells(steady, policy)[0]
     world = PlainWorld(environment, np.random.default_rng(number))
     for name in ("quality", "inflation", "relabelled", "size"):
         setattr(world, name, getattr(steady, name)[0].tolist())
-    signal = environment.signal(Counts(exact[None]), policy.published)[0].tolist()
+    signal = environment.signal(Counts(exact[None]), environment.published(policy))[0].tolist()
     world.heard = [list(signal) for _ in world.heard]
     cells = []
     for _ in range(int(np.max(environment.lag)) + 40 + LATER):
@@ -52,7 +54,7 @@ def played(number: int, threshold: float, lottery: float | None) -> None:
         counted = np.zeros((environment.group_count, 2, 2))
         np.add.at(counted, (group, label, accepted.astype(int)), 1)
         cells.append(counted / PEOPLE)
-        world.move(group, label, accepted, threshold)  # which is published, also as part of a lottery
+        world.move(group, label, accepted, bar)
     found = np.mean(cells[-LATER:], axis=0)
     within = 5.0 * np.sqrt(exact / (PEOPLE * LATER)) + 0.004  # the state's own noise is a few thousandths
     assert (np.abs(found - exact) <= within).all(), np.abs(found - exact).max()
@@ -70,6 +72,31 @@ def test_steady_states_are_what_people_come_to(number: int) -> None:
 def test_the_truth_of_twenty_worlds(number: int) -> None:
     played(number, 0.25, None)
     played(number, 0.5, 0.2)
+
+
+@pytest.mark.parametrize("number", [102, 138, 10022, 10317])
+def test_leaps_towards_a_steady_state_do_not_leave_the_world(number: int) -> None:
+    """Groups that stay away, from a far start: leaps once made their numbers negative, where nothing moves any more."""
+    environment = task_of([draw_world(number)]).at(0).environment
+    weights = np.linspace(0.05, 0.95, 19)
+    thresholds = np.full((2, 19, environment.group_count), np.inf)
+    thresholds[0] = np.linspace(-2.25, 1.0, 19)[:, None]
+    policy = Policy(thresholds, np.stack((weights, 1.0 - weights)))
+    at_once, rng = environment.hastened(), np.random.default_rng(0)
+    found, plain = settle(environment, policy), repeat(at_once.start(1), 19)
+    for _ in range(400):
+        plain = at_once.update(plain, Counts(at_once.cells(plain, policy)), at_once.published(policy), rng)
+    assert distance(found, plain).max() <= 1e-9
+
+
+@pytest.mark.parametrize("number", [0, 8, 52])
+def test_what_people_hear_of_a_lottery_changes_little_by_little(number: int) -> None:
+    """A lottery that has a threshold with a weight of one in a million is not another world than one without."""
+    environment = task_of([draw_world(number)]).at(0).environment
+    ends = np.repeat(np.array([-np.inf, np.inf, 2.5])[:, None, None], environment.group_count, axis=2)
+    lotteries = [Policy(ends, np.array([[0.4], [0.6 - small], [small]])) for small in (0.0, 1e-6)]
+    cells = [environment.cells(settle(environment, each), each) for each in lotteries]
+    assert np.abs(cells[0] - cells[1]).max() <= 1e-4
 
 
 @pytest.mark.slow
