@@ -101,9 +101,9 @@ def _spread(matrix: WorldMatrix, board: WorldBoard, level: str) -> Drawing:
 
 def _plane(board: WorldBoard) -> Drawing:
     caption = (
-        "Means over worlds, with the 95% interval of the share; right and down is better. Numbers are ranks. Rounds "
-        "that break a constraint by more than 0.01 count at most as the best fair lottery, so violating does not move "
-        "a learner to the right."
+        "Means over worlds, with the 95% interval of the share; right and down is better. Numbers are ranks. What a "
+        "round earns beyond the best fair lottery fades as a constraint is broken, so violating does not move a "
+        "learner to the right."
     )
     return drawn("plane", "Mean share and mean violation", caption, drawings.plane(board))
 
