@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 
-from fairgate.bench.share import Yardsticks
+from fairgate.bench.share import Yardsticks, yardsticks_of
 from fairgate.bench.worlds.blocks import WorldBlock, blocks_of
 from fairgate.bench.worlds.measures import measure
 from fairgate.bench.worlds.running import able
@@ -34,7 +34,6 @@ from fairgate.learners import Learner, load_learner
 from fairgate.settings import Array
 from fairgate.simulation import simulate
 from fairgate.worlds.loading import task_of
-from fairgate.worlds.reference import Reference, moments_of, reference_of
 from fairgate.worlds.shapes import JUDGING
 
 FILE = Path(__file__).resolve().parents[1] / "src" / "fairgate" / "worlds" / "tuned.toml"
@@ -96,15 +95,8 @@ def settings_of(name: str, count: int) -> dict[str, Array]:
 
 def yardsticks(block: WorldBlock, rounds: int) -> Yardsticks:
     """Solve the worlds of a block."""
-    rows: list[list[Array]] = [[] for _ in Reference._fields]
-    for world in block.worlds:
-        task = task_of([world])
-        firsts = moments_of(task, rounds)
-        found = [reference_of(task.at(int(first))) for first in firsts]
-        lengths = np.diff([*firsts.astype(int), rounds])
-        for place, row in enumerate(rows):
-            row.append(np.repeat([each[place] for each in found], lengths))
-    return Yardsticks(*map(np.array, rows))
+    solved = [vars(yardsticks_of(task_of([world]), rounds)) for world in block.worlds]
+    return Yardsticks(**{name: np.concatenate([each[name] for each in solved]) for name in solved[0]})
 
 
 def shares(name: str, block: WorldBlock, best: Yardsticks, rounds: int, count: int) -> Array:
