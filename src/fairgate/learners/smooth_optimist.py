@@ -1,4 +1,4 @@
-"""SmoothOptimist: optimistic in reward and in feasibility, learning from one threshold about its neighbours."""
+"""prototype"""
 
 from __future__ import annotations
 
@@ -9,178 +9,226 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.errors import InputError
 from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.epochs import note
+from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction, Value
-from fairgate.learners.gaussian_process import posterior
-from fairgate.learners.shapes import fresh
+from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative, Positive, PositiveShare, keep_whole
+from fairgate.settings import Array, NonNegative, Positive, PositiveShare
 
 TYPICAL_PRECISION = 0.6
-"""Share of positives among the accepted that is supposed before anybody has been seen."""
+PACES = np.array([0.25, 0.08, 0.025, 0.008])
+DRIFTS = np.array([0.0, 0.0015, 0.006])
 
 
 @dataclass
 class SmoothState(State):
-    """Counts of each threshold's settled rounds, the threshold in play, and where in its epoch it is."""
-
-    people: Annotated[Array, "R G K"]  # in settled rounds, as the next three
-    accepted: Annotated[Array, "R G K"]
-    labelled: Annotated[Array, "R G K"]  # accepted whose label is known
-    positives: Annotated[Array, "R G K"]
-    arrivals: Annotated[Array, "R G"]  # people in all rounds
-    arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
-    moved: Annotated[NDArray[np.bool_], "R"]  # whether it is a new one
-    waited: Annotated[NDArray[np.int64], "R"]  # its rounds so far
-    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether the evidence that no threshold is feasible is strong
+    basis: Annotated[Array, "K M"]
+    information: Annotated[Array, "B R G F F"]
+    evidence: Annotated[Array, "B R G F"]
+    label_information: Annotated[Array, "R G F F"]
+    label_evidence: Annotated[Array, "R G F"]
+    inverse: Annotated[Array, "M K"]
+    likelihood: Annotated[Array, "B R"]
+    memory: Annotated[NDArray[np.int64], "R"]
+    last: Annotated[NDArray[np.int64], "R"]
+    average: Annotated[Array, "R G P"]
+    rates: Annotated[Array, "R G K"]
+    precisions: Annotated[Array, "R G K"]
+    arrivals: Annotated[Array, "R G"]
+    arm: Annotated[NDArray[np.int64], "R"]
+    age: Annotated[NDArray[np.int64], "R"]
+    waited: Annotated[NDArray[np.int64], "R"]
+    infeasible: Annotated[NDArray[np.bool_], "R"]
+    theta: Annotated[Array, "B R G F"]
+    # epoch sums for lack of fit
+    residue: Annotated[Array, "B R G"]
+    binomial: Annotated[Array, "R G"]
+    guess: Annotated[Array, "B R G"]  # variance of prediction error at the beginning
+    misfit: Annotated[Array, "B R G"]
+    epochs: Annotated[Array, "R G"]
+    probability: Annotated[Array, "R"]
 
 
 @dataclass(frozen=True)
 class SmoothOptimist(Learner[SmoothState]):
-    r"""Search for the best feasible threshold, supposing that nearby thresholds do nearly the same.
-
-    Acceptance and accepted positives of each group, at the steady state of a threshold, are smooth functions of the
-    threshold. Both get a Gaussian process prior over the grid: a straight line from accepting all to accepting
-    nobody, standard deviation `spread`, correlation :math:`\exp(-d^2 / 2\ell^2)` at distance d. What has been
-    counted while a threshold was played, :math:`N_i` people of a group, is an observation with variance
-    :math:`2\,p(1-p)/N_i`, twice the binomial one because the state fluctuates too. The problem reads reward
-    :math:`\hat r_i` and largest residual :math:`\hat g_i` off the posterior means; with their standard deviations
-
-    .. math:: i_t = \arg\max \{\hat r_i + w\,\sigma^r_i : \hat g_i - w\,\sigma^g_i \le 0\}.
-
-    A threshold is kept for `epoch_length` rounds; after a change the first `burn_in` are not counted, so that the
-    state can settle. If that set is empty, the smallest :math:`\hat g_i - 3 \sigma^g_i` is looked into; once all are
-    above 0, the evidence that no threshold is feasible is strong, and the trace ``infeasible`` says so.
-
-    Parameters
-    ----------
-    epoch_length, burn_in
-        Rounds a threshold is kept for, and rounds after a change that are not counted.
-    optimism
-        Width w of the bounds.
-    margin
-        Standard deviations a threshold must seem feasible by to be recommended.
-    length
-        Correlation length :math:`\ell`, as a share of the grid.
-    spread
-        Prior standard deviation.
-
-    Examples
-    --------
-    >>> import fairgate as fg
-    >>> task = fg.load_task("interior")
-    >>> run = fg.simulate(task, fg.SmoothOptimist(), rounds=1500, seeds=3)
-    >>> run.settled().single[:, 0], fg.oracle(task).best.threshold
-    (array([0.1, 0.1, 0.1]), 0.1...)
-
-    References
-    ----------
-    .. [1] Xu, Jiang, Svetozarevic, Jones, "CONFIG: Constrained efficient global optimization for closed-loop control
-       system optimization with unmodeled constraints", IFAC World Congress 2023.
-    .. [2] Chen, Gangrade, Saligrama, "Doubly-optimistic play for safe linear bandits and beyond", 2022.
-    """
-
-    epoch_length: int = 50
-    burn_in: int = 20
-    optimism: Positive = 2.0
+    optimism: Positive = 1.0
     margin: NonNegative = 0.5
-    length: Positive = 0.125
+    strong: Positive = 4.0
+    length: Positive = 0.15
     spread: PositiveShare = 0.3
+    answer: Positive = 0.2
+    begin: Positive = 0.1
+    price: NonNegative = 0.0
+    lottery: bool = True
+    floor: NonNegative = 1.0
+    share: Positive = 0.05
+    shortest: int = 3
+    longest: int = 25
+    scaled: bool = True
+    fade: Positive = 0.97
 
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, least in (("epoch_length", 1), ("burn_in", 0)):
-            keep_whole(self, name, least)
-        if self.burn_in >= self.epoch_length:
-            raise InputError(
-                f"SmoothOptimist: burn_in must be below epoch_length, {self.epoch_length}, or nothing is counted, "
-                f"got {self.burn_in}"
-            )
+    def remember(self, setting, common):
+        arms = len(setting.thresholds)
+        steps = np.arange(arms) / max(arms - 1, 1)
+        kernel = self.spread**2 * np.exp(-0.5 * ((steps[:, None] - steps) / self.length) ** 2)
+        values, vectors = np.linalg.eigh(kernel)
+        kept = values > 1e-5 * values.max()
+        basis = vectors[:, kept] * np.sqrt(values[kept])
+        P = len(PACES)
+        M = basis.shape[1]
+        F = M + 2 * P
+        sizes = sizes_of(setting, common["replicates"]) | {"M": M, "P": P, "F": F, "B": len(DRIFTS)}
+        prior = np.diag(np.r_[np.ones(M), np.full(P, self.answer**-2.0), np.full(P, self.begin**-2.0)])
+        line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
+        low, high = acceptance_window(setting.problem, setting.groups)
+        state = filled(
+            SmoothState, sizes, **common, basis=basis, inverse=np.linalg.pinv(basis, rcond=1e-2), likelihood=np.array([1.0,0.0,-1.0])[:, None]*2, last=self.shortest, information=prior, label_information=prior, average=0.5,
+            rates=line, precisions=TYPICAL_PRECISION, arrivals=1.0, arm=arms // 2, probability=0.5 * (low + high),
+        )
+        return state
 
-    def remember(self, setting: Setting, common: Mapping[str, Any]) -> SmoothState:
-        """Start in the middle of the grid, having counted nobody."""
-        middle = len(setting.thresholds) // 2
-        return fresh(SmoothState, setting, common, arrivals=1.0, arm=middle, moved=True)
+    def features(self, basis: Array, average: Array, age: Array, sensitivity: Array) -> Array:
+        """(…, G, F)"""
+        start = ((1.0 - PACES) ** age[..., None])[..., None, :] * sensitivity[..., None]
+        wide = np.broadcast_to(basis[..., None, :], (*average.shape[:-1], basis.shape[-1]))
+        return np.concatenate((wide, (average - 0.5) * sensitivity[..., None], start), axis=-1)
 
-    def choose(self, state: SmoothState) -> Array:
-        """Keep the threshold in play, or at the end of an epoch pick the most promising."""
-        over = state.waited == self.epoch_length
+    def sens(self, rates):
+        return np.ones_like(rates)
+
+    def propose(self, state: SmoothState) -> Policy:
+        over = state.waited >= state.last
         if over.any():
             value = self.value(state)
-            width = np.asarray(self.optimism)
-            possible = value.residual - width * value.residual_error <= 0.0
-            hoped = np.where(possible, value.reward + width * value.reward_error, -np.inf).argmax(axis=0)
-            lowest = value.lowest_residual()
+            w = self.optimism
+            possible = value.residual - w * value.residual_error <= 0.0
+            score = value.reward + w * value.reward_error
+            if self.price:
+                z = value.residual / np.maximum(value.residual_error, 1e-9)
+                loss = value.residual_error * np.maximum(z, 0.4 * np.exp(-0.5 * z * z) * (np.abs(z) < 5) + z * (z > -5) * _cdf(z))
+                score = score - self.price * loss
+            hoped = np.where(possible, score, -np.inf).argmax(axis=0)
+            lowest = value.residual - self.strong * value.residual_error
             arm = np.where(over, np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0)), state.arm)
             state.infeasible = np.where(over, lowest.min(axis=0) > 0.0, state.infeasible)
-            state.moved = np.where(over, arm != state.arm, state.moved)
             state.arm, state.waited = arm, np.where(over, 0, state.waited)
-        return state.grid[state.arm]
+            state.last = np.where(over, np.clip(np.ceil(self.share * state.age), self.shortest, self.longest).astype(int), state.last)
+        single = Policy.shared(state.grid[state.arm], state.groups)
+        if not (self.lottery and state.infeasible.any()):
+            return single
+        ends = np.array([-np.inf, np.inf])
+        thresholds = np.where(state.infeasible[None, :, None], ends[:, None, None], single.thresholds)
+        weights = np.where(state.infeasible, np.stack((state.probability, 1 - state.probability)), np.array([1.0, 0.0])[:, None])
+        return Policy(thresholds, weights)
 
     def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
-        """Count the batch for the threshold that was played, unless the state has yet to settle."""
-        state.arrivals += feedback.observation.people
+        people, accepted = feedback.observation.people, feedback.observation.accepted
+        state.arrivals += people
         arm, known = arm_of(state.grid, played)
-        as_proposed = known & (arm == state.arm)
-        counted = as_proposed & (~state.moved | (state.waited >= self.burn_in))
         rows = np.arange(state.replicates)
-        state.people[rows, :, arm] += counted[:, None] * feedback.observation.people
-        state.accepted[rows, :, arm] += counted[:, None] * feedback.observation.accepted
-        note(state, feedback.round, counted)
+        sens = np.ones_like(state.average[..., 0])
+        phi = self.features(state.basis[arm], state.average, state.age, sens)
+        fresh = state.waited == 0
+        if fresh.any():
+            state.residue[:, fresh] = 0.0
+            state.binomial[fresh] = 0.0
+            # drift
+            step = DRIFTS[:, None, None] ** 2 * state.last[:, None]
+            v = np.zeros_like(phi)
+            v[..., : state.basis.shape[1]] = (4.0 * state.rates * (1 - state.rates) if self.scaled else np.ones_like(state.rates)) @ state.inverse.T
+            av = (state.information @ v[..., None])[..., 0]  # B R G F
+            scale = np.where(fresh[:, None], step / (1.0 + step * (av * v).sum(-1)), 0.0)
+            state.evidence -= (scale * (state.evidence * v).sum(-1))[..., None] * av
+            state.information -= (scale[..., None] * av)[..., None] * av[..., None, :]
+            both = np.stack((np.broadcast_to(phi, state.evidence.shape), state.evidence), axis=-1)
+            solved = np.linalg.solve(state.information, both)
+            variance = (phi * solved[..., 0]).sum(-1)
+            state.guess = np.where(fresh[:, None], variance, state.guess)
+            state.theta = np.where(fresh[:, None, None], solved[..., 1], state.theta)
+        line = np.linspace(0.98, 0.02, len(state.grid)) if len(state.grid) > 1 else np.full(1, 0.5)
+        p = np.clip(state.rates[rows, :, arm], 0.02, 0.98)
+        weight = known[:, None] * people / (p * (1 - p))
+        rate = accepted / np.maximum(people, 1.0)
+        y = rate - line[arm][:, None]
+        state.information += (weight[..., None] * phi)[..., None] * phi[..., None, :]
+        state.evidence += (weight * y)[..., None] * phi
+        # misfit
+        state.residue += weight * (y - (phi * state.theta).sum(-1))
+        state.binomial += weight
+        note(state, feedback.round, (arm, known, state.average.copy(), state.age.copy(), sens))
         self.credit(state, feedback, feedback.credited(played))
-        state.moved = state.moved | ~as_proposed
+        state.average += np.where(people > 0, 1.0, 0.0)[..., None] * PACES * (rate[..., None] - state.average)
         state.waited += 1
+        state.age += 1
+        over = (state.waited >= state.last)[:, None] & (state.binomial > 0)
+        if over.any():
+            noise = 1.0 / np.maximum(state.binomial, 1e-9)
+            mean = state.residue * noise
+            total = state.guess + noise
+            z2 = mean**2 / total
+            keep = 1 - 1 / 20
+            state.misfit = np.where(over, keep * state.misfit + np.minimum(z2, 25.0), state.misfit)
+            state.epochs = np.where(over, keep * state.epochs + 1.0, state.epochs)
+            nats = np.where(over, -0.5 * (np.minimum(z2, 50.0) + np.log(total)), 0.0).sum(-1)
+            state.likelihood = np.where(over.any(-1), self.fade * state.likelihood + (1-self.fade) * 2.0 * np.array([1.0,0.0,-1.0])[:,None] + nats, state.likelihood)
+            state.likelihood -= state.likelihood.max(0)
+            state.memory = state.likelihood.argmax(0)
 
-    def credit(self, state: SmoothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
-        """Count labels for the threshold that accepted these people."""
+    def credit(self, state, feedback, credited):
         noted = list(state.noted(credited))
-        arms, known = arms_of(state.grid, [each for each, _ in noted])
-        if not arms.size:
+        if not noted:
             return
-        batch, row = np.nonzero(known & np.stack([counted for _, counted in noted]))
-        place, size = row * len(state.grid) + arms[batch, row], arms.shape[1] * len(state.grid)
-        for group in range(state.groups):
-            labels = np.stack([each.labels[:, group] for each, _ in noted])[batch, row]
-            bad, good = (
-                np.bincount(place, each, size).reshape(-1, len(state.grid)) for each in labels.T
-            )  # all at once
-            state.labelled[:, group] += bad + good
-            state.positives[:, group] += good
+        arm, known, average, age, sens = (np.stack(each) for each in zip(*(what for _, what in noted)))
+        labels = np.stack([each.labels for each, _ in noted])  # B R G 2
+        total = labels.sum(axis=-1) * known[..., None]
+        phi = self.features(state.basis[arm], average, age, sens)  # B R G F
+        q = np.clip(state.precisions[np.arange(state.replicates), :, arm], 0.05, 0.95)
+        weight = total / (q * (1 - q))
+        y = labels[..., 1] / np.maximum(labels.sum(axis=-1), 1.0) - TYPICAL_PRECISION
+        left = np.moveaxis(phi * weight[..., None], 0, -1)  # R G F B
+        right = np.moveaxis(phi, 0, -2)  # R G B F
+        state.label_information += left @ right
+        state.label_evidence += (left @ np.moveaxis(y, 0, -1)[..., None])[..., 0]
 
-    def recommend(self, state: SmoothState) -> Policy:
-        """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating."""
+    def recommend(self, state):
         arm, _ = self.value(state).best(np.asarray(self.margin))
         return Policy.shared(state.grid[arm], state.groups)
 
     def value(self, state: SmoothState) -> Value:
-        """Return the posterior of every threshold's reward and largest residual."""
-        arms, people = len(state.grid), state.people
-        steps = np.arange(arms) / max(arms - 1, 1)
-        apart = (steps[:, None] - steps) / np.asarray(self.length)[..., None, None, None]
-        kernel = np.asarray(self.spread)[..., None, None, None] ** 2 * (np.exp(-0.5 * apart**2) + 1e-5 * np.eye(arms))
-        share = (state.accepted + 1.0) / (people + 2.0)
-        noise = np.where(people > 0.0, 2.0 * share * (1.0 - share) / np.maximum(people, 1e-9), 1e6)
-
+        arms, M, P = len(state.grid), state.basis.shape[1], len(PACES)
         line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
-        prior = np.stack((line, TYPICAL_PRECISION * line), axis=-1)
-        each = state.accepted / np.maximum(state.labelled, 1.0)  # people per known label; 1 if none is late
-        unknown = TYPICAL_PRECISION * state.accepted
-        positives = np.where(state.labelled > 0, state.positives * each, unknown)
-        seen = np.stack((state.accepted, positives), axis=-1) / np.maximum(people, 1e-9)[..., None]
-        surprise = np.where(people[..., None] > 0.0, seen - prior, 0.0)
-        shift, variance = posterior(kernel, noise, surprise)
-        mean = prior + shift
-
-        rates = np.clip(mean[..., 0], 0.0, 1.0)
-        positives = np.clip(mean[..., 1], 0.0, rates)
+        rows = np.arange(state.replicates)
+        information, evidence, misfit = (each[state.memory, rows] for each in (state.information, state.evidence, state.misfit))
+        cov = np.linalg.inv(information)
+        theta = np.einsum("rgij,rgj->rgi", cov, evidence)
+        sens = self.sens(state.rates)
+        for _ in range(2):
+            slope = np.clip(theta[..., M : M + P].sum(axis=-1)[..., None] * sens, -2.0, 0.9)
+            rates = np.clip((line + theta[..., :M] @ state.basis.T - 0.5 * slope) / (1.0 - slope), 0.0, 1.0)
+            sens = self.sens(rates)
+        factor = np.maximum((misfit + 5.0) / (state.epochs + 5.0), self.floor)
+        shape = (*rates.shape, M)
+        phi = np.concatenate((np.broadcast_to(state.basis, shape), np.repeat(((rates - 0.5) * sens)[..., None], P, axis=-1)), axis=-1)
+        F = M + P
+        variance = ((phi @ cov[..., :F, :F]) * phi).sum(axis=-1) * factor[..., None] / (1.0 - slope) ** 2
+        lcov = np.linalg.inv(state.label_information)
+        ltheta = np.einsum("rgij,rgj->rgi", lcov, state.label_evidence)
+        precision = np.clip(TYPICAL_PRECISION + (phi @ ltheta[..., :F, None])[..., 0], 0.0, 1.0)
+        lvariance = ((phi @ lcov[..., :F, :F]) * phi).sum(axis=-1)
+        state.rates, state.precisions = rates, precision
+        positives = rates * precision
         shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
-        error = np.sqrt(np.maximum(variance, 1e-12))
-        return Prediction(shares, rates, positives, positives, error, error).value(state.problem)
+        return Prediction(shares, rates, positives, positives, np.sqrt(np.maximum(variance, 1e-12)), rates * np.sqrt(np.maximum(lvariance, 1e-12))).value(state.problem)
+
+
+def _cdf(z):
+    from scipy.special import ndtr
+    return ndtr(z)
