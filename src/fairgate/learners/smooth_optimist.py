@@ -9,6 +9,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from scipy.special import ndtr, ndtri
+
 from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.epochs import note
 from fairgate.learners.forecast.exploration import acceptance_window
@@ -35,6 +37,9 @@ class SmoothState(State):
     inverse: Annotated[Array, "M K"]
     likelihood: Annotated[Array, "B R"]
     memory: Annotated[NDArray[np.int64], "R"]
+    probe: Annotated[Array, "R"]
+    decisions: Annotated[NDArray[np.int64], "R"]
+    resting: Annotated[NDArray[np.bool_], "R"]
     last: Annotated[NDArray[np.int64], "R"]
     average: Annotated[Array, "R G P"]
     rates: Annotated[Array, "R G K"]
@@ -56,14 +61,20 @@ class SmoothState(State):
 
 @dataclass(frozen=True)
 class SmoothOptimist(Learner[SmoothState]):
-    optimism: Positive = 1.0
+    optimism: Positive = 2.0
     margin: NonNegative = 0.5
-    strong: Positive = 4.0
+    risk: PositiveShare = 0.01
+    growth: NonNegative = 0.0
+    rough: NonNegative = 0.0
+    short: Positive = 0.04
+    cut: Positive = 1e-5
+    looks: int = 2
+    left: NonNegative = 10.0
     length: Positive = 0.15
     spread: PositiveShare = 0.3
     answer: Positive = 0.2
     begin: Positive = 0.1
-    price: NonNegative = 0.0
+    price: NonNegative = 2.0
     lottery: bool = True
     floor: NonNegative = 1.0
     share: Positive = 0.05
@@ -78,9 +89,10 @@ class SmoothOptimist(Learner[SmoothState]):
     def remember(self, setting, common):
         arms = len(setting.thresholds)
         steps = np.arange(arms) / max(arms - 1, 1)
-        kernel = self.spread**2 * np.exp(-0.5 * ((steps[:, None] - steps) / self.length) ** 2)
+        apart = (steps[:, None] - steps) ** 2
+        kernel = self.spread**2 * ((1 - self.rough) * np.exp(-0.5 * apart / self.length**2) + self.rough * np.exp(-0.5 * apart / self.short**2))
         values, vectors = np.linalg.eigh(kernel)
-        kept = values > 1e-5 * values.max()
+        kept = values > self.cut * values.max()
         basis = vectors[:, kept] * np.sqrt(values[kept])
         P = len(PACES)
         M = basis.shape[1]
@@ -108,30 +120,34 @@ class SmoothOptimist(Learner[SmoothState]):
         over = state.waited >= state.last
         if over.any():
             value = self.value(state)
-            w = self.optimism
+            w = self.optimism * (np.sqrt(self.growth * np.log1p(state.age)) if self.growth else 1.0)
             possible = value.residual - w * value.residual_error <= 0.0
-            score = value.reward + w * value.reward_error
-            if self.price:
-                z = value.residual / np.maximum(value.residual_error, 1e-9)
-                loss = value.residual_error * np.maximum(z, 0.4 * np.exp(-0.5 * z * z) * (np.abs(z) < 5) + z * (z > -5) * _cdf(z))
-                score = score - self.price * loss
+            z = value.residual / np.maximum(value.residual_error, 1e-9)
+            loss = value.residual_error * (np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) + z * ndtr(z))
+            score = value.reward + w * value.reward_error - self.price * loss
             hoped = np.where(possible, score, -np.inf).argmax(axis=0)
-            lowest = value.residual - self.strong * value.residual_error
-            arm = np.where(over, np.where(possible.any(axis=0), hoped, lowest.argmin(axis=0)), state.arm)
-            state.infeasible = np.where(over, lowest.min(axis=0) > 0.0, state.infeasible)
+            state.decisions += over
+            strong = -ndtri(self.risk / (state.decisions * (state.decisions + 1.0)))
+            arm = np.where(over, np.where(possible.any(axis=0), hoped, z.argmin(axis=0)), state.arm)
+            infeasible = np.where(over, z.min(axis=0) > strong, state.infeasible)
+            state.probe = np.where(over & infeasible & (~state.infeasible | (state.age >= state.probe)), 2.0 * state.age, state.probe)
+            due = over & infeasible & state.infeasible & (state.probe == 2.0 * state.age)
+            unsure = ~infeasible & ~possible.any(axis=0) & (state.decisions % self.looks > 0)
+            state.resting = np.where(over, (infeasible & ~due) | unsure, state.resting)
+            state.infeasible = infeasible
             state.arm, state.waited = arm, np.where(over, 0, state.waited)
             state.last = np.where(over, np.clip(np.ceil(self.share * state.age), self.shortest, self.longest).astype(int), state.last)
         single = Policy.shared(state.grid[state.arm], state.groups)
-        if not (self.lottery and state.infeasible.any()):
+        if not (self.lottery and state.resting.any()):
             return single
         ends = np.array([-np.inf, np.inf])
-        thresholds = np.where(state.infeasible[None, :, None], ends[:, None, None], single.thresholds)
-        weights = np.where(state.infeasible, np.stack((state.probability, 1 - state.probability)), np.array([1.0, 0.0])[:, None])
+        thresholds = np.where(state.resting[None, :, None], ends[:, None, None], single.thresholds)
+        weights = np.where(state.resting, np.stack((state.probability, 1 - state.probability)), np.array([1.0, 0.0])[:, None])
         return Policy(thresholds, weights)
 
     def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
         people, accepted = feedback.observation.people, feedback.observation.accepted
-        state.arrivals += people
+        state.arrivals += people - PACES[-1] * state.arrivals
         arm, known = arm_of(state.grid, played)
         rows = np.arange(state.replicates)
         sens = np.ones_like(state.average[..., 0])
@@ -145,7 +161,7 @@ class SmoothOptimist(Learner[SmoothState]):
             v = np.zeros_like(phi)
             v[..., : state.basis.shape[1]] = (4.0 * state.rates * (1 - state.rates) if self.scaled else np.ones_like(state.rates)) @ state.inverse.T
             av = (state.information @ v[..., None])[..., 0]  # B R G F
-            scale = np.where(fresh[:, None], step / (1.0 + step * (av * v).sum(-1)), 0.0)
+            scale = np.where((fresh & ~state.resting)[:, None], step / (1.0 + step * (av * v).sum(-1)), 0.0)
             state.evidence -= (scale * (state.evidence * v).sum(-1))[..., None] * av
             state.information -= (scale[..., None] * av)[..., None] * av[..., None, :]
             both = np.stack((np.broadcast_to(phi, state.evidence.shape), state.evidence), axis=-1)
@@ -175,12 +191,20 @@ class SmoothOptimist(Learner[SmoothState]):
             total = state.guess + noise
             z2 = mean**2 / total
             keep = 1 - 1 / 20
+            c = 1.0
+            nats = np.where(over, -0.5 * (np.minimum(z2, 50.0) / c + np.log(total * c)), 0.0).sum(-1)
             state.misfit = np.where(over, keep * state.misfit + np.minimum(z2, 25.0), state.misfit)
             state.epochs = np.where(over, keep * state.epochs + 1.0, state.epochs)
-            nats = np.where(over, -0.5 * (np.minimum(z2, 50.0) + np.log(total)), 0.0).sum(-1)
             state.likelihood = np.where(over.any(-1), self.fade * state.likelihood + (1-self.fade) * 2.0 * np.array([1.0,0.0,-1.0])[:,None] + nats, state.likelihood)
             state.likelihood -= state.likelihood.max(0)
             state.memory = state.likelihood.argmax(0)
+            if self.left:
+                for b in range(len(DRIFTS)):
+                    rows_b = np.flatnonzero(state.likelihood[b] < -self.left)
+                    best = state.memory[rows_b]
+                    for field in (state.information, state.evidence, state.misfit):
+                        field[b, rows_b] = field[best, rows_b]
+                    state.likelihood[b, rows_b] = -0.5 * self.left
 
     def credit(self, state, feedback, credited):
         noted = list(state.noted(credited))
@@ -228,7 +252,3 @@ class SmoothOptimist(Learner[SmoothState]):
         shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
         return Prediction(shares, rates, positives, positives, np.sqrt(np.maximum(variance, 1e-12)), rates * np.sqrt(np.maximum(lvariance, 1e-12))).value(state.problem)
 
-
-def _cdf(z):
-    from scipy.special import ndtr
-    return ndtr(z)
