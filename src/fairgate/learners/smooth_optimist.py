@@ -38,6 +38,7 @@ class SmoothState(State):
     likelihood: Annotated[Array, "B R"]
     memory: Annotated[NDArray[np.int64], "R"]
     probe: Annotated[Array, "R"]
+    look: Annotated[Array, "R"]
     decisions: Annotated[NDArray[np.int64], "R"]
     resting: Annotated[NDArray[np.bool_], "R"]
     last: Annotated[NDArray[np.int64], "R"]
@@ -68,7 +69,8 @@ class SmoothOptimist(Learner[SmoothState]):
     rough: NonNegative = 0.0
     short: Positive = 0.04
     cut: Positive = 1e-5
-    looks: int = 2
+    gap: NonNegative = 0.1
+    decay: NonNegative = 1.0
     left: NonNegative = 10.0
     length: Positive = 0.15
     spread: PositiveShare = 0.3
@@ -124,16 +126,19 @@ class SmoothOptimist(Learner[SmoothState]):
             possible = value.residual - w * value.residual_error <= 0.0
             z = value.residual / np.maximum(value.residual_error, 1e-9)
             loss = value.residual_error * (np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) + z * ndtr(z))
-            score = value.reward + w * value.reward_error - self.price * loss
+            price = self.price * np.minimum(1.0, self.longest / (self.share * state.age)) ** self.decay
+            score = value.reward + w * value.reward_error - price * loss
             hoped = np.where(possible, score, -np.inf).argmax(axis=0)
             state.decisions += over
-            strong = -ndtri(self.risk / (state.decisions * (state.decisions + 1.0)))
+            strong = -ndtri(self.risk / (np.log2(2.0 + state.age) * np.log2(4.0 + 2 * state.age)))
             arm = np.where(over, np.where(possible.any(axis=0), hoped, z.argmin(axis=0)), state.arm)
             infeasible = np.where(over, z.min(axis=0) > strong, state.infeasible)
             state.probe = np.where(over & infeasible & (~state.infeasible | (state.age >= state.probe)), 2.0 * state.age, state.probe)
             due = over & infeasible & state.infeasible & (state.probe == 2.0 * state.age)
-            unsure = ~infeasible & ~possible.any(axis=0) & (state.decisions % self.looks > 0)
-            state.resting = np.where(over, (infeasible & ~due) | unsure, state.resting)
+            unsure = ~infeasible & ~possible.any(axis=0)
+            look = unsure & (state.age >= state.look)
+            state.look = np.where(over & look, (1.0 + self.gap) * state.age, state.look)
+            state.resting = np.where(over, (infeasible & ~due) | (unsure & ~look), state.resting)
             state.infeasible = infeasible
             state.arm, state.waited = arm, np.where(over, 0, state.waited)
             state.last = np.where(over, np.clip(np.ceil(self.share * state.age), self.shortest, self.longest).astype(int), state.last)
