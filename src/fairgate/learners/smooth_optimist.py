@@ -64,14 +64,15 @@ class SmoothState(State):
 class SmoothOptimist(Learner[SmoothState]):
     optimism: Positive = 2.0
     margin: NonNegative = 0.5
-    risk: PositiveShare = 0.01
+    risk: PositiveShare = 0.02
     growth: NonNegative = 0.0
     rough: NonNegative = 0.0
     short: Positive = 0.04
     cut: Positive = 1e-5
-    gap: NonNegative = 0.1
+    gap: NonNegative = 0.0
     decay: NonNegative = 1.0
-    left: NonNegative = 10.0
+    left: NonNegative = 14.0
+    nats: Positive = 4.0
     length: Positive = 0.15
     spread: PositiveShare = 0.3
     answer: Positive = 0.2
@@ -104,7 +105,7 @@ class SmoothOptimist(Learner[SmoothState]):
         line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
         low, high = acceptance_window(setting.problem, setting.groups)
         state = filled(
-            SmoothState, sizes, **common, basis=basis, inverse=np.linalg.pinv(basis, rcond=1e-2), likelihood=np.array([1.0,0.0,-1.0])[:, None]*2, last=self.shortest, information=prior, label_information=prior, average=0.5,
+            SmoothState, sizes, **common, basis=basis, inverse=np.linalg.pinv(basis, rcond=1e-2), likelihood=np.array([1.0,0.0,-1.0])[:, None]*self.nats, last=self.shortest, information=prior, label_information=prior, average=0.5,
             rates=line, precisions=TYPICAL_PRECISION, arrivals=1.0, arm=arms // 2, probability=0.5 * (low + high),
         )
         return state
@@ -142,13 +143,7 @@ class SmoothOptimist(Learner[SmoothState]):
             state.infeasible = infeasible
             state.arm, state.waited = arm, np.where(over, 0, state.waited)
             state.last = np.where(over, np.clip(np.ceil(self.share * state.age), self.shortest, self.longest).astype(int), state.last)
-        single = Policy.shared(state.grid[state.arm], state.groups)
-        if not (self.lottery and state.resting.any()):
-            return single
-        ends = np.array([-np.inf, np.inf])
-        thresholds = np.where(state.resting[None, :, None], ends[:, None, None], single.thresholds)
-        weights = np.where(state.resting, np.stack((state.probability, 1 - state.probability)), np.array([1.0, 0.0])[:, None])
-        return Policy(thresholds, weights)
+        return self.policy(state, state.arm, state.resting & self.lottery)
 
     def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
         people, accepted = feedback.observation.people, feedback.observation.accepted
@@ -196,11 +191,11 @@ class SmoothOptimist(Learner[SmoothState]):
             total = state.guess + noise
             z2 = mean**2 / total
             keep = 1 - 1 / 20
-            c = 1.0
+            c = np.maximum((state.misfit + 5.0) / (state.epochs + 5.0), 1.0)
             nats = np.where(over, -0.5 * (np.minimum(z2, 50.0) / c + np.log(total * c)), 0.0).sum(-1)
             state.misfit = np.where(over, keep * state.misfit + np.minimum(z2, 25.0), state.misfit)
             state.epochs = np.where(over, keep * state.epochs + 1.0, state.epochs)
-            state.likelihood = np.where(over.any(-1), self.fade * state.likelihood + (1-self.fade) * 2.0 * np.array([1.0,0.0,-1.0])[:,None] + nats, state.likelihood)
+            state.likelihood = np.where(over.any(-1), self.fade * state.likelihood + (1-self.fade) * self.nats * np.array([1.0,0.0,-1.0])[:,None] + nats, state.likelihood)
             state.likelihood -= state.likelihood.max(0)
             state.memory = state.likelihood.argmax(0)
             if self.left:
@@ -228,8 +223,19 @@ class SmoothOptimist(Learner[SmoothState]):
         state.label_evidence += (left @ np.moveaxis(y, 0, -1)[..., None])[..., 0]
 
     def recommend(self, state):
-        arm, _ = self.value(state).best(np.asarray(self.margin))
-        return Policy.shared(state.grid[arm], state.groups)
+        value = self.value(state)
+        arm, _ = value.best(np.asarray(self.margin))
+        hopeless = (value.residual > self.optimism * value.residual_error).all(axis=0)
+        return self.policy(state, arm, hopeless & self.lottery)
+
+    def policy(self, state, arm, drawn):
+        single = Policy.shared(state.grid[arm], state.groups)
+        if not drawn.any():
+            return single
+        ends = np.array([-np.inf, np.inf])
+        thresholds = np.where(drawn[None, :, None], ends[:, None, None], single.thresholds)
+        weights = np.where(drawn, np.stack((state.probability, 1 - state.probability)), np.array([1.0, 0.0])[:, None])
+        return Policy(thresholds, weights)
 
     def value(self, state: SmoothState) -> Value:
         arms, M, P = len(state.grid), state.basis.shape[1], len(PACES)
