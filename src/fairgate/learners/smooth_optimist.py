@@ -1,4 +1,4 @@
-"""prototype"""
+"""SmoothOptimist: optimistic in reward and in feasibility, learning from one threshold about its neighbours."""
 
 from __future__ import annotations
 
@@ -8,258 +8,323 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-
 from scipy.special import ndtr, ndtri
 
 from fairgate.learners.base import Learner, arm_of, arms_of
+from fairgate.learners.drift_models import DriftModels
 from fairgate.learners.epochs import note
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction, Value
+from fairgate.learners.gaussian_process import smooth_basis
 from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative, Positive, PositiveShare
+from fairgate.settings import Array, NonNegative, Positive, PositiveShare, keep_whole
+
+LENGTH, SPREAD = 0.15, 0.3
+"""Correlation length of the curves, as a share of the grid: a curve that falls from 1 to 0 within a third of it is
+likely; and their standard deviation around the prior mean: all but the ends of [0, 1] are within two of them."""
 
 TYPICAL_PRECISION = 0.6
+"""Share of positives among the accepted that is supposed before anybody has been seen."""
+
 PACES = np.array([0.25, 0.08, 0.025, 0.008])
-DRIFTS = np.array([0.0, 0.0015, 0.006])
+"""Shares per round at which people may forget how many were accepted: within 4 to 125 rounds, in steps of three."""
+
+ANSWER, START = 0.2, 0.1
+"""Prior standard deviations of how much acceptance answers to each moving average of acceptance (together 0.4: half of
+what could be stable), and of how far the start lies from where the first threshold leads, at each pace."""
+
+STEEPEST = (-2.0, 0.9)
+"""Answers in all are cut to this range: at 1 there would be no steady state."""
+
+SHORTEST, GROWTH = 3, 0.05
+"""Rounds of the first epochs; later an epoch is a twentieth of the age, so that no choice costs more than that."""
 
 
 @dataclass
 class SmoothState(State):
-    basis: Annotated[Array, "K M"]
-    information: Annotated[Array, "B R G F F"]
-    evidence: Annotated[Array, "B R G F"]
-    label_information: Annotated[Array, "R G F F"]
+    """What is known of acceptance and labels, the threshold in play, and where in its epoch it is."""
+
+    basis: Annotated[Array, "K M"]  # smooth functions over the grid
+    levels: Annotated[Array, "M K"]  # takes a curve to the weights of these functions
+    acceptance: DriftModels  # how acceptance depends on the features
+    label_information: Annotated[Array, "R G F F"]  # and how labels do: a regression that forgets nothing
     label_evidence: Annotated[Array, "R G F"]
-    inverse: Annotated[Array, "M K"]
-    likelihood: Annotated[Array, "B R"]
-    memory: Annotated[NDArray[np.int64], "R"]
-    probe: Annotated[Array, "R"]
-    look: Annotated[Array, "R"]
-    decisions: Annotated[NDArray[np.int64], "R"]
-    resting: Annotated[NDArray[np.bool_], "R"]
-    last: Annotated[NDArray[np.int64], "R"]
-    average: Annotated[Array, "R G P"]
-    rates: Annotated[Array, "R G K"]
+    average: Annotated[Array, "R G P"]  # moving averages of acceptance, one per pace
+    rates: Annotated[Array, "R G K"]  # acceptance and precision as predicted last: variances go by them
     precisions: Annotated[Array, "R G K"]
-    arrivals: Annotated[Array, "R G"]
-    arm: Annotated[NDArray[np.int64], "R"]
-    age: Annotated[NDArray[np.int64], "R"]
-    waited: Annotated[NDArray[np.int64], "R"]
-    infeasible: Annotated[NDArray[np.bool_], "R"]
-    theta: Annotated[Array, "B R G F"]
-    # epoch sums for lack of fit
-    residue: Annotated[Array, "B R G"]
-    binomial: Annotated[Array, "R G"]
-    guess: Annotated[Array, "B R G"]  # variance of prediction error at the beginning
-    misfit: Annotated[Array, "B R G"]
-    epochs: Annotated[Array, "R G"]
-    probability: Annotated[Array, "R"]
+    arrivals: Annotated[Array, "R G"]  # people of late
+    arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
+    age: Annotated[NDArray[np.int64], "R"]  # rounds so far
+    waited: Annotated[NDArray[np.int64], "R"]  # of this epoch
+    length: Annotated[NDArray[np.int64], "R"]  # rounds of this epoch in all
+    probability: Annotated[Array, "R"]  # of the uniform lottery
+    resting: Annotated[NDArray[np.bool_], "R"]  # whether it is played
+    look: Annotated[Array, "R"]  # age at which a threshold is tried again meanwhile
+    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether the evidence that no threshold is feasible is strong
 
 
 @dataclass(frozen=True)
 class SmoothOptimist(Learner[SmoothState]):
+    r"""Search for the best feasible threshold, supposing that nearby thresholds do nearly the same.
+
+    **What is learnt.** The acceptance rate of a group in round t, at threshold i, is supposed to be
+
+    .. math:: a_t = f(i) + \sum_k h_k\,(m^k_t - \tfrac12) + \sum_k e_k (1 - \rho_k)^t + \text{noise}:
+
+    a smooth curve f over the grid; answers to moving averages :math:`m^k` of acceptance, which forget at the paces
+    :math:`\rho_k`; and a start that is left behind at the same paces. All coefficients have normal priors, so this is
+    one linear regression per group, and every round counts from the first on: what an unsettled state adds is part of
+    the errors until it is known. In the steady state of a threshold :math:`m^k = a`, so with :math:`H = \sum h_k`
+
+    .. math:: a^*(i) = \frac{f(i) - H/2}{1 - H}, \qquad \sigma_a(i) = \frac{\sigma(f + H a^*)}{1 - H}.
+
+    The share of positives among the accepted has a regression on the same features. Curves may drift: see
+    :class:`~fairgate.learners.drift_models.DriftModels`, which also widens errors by how badly epochs are predicted.
+
+    **What is played.** The problem reads reward :math:`\hat r_i` and largest residual :math:`\hat g_i` off the
+    predicted steady states, with standard deviations :math:`\sigma^r, \sigma^g`. For an epoch of a twentieth of the
+    age t, at most `epoch_length` rounds L, the learner plays
+
+    .. math:: \arg\max \{\hat r_i + w\,\sigma^r_i - c_t\,\mathbb{E}\max(g_i, 0) : \hat g_i - w\,\sigma^g_i \le 0\},
+              \qquad c_t = c \min(1, 20 L / t).
+
+    The expected violation is a price: it keeps the search near what is known to be feasible. It falls once an epoch is
+    a small part of the age, as what may be gained lasts longer than the epoch. If no threshold passes, the one that is
+    most likely feasible is looked into. When all are infeasible by so many standard deviations that this has
+    probability `risk` at most over the whole run, whose looks count once per doubling of the age, the trace
+    ``infeasible`` says so. From then on everybody is accepted with one probability that meets the constraints, where
+    `lottery` allows that, and a threshold is tried again whenever the age has doubled.
+
+    Parameters
+    ----------
+    epoch_length
+        Rounds a threshold is kept for at most.
+    optimism
+        Width w of the bounds.
+    price
+        Price c of an expected violation of 1, in units of reward.
+    margin
+        Standard deviations a threshold must seem feasible by to be recommended.
+    risk
+        Probability that the statement that no threshold is feasible may be wrong at any time, if errors are normal.
+    lottery
+        Whether a uniform lottery may be played and recommended where no threshold seems feasible.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> task = fg.load_task("interior")
+    >>> run = fg.simulate(task, fg.SmoothOptimist(), rounds=1500, seeds=3)
+    >>> run.settled().single[:, 0], fg.oracle(task).best.threshold
+    (array([0.1, 0.1, 0.1]), 0.1...)
+
+    References
+    ----------
+    .. [1] Xu, Jiang, Svetozarevic, Jones, "CONFIG: Constrained efficient global optimization for closed-loop control
+       system optimization with unmodeled constraints", IFAC World Congress 2023.
+    .. [2] Chen, Gangrade, Saligrama, "Doubly-optimistic play for safe linear bandits and beyond", 2022.
+    .. [3] West, Harrison, "Bayesian forecasting and dynamic models", chapter 12, Springer 1997.
+    """
+
+    epoch_length: int = 25
     optimism: Positive = 2.0
+    price: NonNegative = 2.0
     margin: NonNegative = 0.5
     risk: PositiveShare = 0.02
-    growth: NonNegative = 0.0
-    rough: NonNegative = 0.0
-    short: Positive = 0.04
-    cut: Positive = 1e-5
-    gap: NonNegative = 0.0
-    decay: NonNegative = 1.0
-    left: NonNegative = 14.0
-    nats: Positive = 4.0
-    length: Positive = 0.15
-    spread: PositiveShare = 0.3
-    answer: Positive = 0.2
-    begin: Positive = 0.1
-    price: NonNegative = 2.0
     lottery: bool = True
-    floor: NonNegative = 1.0
-    share: Positive = 0.05
-    shortest: int = 3
-    longest: int = 25
-    scaled: bool = True
-    fade: Positive = 0.97
 
     traces: ClassVar[tuple[str, ...]] = ("infeasible",)
     version: ClassVar[int] = 4
 
-    def remember(self, setting, common):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, "epoch_length", 1)
+
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> SmoothState:
+        """Start in the middle of the grid, having seen nobody."""
         arms = len(setting.thresholds)
-        steps = np.arange(arms) / max(arms - 1, 1)
-        apart = (steps[:, None] - steps) ** 2
-        kernel = self.spread**2 * ((1 - self.rough) * np.exp(-0.5 * apart / self.length**2) + self.rough * np.exp(-0.5 * apart / self.short**2))
-        values, vectors = np.linalg.eigh(kernel)
-        kept = values > self.cut * values.max()
-        basis = vectors[:, kept] * np.sqrt(values[kept])
-        P = len(PACES)
-        M = basis.shape[1]
-        F = M + 2 * P
-        sizes = sizes_of(setting, common["replicates"]) | {"M": M, "P": P, "F": F, "B": len(DRIFTS)}
-        prior = np.diag(np.r_[np.ones(M), np.full(P, self.answer**-2.0), np.full(P, self.begin**-2.0)])
-        line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
-        low, high = acceptance_window(setting.problem, setting.groups)
-        state = filled(
-            SmoothState, sizes, **common, basis=basis, inverse=np.linalg.pinv(basis, rcond=1e-2), likelihood=np.array([1.0,0.0,-1.0])[:, None]*self.nats, last=self.shortest, information=prior, label_information=prior, average=0.5,
-            rates=line, precisions=TYPICAL_PRECISION, arrivals=1.0, arm=arms // 2, probability=0.5 * (low + high),
+        basis = smooth_basis(arms, LENGTH, SPREAD)
+        spread = np.repeat((1.0, ANSWER, START), (basis.shape[1], len(PACES), len(PACES)))
+        sizes = sizes_of(setting, common["replicates"])
+        sizes |= {"M": basis.shape[1], "P": len(PACES), "F": len(spread)}
+        return filled(
+            SmoothState,
+            sizes,
+            **common,
+            basis=basis,
+            levels=np.linalg.pinv(basis, rcond=0.01),
+            acceptance=DriftModels.of(sizes, spread),
+            label_information=np.diag(spread**-2.0),
+            average=0.5,
+            rates=supposed_rates(arms),
+            precisions=TYPICAL_PRECISION,
+            arrivals=1.0,
+            arm=arms // 2,
+            length=min(SHORTEST, self.epoch_length),
         )
-        return state
-
-    def features(self, basis: Array, average: Array, age: Array, sensitivity: Array) -> Array:
-        """(…, G, F)"""
-        start = ((1.0 - PACES) ** age[..., None])[..., None, :] * sensitivity[..., None]
-        wide = np.broadcast_to(basis[..., None, :], (*average.shape[:-1], basis.shape[-1]))
-        return np.concatenate((wide, (average - 0.5) * sensitivity[..., None], start), axis=-1)
-
-    def sens(self, rates):
-        return np.ones_like(rates)
 
     def propose(self, state: SmoothState) -> Policy:
-        over = state.waited >= state.last
+        """Keep the policy in play, or at the end of an epoch pick the most promising."""
+        over = state.waited >= state.length
         if over.any():
-            value = self.value(state)
-            w = self.optimism * (np.sqrt(self.growth * np.log1p(state.age)) if self.growth else 1.0)
-            possible = value.residual - w * value.residual_error <= 0.0
-            z = value.residual / np.maximum(value.residual_error, 1e-9)
-            loss = value.residual_error * (np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) + z * ndtr(z))
-            price = self.price * np.minimum(1.0, self.longest / (self.share * state.age)) ** self.decay
-            score = value.reward + w * value.reward_error - price * loss
-            hoped = np.where(possible, score, -np.inf).argmax(axis=0)
-            state.decisions += over
-            strong = -ndtri(self.risk / (np.log2(2.0 + state.age) * np.log2(4.0 + 2 * state.age)))
-            arm = np.where(over, np.where(possible.any(axis=0), hoped, z.argmin(axis=0)), state.arm)
-            infeasible = np.where(over, z.min(axis=0) > strong, state.infeasible)
-            state.probe = np.where(over & infeasible & (~state.infeasible | (state.age >= state.probe)), 2.0 * state.age, state.probe)
-            due = over & infeasible & state.infeasible & (state.probe == 2.0 * state.age)
-            unsure = ~infeasible & ~possible.any(axis=0)
-            look = unsure & (state.age >= state.look)
-            state.look = np.where(over & look, (1.0 + self.gap) * state.age, state.look)
-            state.resting = np.where(over, (infeasible & ~due) | (unsure & ~look), state.resting)
-            state.infeasible = infeasible
-            state.arm, state.waited = arm, np.where(over, 0, state.waited)
-            state.last = np.where(over, np.clip(np.ceil(self.share * state.age), self.shortest, self.longest).astype(int), state.last)
-        return self.policy(state, state.arm, state.resting & self.lottery)
+            self.pick(state, over)
+        return self.policy(state, state.arm, state.resting)
 
-    def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
-        people, accepted = feedback.observation.people, feedback.observation.accepted
-        state.arrivals += people - PACES[-1] * state.arrivals
-        arm, known = arm_of(state.grid, played)
-        rows = np.arange(state.replicates)
-        sens = np.ones_like(state.average[..., 0])
-        phi = self.features(state.basis[arm], state.average, state.age, sens)
-        fresh = state.waited == 0
-        if fresh.any():
-            state.residue[:, fresh] = 0.0
-            state.binomial[fresh] = 0.0
-            # drift
-            step = DRIFTS[:, None, None] ** 2 * state.last[:, None]
-            v = np.zeros_like(phi)
-            v[..., : state.basis.shape[1]] = (4.0 * state.rates * (1 - state.rates) if self.scaled else np.ones_like(state.rates)) @ state.inverse.T
-            av = (state.information @ v[..., None])[..., 0]  # B R G F
-            scale = np.where((fresh & ~state.resting)[:, None], step / (1.0 + step * (av * v).sum(-1)), 0.0)
-            state.evidence -= (scale * (state.evidence * v).sum(-1))[..., None] * av
-            state.information -= (scale[..., None] * av)[..., None] * av[..., None, :]
-            both = np.stack((np.broadcast_to(phi, state.evidence.shape), state.evidence), axis=-1)
-            solved = np.linalg.solve(state.information, both)
-            variance = (phi * solved[..., 0]).sum(-1)
-            state.guess = np.where(fresh[:, None], variance, state.guess)
-            state.theta = np.where(fresh[:, None, None], solved[..., 1], state.theta)
-        line = np.linspace(0.98, 0.02, len(state.grid)) if len(state.grid) > 1 else np.full(1, 0.5)
-        p = np.clip(state.rates[rows, :, arm], 0.02, 0.98)
-        weight = known[:, None] * people / (p * (1 - p))
-        rate = accepted / np.maximum(people, 1.0)
-        y = rate - line[arm][:, None]
-        state.information += (weight[..., None] * phi)[..., None] * phi[..., None, :]
-        state.evidence += (weight * y)[..., None] * phi
-        # misfit
-        state.residue += weight * (y - (phi * state.theta).sum(-1))
-        state.binomial += weight
-        note(state, feedback.round, (arm, known, state.average.copy(), state.age.copy(), sens))
-        self.credit(state, feedback, feedback.credited(played))
-        state.average += np.where(people > 0, 1.0, 0.0)[..., None] * PACES * (rate[..., None] - state.average)
-        state.waited += 1
-        state.age += 1
-        over = (state.waited >= state.last)[:, None] & (state.binomial > 0)
-        if over.any():
-            noise = 1.0 / np.maximum(state.binomial, 1e-9)
-            mean = state.residue * noise
-            total = state.guess + noise
-            z2 = mean**2 / total
-            keep = 1 - 1 / 20
-            c = np.maximum((state.misfit + 5.0) / (state.epochs + 5.0), 1.0)
-            nats = np.where(over, -0.5 * (np.minimum(z2, 50.0) / c + np.log(total * c)), 0.0).sum(-1)
-            state.misfit = np.where(over, keep * state.misfit + np.minimum(z2, 25.0), state.misfit)
-            state.epochs = np.where(over, keep * state.epochs + 1.0, state.epochs)
-            state.likelihood = np.where(over.any(-1), self.fade * state.likelihood + (1-self.fade) * self.nats * np.array([1.0,0.0,-1.0])[:,None] + nats, state.likelihood)
-            state.likelihood -= state.likelihood.max(0)
-            state.memory = state.likelihood.argmax(0)
-            if self.left:
-                for b in range(len(DRIFTS)):
-                    rows_b = np.flatnonzero(state.likelihood[b] < -self.left)
-                    best = state.memory[rows_b]
-                    for field in (state.information, state.evidence, state.misfit):
-                        field[b, rows_b] = field[best, rows_b]
-                    state.likelihood[b, rows_b] = -0.5 * self.left
+    def pick(self, state: SmoothState, over: NDArray[np.bool_]) -> None:
+        """Begin an epoch where one is `over`."""
+        prediction = self.predict(state)
+        state.rates, state.precisions = prediction.rates, prediction.positives / np.maximum(prediction.rates, 1e-9)
+        value = prediction.value(state.problem)
+        width, age = np.asarray(self.optimism), state.age
+        possible = value.residual - width * value.residual_error <= 0.0
+        ratio, violation = infeasibility(value)
+        price = self.price * np.minimum(1.0, self.epoch_length / (GROWTH * age))
+        hoped = np.where(possible, value.reward + width * value.reward_error - price * violation, -np.inf)
 
-    def credit(self, state, feedback, credited):
-        noted = list(state.noted(credited))
-        if not noted:
-            return
-        arm, known, average, age, sens = (np.stack(each) for each in zip(*(what for _, what in noted)))
-        labels = np.stack([each.labels for each, _ in noted])  # B R G 2
-        total = labels.sum(axis=-1) * known[..., None]
-        phi = self.features(state.basis[arm], average, age, sens)  # B R G F
-        q = np.clip(state.precisions[np.arange(state.replicates), :, arm], 0.05, 0.95)
-        weight = total / (q * (1 - q))
-        y = labels[..., 1] / np.maximum(labels.sum(axis=-1), 1.0) - TYPICAL_PRECISION
-        left = np.moveaxis(phi * weight[..., None], 0, -1)  # R G F B
-        right = np.moveaxis(phi, 0, -2)  # R G B F
-        state.label_information += left @ right
-        state.label_evidence += (left @ np.moveaxis(y, 0, -1)[..., None])[..., 0]
+        looks = np.log2(2.0 + age)  # doublings of the age; the sum of 1 / n (n + 1) over all n is 1
+        strong = -ndtri(np.asarray(self.risk) / (looks * (looks + 1.0)))
+        waiting = state.resting & (age < state.look)  # nothing is learnt meanwhile
+        infeasible = waiting | (ratio.min(axis=0) > strong)
+        again = infeasible & state.infeasible & (age >= state.look)
+        state.look = np.where(over & infeasible & (again | ~state.infeasible), 2.0 * age, state.look)
+        least = np.where(infeasible & ~again, value.residual.argmin(axis=0), ratio.argmin(axis=0))
+        state.arm = np.where(over, np.where(possible.any(axis=0), hoped.argmax(axis=0), least), state.arm)
+        state.resting = np.where(over, infeasible & ~again & self.lottery, state.resting)
+        state.infeasible = np.where(over, infeasible, state.infeasible)
+        state.probability = self.chance(state, value)
+        state.length = np.where(over, self.epoch_rounds(age), state.length)
+        state.waited = np.where(over, 0, state.waited)
 
-    def recommend(self, state):
-        value = self.value(state)
-        arm, _ = value.best(np.asarray(self.margin))
-        hopeless = (value.residual > self.optimism * value.residual_error).all(axis=0)
-        return self.policy(state, arm, hopeless & self.lottery)
+    def epoch_rounds(self, age: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rounds of an epoch that begins at an age."""
+        shortest = min(SHORTEST, self.epoch_length)
+        return np.clip(np.ceil(GROWTH * age), shortest, self.epoch_length).astype(np.int64)
 
-    def policy(self, state, arm, drawn):
+    def policy(self, state: SmoothState, arm: NDArray[np.int64], drawn: NDArray[np.bool_]) -> Policy:
+        """Return a threshold for everybody, or the uniform lottery in replicates that are `drawn`."""
         single = Policy.shared(state.grid[arm], state.groups)
         if not drawn.any():
             return single
-        ends = np.array([-np.inf, np.inf])
-        thresholds = np.where(drawn[None, :, None], ends[:, None, None], single.thresholds)
-        weights = np.where(drawn, np.stack((state.probability, 1 - state.probability)), np.array([1.0, 0.0])[:, None])
-        return Policy(thresholds, weights)
+        lottery = Policy.uniform(state.probability, state.groups)
+        certain = np.array([1.0, 0.0])[:, None]
+        return Policy(
+            np.where(drawn[:, None], lottery.thresholds, single.thresholds), np.where(drawn, lottery.weights, certain)
+        )
+
+    def chance(self, state: SmoothState, value: Value) -> Array:
+        """Return the feasible acceptance probability of the uniform lottery that earns most, (R,).
+
+        That is the highest if accepting nearly everybody is worth something, else the lowest.
+        """
+        low, high = acceptance_window(state.problem, state.groups)
+        return np.where(value.reward[0] > 0.0, high, low)
+
+    def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
+        """Add the batch to the regressions, if one threshold was played for all."""
+        people, accepted = feedback.observation.people, feedback.observation.accepted
+        arm, known = arm_of(state.grid, played)
+        features = features_of(state.basis[arm], state.average, state.age)
+        begins = state.waited == 0
+        if begins.any():
+            shift = np.zeros_like(features)  # all odds of acceptance drift alike
+            shift[..., : len(state.levels)] = (4.0 * state.rates * (1.0 - state.rates)) @ state.levels.T
+            state.acceptance.begin(begins, features, shift, np.where(state.resting, 0, state.length))
+        predicted = np.clip(state.rates[np.arange(state.replicates), :, arm], 0.02, 0.98)
+        weight = known[:, None] * people / (predicted * (1.0 - predicted))
+        rate = accepted / np.maximum(people, 1.0)
+        state.acceptance.add(features, weight, rate - supposed_rates(len(state.grid))[arm][:, None])
+        note(state, feedback.round, (state.average, state.age))
+        self.credit(state, feedback, feedback.credited(played))
+        state.average = state.average + (people > 0)[..., None] * PACES * (rate[..., None] - state.average)
+        state.arrivals += people - PACES[-1] * state.arrivals
+        state.age = state.age + 1
+        state.waited += 1
+        ends = state.waited >= state.length
+        if ends.any():
+            state.acceptance.end(ends)
+
+    def credit(self, state: SmoothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Add labels to their regression, with the features of the round in which these people were accepted."""
+        noted = list(state.noted(credited))
+        if not noted:
+            return
+        arms, known = arms_of(state.grid, [each for each, _ in noted])
+        average, age = (np.stack(each) for each in zip(*(what for _, what in noted), strict=True))
+        labels = np.stack([each.labels for each, _ in noted])
+        count = labels.sum(axis=-1) * known[..., None]
+        predicted = np.clip(state.precisions[np.arange(state.replicates), :, arms], 0.05, 0.95)
+        value = labels[..., 1] / np.maximum(count, 1.0) - TYPICAL_PRECISION
+        features = np.moveaxis(features_of(state.basis[arms], average, age), 0, -2)
+        weighted = (features * np.moveaxis(count / (predicted * (1.0 - predicted)), 0, -1)[..., None]).swapaxes(-1, -2)
+        state.label_information += weighted @ features
+        state.label_evidence += (weighted @ np.moveaxis(value, 0, -1)[..., None])[..., 0]
+
+    def recommend(self, state: SmoothState) -> Policy:
+        """Return the best threshold that seems feasible by `margin` standard deviations, else the least violating.
+
+        Where none seems possible, that is the uniform lottery if it is allowed.
+        """
+        value = self.value(state)
+        arm, _ = value.best(np.asarray(self.margin))
+        hopeless = (value.residual > np.asarray(self.optimism) * value.residual_error).all(axis=0)
+        return self.policy(state, arm, hopeless & self.lottery)
 
     def value(self, state: SmoothState) -> Value:
-        arms, M, P = len(state.grid), state.basis.shape[1], len(PACES)
-        line = np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
-        rows = np.arange(state.replicates)
-        information, evidence, misfit = (each[state.memory, rows] for each in (state.information, state.evidence, state.misfit))
-        cov = np.linalg.inv(information)
-        theta = np.einsum("rgij,rgj->rgi", cov, evidence)
-        sens = self.sens(state.rates)
-        for _ in range(2):
-            slope = np.clip(theta[..., M : M + P].sum(axis=-1)[..., None] * sens, -2.0, 0.9)
-            rates = np.clip((line + theta[..., :M] @ state.basis.T - 0.5 * slope) / (1.0 - slope), 0.0, 1.0)
-            sens = self.sens(rates)
-        factor = np.maximum((misfit + 5.0) / (state.epochs + 5.0), self.floor)
-        shape = (*rates.shape, M)
-        phi = np.concatenate((np.broadcast_to(state.basis, shape), np.repeat(((rates - 0.5) * sens)[..., None], P, axis=-1)), axis=-1)
-        F = M + P
-        variance = ((phi @ cov[..., :F, :F]) * phi).sum(axis=-1) * factor[..., None] / (1.0 - slope) ** 2
-        lcov = np.linalg.inv(state.label_information)
-        ltheta = np.einsum("rgij,rgj->rgi", lcov, state.label_evidence)
-        precision = np.clip(TYPICAL_PRECISION + (phi @ ltheta[..., :F, None])[..., 0], 0.0, 1.0)
-        lvariance = ((phi @ lcov[..., :F, :F]) * phi).sum(axis=-1)
-        state.rates, state.precisions = rates, precision
-        positives = rates * precision
-        shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
-        return Prediction(shares, rates, positives, positives, np.sqrt(np.maximum(variance, 1e-12)), rates * np.sqrt(np.maximum(lvariance, 1e-12))).value(state.problem)
+        """Return reward and largest residual of every threshold, in its steady state."""
+        return self.predict(state).value(state.problem)
 
+    def predict(self, state: SmoothState) -> Prediction:
+        """Return acceptance and positives of every threshold, in its steady state."""
+        arms, smooth = state.basis.shape
+        used = slice(smooth + len(PACES))  # what lasts
+        means, covariance = state.acceptance.solved()
+        slope = np.clip(means[..., smooth : used.stop].sum(axis=-1), *STEEPEST)[..., None]
+        curve = supposed_rates(arms) + means[..., :smooth] @ state.basis.T
+        rates = np.clip((curve - 0.5 * slope) / (1.0 - slope), 0.0, 1.0)
+        settled = np.concatenate(
+            (
+                np.broadcast_to(state.basis, (*rates.shape, smooth)),
+                np.repeat(rates[..., None] - 0.5, len(PACES), axis=-1),
+            ),
+            axis=-1,
+        )
+        variance = ((settled @ covariance[..., used, used]) * settled).sum(axis=-1) / (1.0 - slope) ** 2
+
+        covariance = np.linalg.inv(state.label_information)
+        means = (covariance @ state.label_evidence[..., None])[..., used, :]
+        precision = np.clip(TYPICAL_PRECISION + (settled @ means)[..., 0], 0.0, 1.0)
+        label_variance = ((settled @ covariance[..., used, used]) * settled).sum(axis=-1)
+
+        shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
+        error, label_error = (np.sqrt(np.maximum(each, 1e-12)) for each in (variance, label_variance))
+        return Prediction(shares, rates, rates * precision, rates * precision, error, rates * label_error)
+
+
+def supposed_rates(arms: int) -> Array:
+    """Return the acceptance rates that are supposed before anybody has been seen, (K,): from nearly all to nobody."""
+    return np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
+
+
+def features_of(curve: Array, average: Array, age: NDArray[np.int64]) -> Array:
+    """Return the features (…, G, F): smooth functions (…, M) at a threshold, averages (…, G, P), start by age (…)."""
+    groups = average.shape[:-1]
+    start = (1.0 - PACES) ** age[..., None]
+    wide = (np.broadcast_to(each[..., None, :], (*groups, each.shape[-1])) for each in (curve, start))
+    return np.concatenate((next(wide), average - 0.5, next(wide)), axis=-1)
+
+
+def infeasibility(value: Value) -> tuple[Array, Array]:
+    """Return each residual in standard errors, and the violation E max(g, 0) to be expected, (K, R) each.
+
+    >>> ratio, violation = infeasibility(Value(*np.array([[[0.0]], [[0.0]], [[1.0]], [[0.1]]])))
+    >>> ratio.item(), round(violation.item(), 4)
+    (0.0, 0.0399)
+    """
+    error = np.maximum(value.residual_error, 1e-9)
+    ratio = value.residual / error
+    density = np.exp(-0.5 * ratio**2) / np.sqrt(2.0 * np.pi)
+    return ratio, error * (density + ratio * ndtr(ratio))
