@@ -42,7 +42,7 @@ EVERY = [
     *(load_learner("fixed:threshold=0" if name == "fixed" else name) for name in LEARNERS),
     fg.OFS(c=1e-4, exploration=0.0),
     fg.PrimalDual(step=1.0, radius=5.0),
-    fg.SmoothOptimist(epoch_length=3, burn_in=1),
+    fg.SmoothOptimist(epoch_length=2),
     fg.SafeForecast(phase_length=2, epoch_length=3, misfit=0.0),
     fg.SafeForecast(phase_length=2, epoch_length=2, change=0.1),
     scalar(EpsilonGreedy, epsilon=0.3),

@@ -9,6 +9,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.learners import LEARNERS, Learner, as_learner, epochs, load_learner
+from fairgate.learners.smooth_optimist import TYPICAL_PRECISION, features_of
 from fairgate.loop import Loop
 from fairgate.nature import Nature
 from fairgate.problem import Arrival
@@ -70,7 +71,7 @@ def test_late_labels_are_credited_to_the_threshold_that_accepted() -> None:
     """Two thresholds, one after the other; all labels of the first arrive while the second is played."""
     task = fg.load_task("interior")
     first, second = (fg.Policy.shared([task.thresholds[arm]], 2) for arm in (18, 22))
-    learner = fg.SmoothOptimist(epoch_length=1, burn_in=0)
+    learner = fg.SmoothOptimist(epoch_length=1)
     state = learner.start(task.setting, 1, np.random.default_rng(0))
     cells = np.full((1, 2, 2, 2), 32)
     later = Arrival(18, first, np.zeros((1, 2, 2)), np.array([[128, 128]]), np.array([[64, 64]]))
@@ -81,8 +82,9 @@ def test_late_labels_are_credited_to_the_threshold_that_accepted() -> None:
         learner.propose(state)
         state.arm[:] = arm
         learner.observe(state, policy, task.problem.reveal(cells, "bandit", arrivals, round_number=arm))
-    assert state.positives[0, :, 18].tolist() == [32, 32]
-    assert state.positives[0, :, 22].tolist() == [0, 0]
+    features = features_of(state.basis[18], np.full((2, 4), 0.5), np.zeros((), dtype=np.int64))
+    weight = 64 / (TYPICAL_PRECISION * (1 - TYPICAL_PRECISION))
+    np.testing.assert_allclose(state.label_evidence[0], weight * (0.5 - TYPICAL_PRECISION) * features)
     ofs = fg.OFS()
     known = ofs.start(task.setting, 1, np.random.default_rng(0))
     ofs.observe(known, first, task.problem.reveal(cells, "bandit", [later]))
@@ -138,7 +140,7 @@ def test_nobody_in_some_replicates_changes_nothing_there(learner: Learner[Any]) 
 @pytest.mark.parametrize(
     "learner",
     [
-        fg.SmoothOptimist(epoch_length=4, burn_in=1),
+        fg.SmoothOptimist(epoch_length=2),
         fg.SafeForecast(phase_length=2, epoch_length=3),
         fg.learners.BestLottery(collect=6),
         fg.learners.RepeatedRetraining(opening=6),
@@ -273,7 +275,7 @@ def test_more_labels_than_people_accepted_are_refused() -> None:
 def test_labels_that_arrive_where_nobody_comes_are_credited() -> None:
     """Two replicates; nobody comes in the first, while 40 labels of an earlier batch arrive in either."""
     task = fg.load_task("interior")
-    learner, first = fg.SmoothOptimist(epoch_length=5, burn_in=0), fg.Policy.shared(np.full(2, 0.0), 2)
+    learner, first = fg.SmoothOptimist(), fg.Policy.shared(np.full(2, 0.0), 2)
     state = learner.start(task.setting, 2, np.random.default_rng(0))
     cells = np.full((2, 2, 2, 2), 20)
     came = fg.Counts(cells)
@@ -284,7 +286,8 @@ def test_labels_that_arrive_where_nobody_comes_are_credited() -> None:
     cells[0] = 0
     some = later._replace(labels=np.full((2, 2, 2), 10), last=True)
     learner.observe(state, first, task.problem.reveal(cells, "bandit", [some], None, 1))
-    assert state.labelled[:, :, 20].tolist() == [[20.0, 20.0], [20.0, 20.0]]
+    assert state.label_evidence.any()
+    np.testing.assert_array_equal(state.label_evidence[0], state.label_evidence[1])
 
 
 def test_a_scalar_rule_is_told_only_of_thresholds_it_knows() -> None:

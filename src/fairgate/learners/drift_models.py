@@ -57,7 +57,7 @@ class DriftModels:
         return filled(cls, sizes, information=np.diag(spread**-2.0), support=TRUST[:, None] - TRUST.max())
 
     def begin(self, rows: NDArray[np.bool_], features: Array, direction: Array, rounds: NDArray[np.int64]) -> None:
-        """Let coefficients drift for `rounds` (R,), and predict the epochs that begin in `rows` (R,) by their `features`.
+        """Let coefficients drift for `rounds` (R,), and predict the epochs that begin in `rows` (R,) by `features`.
 
         Drift adds its variance along `direction` (R, G, F) to the covariance; by the formula of Sherman and Morrison
         that takes a matrix of rank 1 from the information.

@@ -202,7 +202,7 @@ class SmoothOptimist(Learner[SmoothState]):
     def epoch_rounds(self, age: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rounds of an epoch that begins at an age."""
         shortest = min(SHORTEST, self.epoch_length)
-        return np.clip(np.ceil(GROWTH * age), shortest, self.epoch_length).astype(np.int64)
+        return np.asarray(np.clip(np.ceil(GROWTH * age), shortest, self.epoch_length), dtype=np.int64)
 
     def policy(self, state: SmoothState, arm: NDArray[np.int64], drawn: NDArray[np.bool_]) -> Policy:
         """Return a threshold for everybody, or the uniform lottery in replicates that are `drawn`."""
@@ -221,7 +221,7 @@ class SmoothOptimist(Learner[SmoothState]):
         That is the highest if accepting nearly everybody is worth something, else the lowest.
         """
         low, high = acceptance_window(state.problem, state.groups)
-        return np.where(value.reward[0] > 0.0, high, low)
+        return np.asarray(np.where(value.reward[0] > 0.0, high, low))
 
     def learn(self, state: SmoothState, played: Policy, feedback: Feedback) -> None:
         """Add the batch to the regressions, if one threshold was played for all."""
@@ -270,8 +270,8 @@ class SmoothOptimist(Learner[SmoothState]):
         """
         value = self.value(state)
         arm, _ = value.best(np.asarray(self.margin))
-        hopeless = (value.residual > np.asarray(self.optimism) * value.residual_error).all(axis=0)
-        return self.policy(state, arm, hopeless & self.lottery)
+        hopeless = self.lottery & (value.residual > np.asarray(self.optimism) * value.residual_error).all(axis=0)
+        return self.policy(state, arm, np.asarray(hopeless))
 
     def value(self, state: SmoothState) -> Value:
         """Return reward and largest residual of every threshold, in its steady state."""
@@ -294,14 +294,14 @@ class SmoothOptimist(Learner[SmoothState]):
         )
         variance = ((settled @ covariance[..., used, used]) * settled).sum(axis=-1) / (1.0 - slope) ** 2
 
-        covariance = np.linalg.inv(state.label_information)
-        means = (covariance @ state.label_evidence[..., None])[..., used, :]
-        precision = np.clip(TYPICAL_PRECISION + (settled @ means)[..., 0], 0.0, 1.0)
-        label_variance = ((settled @ covariance[..., used, used]) * settled).sum(axis=-1)
+        spread = np.linalg.inv(state.label_information)
+        precision = TYPICAL_PRECISION + (settled @ (spread @ state.label_evidence[..., None])[..., used, :])[..., 0]
+        positives = rates * np.clip(precision, 0.0, 1.0)
+        label_variance = ((settled @ spread[..., used, used]) * settled).sum(axis=-1)
 
         shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
         error, label_error = (np.sqrt(np.maximum(each, 1e-12)) for each in (variance, label_variance))
-        return Prediction(shares, rates, rates * precision, rates * precision, error, rates * label_error)
+        return Prediction(shares, rates, positives, positives, error, rates * label_error)
 
 
 def supposed_rates(arms: int) -> Array:
