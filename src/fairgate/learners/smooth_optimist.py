@@ -177,7 +177,9 @@ class SmoothOptimist(Learner[SmoothState]):
     def pick(self, state: SmoothState, over: NDArray[np.bool_]) -> None:
         """Begin an epoch where one is `over`."""
         prediction = self.predict(state)
-        state.rates, state.precisions = prediction.rates, prediction.positives / np.maximum(prediction.rates, 1e-9)
+        precisions = prediction.positives / np.maximum(prediction.rates, 1e-9)
+        state.rates = np.where(over[:, None, None], prediction.rates, state.rates)
+        state.precisions = np.where(over[:, None, None], precisions, state.precisions)
         value = prediction.value(state.problem)
         width, age = np.asarray(self.optimism), state.age
         possible = value.residual - width * value.residual_error <= 0.0
@@ -195,7 +197,7 @@ class SmoothOptimist(Learner[SmoothState]):
         state.arm = np.where(over, np.where(possible.any(axis=0), hoped.argmax(axis=0), least), state.arm)
         state.resting = np.where(over, infeasible & ~again & self.lottery, state.resting)
         state.infeasible = np.where(over, infeasible, state.infeasible)
-        state.probability = self.chance(state, value)
+        state.probability = np.where(over, self.chance(state, value), state.probability)
         state.length = np.where(over, self.epoch_rounds(age), state.length)
         state.waited = np.where(over, 0, state.waited)
 
