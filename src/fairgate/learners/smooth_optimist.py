@@ -82,8 +82,9 @@ class SmoothOptimist(Learner[SmoothState]):
 
     .. math:: a^*(i) = \frac{f(i) - H/2}{1 - H}, \qquad \sigma_a(i) = \frac{\sigma(f + H a^*)}{1 - H}.
 
-    The share of positives among the accepted has a regression on the same features. Curves may drift: see
-    :class:`~fairgate.learners.drift_models.DriftModels`, which also widens errors by how badly epochs are predicted.
+    The share of positives among the accepted has a regression on the same features. Curves may
+    drift: of three models with more or less of it, the one that predicts epochs best is believed, and how badly it
+    does so widens all errors (`fairgate.learners.drift_models`).
 
     **What is played.** The problem reads reward :math:`\hat r_i` and largest residual :math:`\hat g_i` off the
     predicted steady states, with standard deviations :math:`\sigma^r, \sigma^g`. For an epoch of a twentieth of the
