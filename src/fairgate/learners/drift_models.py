@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from fairgate.learners.shapes import filled
 from fairgate.settings import Array
 
-DRIFTS = np.array([0.0, 0.0015, 0.006])
-"""Standard deviations of what rates move by per round: none, 0.08 and 0.3 in 3000 rounds. They cover what can be told
-apart from noise: less is not seen in a run, and faster drift leaves nothing to learn from earlier rounds."""
+DRIFTS = np.array([0.0, 0.001, 0.003])
+"""Standard deviations of what rates move by per round: none, 0.05 and 0.16 in 3000 rounds. They cover what can be told
+apart from noise: less is hardly seen in a run, and faster drift leaves little to learn from earlier rounds."""
 
 TRUST = np.array([3.0, 0.0, -3.0])
 """Log odds before any evidence: a world that does not change is likelier than one that does, by 20 to 1 a step."""
@@ -87,7 +87,7 @@ class DriftModels:
         noise = 1.0 / np.where(seen, self.weight, 1.0)
         variance = self.doubt + noise
         error = np.minimum((self.surprise * noise) ** 2 / variance, OUTLIER)
-        factor = self.factor
+        factor = self.factor.min(axis=0)  # noise that all models see is the world's
         nats = np.where(seen, -0.5 * (error / factor + np.log(variance * factor)), 0.0).sum(axis=-1)
         judged = seen.any(axis=1)
         support = KEPT * self.support + (1.0 - KEPT) * TRUST[:, None] + nats
