@@ -18,7 +18,7 @@ BLOCK = 40_000
 """Cells looked at together."""
 
 ROW = 512
-"""Numbers that are sorted together: rows of up to 512 numbers of 32 bits are sorted at a fifth of the cost of longer."""
+"""Numbers sorted together: of 32 bits, rows of up to 512 are sorted at a fifth of the cost per number of longer."""
 
 FEW = 2000
 """Ends of cells up to which looking for them one by one is as fast as sorting, which makes more calls."""

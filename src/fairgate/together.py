@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def packs(learners: int, size: Size) -> list[slice]:
     most = max(AT_ONCE // (size.rounds * size.seeds), 1)
     count = -(-learners // most)
     ends = [-(-learners * each // count) for each in range(count + 1)]
-    return [slice(low, high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(low, high) for low, high in pairwise(ends)]
 
 
 def simulate_together(task: Task, learners: Sequence[Learner[Any]], size: Size) -> list[Run]:

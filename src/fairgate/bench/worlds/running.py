@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,21 @@ from fairgate.engines import Engine
 from fairgate.errors import InputError, told
 from fairgate.learners import Learner
 from fairgate.learners.base import check_level
+from fairgate.run import Run
 from fairgate.settings import Array
-from fairgate.simulation import simulate
-from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, table_bytes
+from fairgate.simulation import Size, simulate
+from fairgate.store import (
+    Bundle,
+    Say,
+    Work,
+    code_digest,
+    complete,
+    file_name,
+    one_by_one,
+    read_table,
+    table_bytes,
+)
+from fairgate.together import can_join, packs, simulate_together
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +84,12 @@ class WorldPair:
         """Name of its file."""
         return file_name(f"{self.block.name}--{self.name}")
 
+    @property
+    def size(self) -> Size:
+        """How much is simulated: a loop for each world and seed."""
+        block = self.block
+        return Size(self.rounds, len(block.numbers) * block.seeds, block.root(self.seed), block.shape.batch)
+
     def work(self, code: str) -> Work:
         """What there is to do for its file, with a fingerprint of all that makes it; `code` is that of the code."""
         truth = hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in vars(self.best).values()))
@@ -91,20 +109,53 @@ class WorldPair:
         return Work(self.key, digest, (f"{self.key}.parquet",), cost, partial(perform, self))
 
 
+def bundled(pairs: Sequence[WorldPair], works: Sequence[Work]) -> list[Bundle]:
+    """Bundle the learners of a block that can be played together."""
+    by_key = {pair.key: pair for pair in pairs}
+    together: dict[WorldBlock, list[Work]] = {}
+    alone: list[Work] = []
+    for work in works:
+        pair = by_key[work.name]
+        join = can_join(pair.block.task, pair.learner, pair.size)
+        (together.setdefault(pair.block, []) if join else alone).append(work)
+    found = one_by_one(alone)
+    for each in together.values():
+        for some in packs(len(each), by_key[each[0].name].size):
+            found.append(Bundle(each[some], partial(perform_together, [by_key[work.name] for work in each[some]])))
+    return found
+
+
+def perform_together(pairs: Sequence[WorldPair]) -> list[dict[str, bytes]]:
+    """Return the files of pairs that have their block in common; if one fails, each is done alone."""
+    first = pairs[0]
+    try:
+        runs = simulate_together(first.block.task, [pair.learner for pair in pairs], first.size)
+    except Exception:  # said by the one that fails
+        return [perform(pair) for pair in pairs]
+    return [_file(pair, partial(judged, pair, run)) for pair, run in zip(pairs, runs, strict=True)]
+
+
 def perform(pair: WorldPair) -> dict[str, bytes]:
     """Return the file of a pair's outcome; of one that fails, one with the error instead."""
+    return _file(pair, partial(played, pair))
+
+
+def _file(pair: WorldPair, figures: Callable[[], dict[str, Array]]) -> dict[str, bytes]:
     try:
-        return {f"{pair.key}.parquet": table_bytes(played(pair))}
+        return {f"{pair.key}.parquet": table_bytes(figures())}
     except Exception as error:
         return {f"{pair.key}.error": told(error).encode()}
 
 
 def played(pair: WorldPair) -> dict[str, Array]:
     """Play a block and judge it: means over the seeds of every world, (W,) each."""
-    block, task = pair.block, pair.block.task
-    count = len(block.numbers) * block.seeds
-    run = simulate(task, pair.learner, pair.rounds, count, seed=block.root(pair.seed), batch=block.shape.batch)
-    found = measures.measure(run, task, pair.best.repeated(block.seeds), pair.learner.searched)
+    return judged(pair, simulate(pair.block.task, pair.learner, **asdict(pair.size)))
+
+
+def judged(pair: WorldPair, run: Run) -> dict[str, Array]:
+    """Judge a run on a block: means over the seeds of every world, (W,) each."""
+    block = pair.block
+    found = measures.measure(run, block.task, pair.best.repeated(block.seeds), pair.learner.searched)
     return {name: values.reshape(-1, block.seeds).mean(axis=1) for name, values in found.items()}
 
 
@@ -131,9 +182,11 @@ def fill(
     ]
     for pair in pairs:
         (folder / f"{pair.key}.error").unlink(missing_ok=True)
-    codes = {name: code_digest(played, yardsticks.solve, learner) for name, learner in learners.items()}
+    codes = {
+        name: code_digest(played, simulate_together, yardsticks.solve, learner) for name, learner in learners.items()
+    }
     todo = [pair.work(codes[pair.name]) for pair in pairs]
-    died = {work.name: text for work, text in complete(folder, todo, engine, say)}
+    died = {work.name: text for work, text in complete(folder, todo, engine, say, bundled=partial(bundled, pairs))}
     return _read(learners, known, pairs, folder, died)
 
 
