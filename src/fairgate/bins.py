@@ -11,10 +11,9 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import over_bins
 from fairgate.settings import Array
 
-BLOCK = 40_000
+BLOCK = 200_000
 """Cells looked at together."""
 
 ROW = 512
@@ -63,25 +62,26 @@ def decide(
         found, probabilities = zip(*parts, strict=True)
         return np.concatenate(found), np.concatenate(probabilities)
     if certain.all():
-        return tally_by_threshold(labelled, share, numbers), _decided_over_bins(labelled, share)
-    cells = decided(labelled, share)
-    if not certain.any():
-        counts = tally_cells(cells, numbers)
+        counts = tally_by_threshold(labelled, share, numbers)
+    elif not certain.any():
+        counts = tally_cells(decided(labelled, share), numbers)
     else:
         counts = np.empty((replicates, groups, 2, 2, bins), dtype=np.int64).transpose(BY_BIN)
         counts[certain] = tally_by_threshold(labelled[certain], share[certain], numbers[certain])
-        counts[~certain] = tally_cells(cells[~certain], numbers[~certain])
-    return counts, over_bins(cells)
+        counts[~certain] = tally_cells(decided(labelled[~certain], share[~certain]), numbers[~certain])
+    return counts, decided_over_bins(labelled, share)
 
 
-def _decided_over_bins(labelled: Array, share: Array) -> Array:
-    """Return P(group, label, decision), (replicates, groups, 2, 2): :func:`decided` summed over bins, one by one."""
+def decided_over_bins(labelled: Array, share: Array) -> Array:
+    """Return P(group, label, decision), (replicates, groups, 2, 2): :func:`decided`, summed over bins one by one."""
     by_bin = np.ascontiguousarray(labelled.transpose(2, 1, 3, 0))  # replicates last: what is summed lies together
     accepted = np.ascontiguousarray(share.transpose(2, 1, 0))[:, :, None]
-    cells = np.empty((*by_bin.shape[:3], 2, by_bin.shape[3]))
-    np.multiply(by_bin, 1.0 - accepted, out=cells[:, :, :, 0])
-    np.multiply(by_bin, accepted, out=cells[:, :, :, 1])
-    return np.asarray(cells.sum(axis=0).transpose(3, 0, 1, 2))
+    found = np.empty((*by_bin.shape[1:3], 2, by_bin.shape[3]))
+    cells = by_bin * accepted
+    np.add.reduce(cells, axis=0, out=found[:, :, 1])
+    np.multiply(by_bin, 1.0 - accepted, out=cells)
+    np.add.reduce(cells, axis=0, out=found[:, :, 0])
+    return found.transpose(3, 0, 1, 2)
 
 
 def tally_cells(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
