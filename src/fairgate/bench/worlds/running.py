@@ -16,6 +16,7 @@ from fairgate.bench.matrix import Failure
 from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds import measures, yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
+from fairgate.bench.worlds.warm import Following, old_thresholds, rounds_before
 from fairgate.bench.worlds.yardsticks import Known
 from fairgate.engines import Engine
 from fairgate.errors import InputError, told
@@ -66,6 +67,7 @@ class WorldPair:
     best: Yardsticks
     rounds: int
     seed: int
+    history: int = 0  # people whom an old policy decides on before
 
     @property
     def key(self) -> str:
@@ -80,6 +82,7 @@ class WorldPair:
             "seeds": self.block.seeds,
             "rounds": self.rounds,
             "seed": self.seed,
+            **({"history": self.history} if self.history else {}),
             "learner": self.learner.describe(),
             "truth": truth.hexdigest(),
             "code": code,
@@ -102,8 +105,11 @@ def perform(pair: WorldPair) -> dict[str, bytes]:
 def played(pair: WorldPair) -> dict[str, Array]:
     """Play a block and judge it: means over the seeds of every world, (W,) each."""
     block, task = pair.block, pair.block.task
-    count = len(block.numbers) * block.seeds
-    run = simulate(task, pair.learner, pair.rounds, count, seed=block.root(pair.seed), batch=block.shape.batch)
+    count, before = len(block.numbers) * block.seeds, rounds_before(block, pair.history)
+    learner = Following(pair.learner, old_thresholds(task, count).tolist(), before) if before else pair.learner
+    run = simulate(task, learner, before + pair.rounds, count, seed=block.root(pair.seed), batch=block.shape.batch)
+    if before:
+        task, run = task.at(run.rounds - 1), run.part(slice(before, None))
     found = measures.measure(run, task, pair.best.repeated(block.seeds), pair.learner.searched)
     return {name: values.reshape(-1, block.seeds).mean(axis=1) for name, values in found.items()}
 
@@ -117,14 +123,20 @@ def fill(
     *,
     rounds: int,
     seed: int,
+    history: int = 0,
 ) -> WorldMatrix:
     """Solve all worlds, then play every learner on every block that it can play on, and read what was found."""
-    lost = complete(folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block")
+    lengths = [rounds_before(block, history) + rounds for block in blocks]
+    solving = [yardsticks.work_of(block, length) for block, length in zip(blocks, lengths, strict=True)]
+    lost = complete(folder, solving, engine, say, noun="block")
     if lost:
         raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
-    known = [yardsticks.read(folder, block, rounds) for block in blocks]
+    known = [
+        yardsticks.read(folder, block, length).after(length - rounds)
+        for block, length in zip(blocks, lengths, strict=True)
+    ]
     pairs = [
-        WorldPair(name, learner, block, best, rounds, seed)
+        WorldPair(name, learner, block, best, rounds, seed, history)
         for name, learner in learners.items()
         for block, best, _ in known
         if able(learner, block)
