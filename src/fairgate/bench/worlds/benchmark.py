@@ -18,11 +18,11 @@ from fairgate.bench.entrants import LEFT_OUT, checked_own
 from fairgate.bench.worlds.blocks import blocks_of, purpose
 from fairgate.bench.worlds.board import POLICIES, WorldBoard, rank
 from fairgate.bench.worlds.running import WorldMatrix, fill
-from fairgate.bench.worlds.warm import takes_history
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner
 from fairgate.learners.registry import kind_of
+from fairgate.learners.warm import takes_history
 from fairgate.places import find_learner, own_learner
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number

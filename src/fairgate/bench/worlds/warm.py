@@ -7,7 +7,6 @@ which a uniform lottery is feasible.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from fairgate.history import History
 from fairgate.learners import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.state import State
+from fairgate.learners.warm import takes_history, with_history
 from fairgate.people.past import UNKNOWN, Past
 from fairgate.policy import Policy
 from fairgate.problem import Feedback, Observation
@@ -97,8 +97,7 @@ class Following(Learner[FollowingState]):
         if len(state.seen) == self.before:
             if takes_history(state.learner):
                 cuts = np.broadcast_to(np.asarray(self.threshold), state.replicates)
-                past = history_of(state.setting, state.seen, cuts)
-                state.learner = dataclasses.replace(state.learner, **{"history": past})
+                state.learner = with_history(state.learner, history_of(state.setting, state.seen, cuts))
             state.own, state.seen = state.learner.start(state.setting, state.replicates, state.rng), []
 
     def learn(self, state: FollowingState, played: Policy, feedback: Feedback) -> None:
@@ -112,16 +111,6 @@ class Following(Learner[FollowingState]):
     def recommend(self, state: FollowingState) -> Policy | None:
         """Ask the learner."""
         return None if state.own is None else state.learner.recommend(state.own)
-
-
-def takes_history(learner: Learner[Any]) -> bool:
-    """Whether a learner has the setting `history`.
-
-    >>> import fairgate as fg
-    >>> takes_history(fg.OFS())
-    False
-    """
-    return any(each.name == "history" for each in dataclasses.fields(learner))
 
 
 def history_of(setting: Setting, seen: Sequence[Observation], thresholds: Array) -> History:
