@@ -149,7 +149,8 @@ def test_learner_names_that_cannot_be_read_get_one_sentence(name: str, sentence:
 
 
 def test_settings_of_a_learner_may_be_text_or_true_or_false() -> None:
-    assert [load_learner(f"bayesian:safe={word}").describe()["safe"] for word in ("True", "false", "1", "0")] == [1, 0, 1, 0]
+    read = [load_learner(f"bayesian:safe={word}").describe()["safe"] for word in ("True", "false", "1", "0")]
+    assert read == [True, False, True, False]
     assert load_learner("exploring-dr:estimate=ips,width=2").describe()["estimate"] == "ips"
 
 
