@@ -1,5 +1,6 @@
 """Histories: tables of past decisions, read, cut into batches, and explained by an old threshold."""
 
+import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from pyarrow import csv, parquet
 import fairgate as fg
 from fairgate.history import History, cutoffs_of
 from fairgate.people.past import Past
+from tests.command import fairgate_here
 from tests.past import Keeper
 from tests.past import past_table as table
 
@@ -169,6 +171,27 @@ def test_simulation_gives_every_replicate_its_own(monkeypatch: pytest.MonkeyPatc
     nearest = np.searchsorted(task.thresholds, run.thresholds[:, 0, 0])
     assert (abs(nearest - [3, 7, 5]) <= 1).all()
     assert len(set(nearest.tolist())) == 3
+
+
+def test_a_saved_run_keeps_it(tmp_path: Path) -> None:
+    task = fg.load_task("interior")
+    learner = Keeper(history=[table(), table(seed=1)])
+    run = fg.Run.load(fg.simulate(task, learner, rounds=3).save(tmp_path / "run.parquet"))
+    again = run.rebuilt_learner(Keeper)
+    assert again == learner
+    assert fg.simulate(task, again, rounds=3).settings == run.settings
+
+
+def test_the_command_line_gives_it_to_learners(tmp_path: Path) -> None:
+    csv.write_csv(pa.table(table()), tmp_path / "past.csv")
+    size = ("--rounds", "5", "--seeds", "2", "--json", "--history", "past.csv")
+    result = fairgate_here("run", "interior", "tests.past:Keeper", *size, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    told = json.loads(result.stdout)["learners"]["tests.past:Keeper"]["settings"]["history"]
+    assert told == {"kind": "History", "rows": 400, "sha256": History.of(table()).sha256}
+    refused = fairgate_here("run", "interior", "ofs", *size, cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "learner 'ofs' takes no history: choose one that does, such as safe-forecast" in refused.stderr
 
 
 BAD = {
