@@ -97,6 +97,12 @@ def _ranges(cls: Any) -> dict[str, Between]:
     return found
 
 
+@functools.cache
+def _others(cls: Any) -> tuple[str, ...]:
+    """Fields of a settings class that are no annotated numbers."""
+    return tuple(field.name for field in dataclasses.fields(cls) if field.name not in _ranges(cls))
+
+
 @dataclass(frozen=True)
 class Settings:
     """Base of everything configurable: checks its numbers, varies by replicate, describes itself.
@@ -137,10 +143,11 @@ class Settings:
 
     def _parts(self) -> Iterator[tuple[str, Settings]]:
         """Yield settings of its own that vary by replicate, such as a learner's history."""
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+        kind: Any = type(self)
+        for name in _others(kind):
+            value = getattr(self, name)
             if isinstance(value, Settings) and value.replicates is not None:
-                yield field.name, value
+                yield name, value
 
     @property
     def replicates(self) -> int | None:
