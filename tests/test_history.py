@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 import fairgate as fg
-from fairgate.history import History, cutoffs_of
+from fairgate.history import History
+from fairgate.people.old_policy import cutoffs_of
 from fairgate.people.past import Past
 from tests.command import fairgate_here
 from tests.past import Keeper

@@ -4,56 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import Counts
 from fairgate.errors import InputError
+from fairgate.people.old_policy import CUTOFF, OldPolicy, cutoffs_of, find_old_policy
 from fairgate.people.past import UNKNOWN, Past, read_past
 from fairgate.people.values import listed
 from fairgate.policy import Policy
-from fairgate.problem import Observation
+from fairgate.problem import Arrival, Feedback, Observation
 from fairgate.setting import Setting
-from fairgate.settings import Array, Index, Settings, whole_number
+from fairgate.settings import Index, Settings, whole_number
 
 Whole = NDArray[Any]
-
-CUTOFF = float | Sequence[float] | Mapping[str, float]
-"""A cut-off for all groups, or one per group, in their order or by name."""
-
-
-class OldPolicy(NamedTuple):
-    """The old policy as a threshold of the grid, as far as the decisions tell it.
-
-    Attributes
-    ----------
-    shared
-        Place in the grid of the one threshold that explains the most decisions, (R,); of several the highest, below
-        which hardly anybody was accepted.
-    explained
-        Share of the decisions that it explains, (R,): 1 if exactly those at or above it were accepted.
-    per_group
-        The same for each group by itself, (R, G); a group of nobody has the shared one.
-    explained_per_group
-        Share of all decisions that these explain together, (R,).
-    given
-        Whether the threshold was given, not found.
-    """
-
-    shared: Whole
-    explained: Array
-    per_group: Whole
-    explained_per_group: Array
-    given: bool
-
-    def policy(self, grid: Array, *, per_group: bool = False) -> Policy:
-        """Return the old policy, with one threshold for all groups or one for each."""
-        groups = self.per_group.shape[1]
-        return Policy.of(grid[self.per_group]) if per_group else Policy.shared(grid[self.shared], groups)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,22 +169,21 @@ class History(Settings):
 
     def old_policy(self, setting: Setting, replicates: int = 1) -> OldPolicy:
         """Return the old policy: the nearest of the grid to what was given, or what explains decisions best."""
-        everybody, chosen, _ = next(self._counts(setting, replicates, max(map(len, self.tables))))  # (R, G, bins)
-        missed = chosen.cumsum(axis=2)[..., :-1]  # accepted though below each threshold, (R, G, K)
-        spared = (everybody - chosen)[..., :0:-1].cumsum(axis=2)[..., ::-1]  # rejected though not below it
-        people = everybody.sum(axis=2)
-        right = people[..., None] - missed - spared
-        total = np.maximum(people.sum(axis=1), 1)
-        if self.cutoffs:
-            apart = np.abs(setting.thresholds - np.array(self.cutoffs)[..., None])
-            apart = np.broadcast_to(apart, right.shape)
-            each, shared = apart.argmin(axis=2), (people[..., None] * apart).sum(axis=1).argmin(axis=1)
-        else:
-            shared = _last_best(right.sum(axis=1))
-            each = np.where(people > 0, _last_best(right), shared[:, None])
-        explained = np.take_along_axis(right.sum(axis=1), shared[:, None], axis=1)[:, 0] / total
-        by_group = np.take_along_axis(right, each[..., None], axis=2).sum(axis=(1, 2)) / total
-        return OldPolicy(shared, explained, each, by_group, bool(self.cutoffs))
+        people, accepted, _ = next(self._counts(setting, replicates, max(map(len, self.tables))))
+        return find_old_policy(people, accepted, setting.thresholds, self.cutoffs)
+
+    def rounds(self, setting: Setting, replicates: int = 1, batch: int = 256) -> Iterator[tuple[Policy, Feedback]]:
+        """Yield the old threshold and what a learner of level selective-labels would have been told of each batch.
+
+        A learner that has no better use of a history can observe these rounds before its first. Outcomes came with
+        their batch as far as they are known; residuals that depend on labels are not.
+        """
+        played = self.old_policy(setting, replicates).policy(setting.thresholds)
+        for people, accepted, labels in self._counts(setting, replicates, batch):
+            decided = np.stack((people - accepted, accepted), axis=-1)
+            cells = np.stack((decided, np.zeros_like(decided)), axis=-2)
+            came = Arrival(-1, played, labels, people.sum(axis=2), accepted.sum(axis=2), last=True)
+            yield played, setting.problem.reveal(Counts.of_bins(cells), "selective-labels", [came])
 
     def _counts(self, setting: Setting, replicates: int, batch: int) -> Iterator[tuple[Whole, Whole, Whole]]:
         """Yield people and accepted people (R, G, K + 1), and labels (R, G, K + 1, 2), batch by batch."""
@@ -262,31 +230,5 @@ def as_history(value: Any) -> History | None:
     return value if value is None or isinstance(value, History) else History.of(value)
 
 
-def cutoffs_of(threshold: Any, names: Sequence[str]) -> tuple[float, ...]:
-    """Return the cut-off of each group.
-
-    >>> cutoffs_of(0.5, ["f", "m"]), cutoffs_of({"m": 0.4, "f": 0.6}, ["f", "m"])
-    ((0.5, 0.5), (0.6, 0.4))
-    """
-    if isinstance(threshold, Mapping):
-        if set(threshold) != set(names):
-            raise InputError(f"threshold must have a cut-off for each of {listed(names)}, got {dict(threshold)!r}")
-        threshold = [threshold[name] for name in names]
-    try:
-        found = np.asarray(threshold, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.full(1, np.nan)
-    if found.ndim == 0:
-        found = np.repeat(found, len(names))
-    if found.shape != (len(names),) or not np.isfinite(found).all():
-        raise InputError(f"threshold must be a number, or one for each of {listed(names)}, got {threshold!r}")
-    return tuple(found.tolist())
-
-
 def _counted(cells: NDArray[Any], shape: tuple[int, ...]) -> Whole:
     return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
-
-
-def _last_best(right: Whole) -> Whole:
-    """Return the last place of the largest along the last axis."""
-    return np.asarray(right.shape[-1] - 1 - right[..., ::-1].argmax(axis=-1))

@@ -55,6 +55,21 @@ def test_the_table_gives_back_what_was_seen() -> None:
     assert old.explained.tolist() == [1.0, 1.0]
 
 
+def test_its_rounds_are_those_that_were_played() -> None:
+    task = fg.load_task("interior")
+    loop = Loop(task, 2, 50, Nature(seed=3), "selective-labels")
+    policy = Policy.shared(task.thresholds[[10, 20]], 2)
+    played = [loop.play(policy).feedback for _ in range(4)]
+    history = history_of(task.setting, [each.observation for each in played], task.thresholds[[10, 20]])
+    for (old, mine), yours in zip(history.rounds(task.setting, 2, batch=50), played, strict=True):
+        assert np.array_equal(mine.reward, yours.reward)
+        assert np.array_equal(mine.residuals, yours.residuals)
+        for one, other in zip(mine.observation, yours.observation, strict=True):
+            assert np.array_equal(np.asarray(one), np.asarray(other))
+        assert (np.abs(old.single - policy.single) < 0.5).all()
+        assert len(mine.credited(old)) == 1
+
+
 def test_late_labels_are_in_the_table_if_they_have_arrived() -> None:
     task = task_of([load_world(next(n for n in range(200, 300) if 0.0 < load_shape(n) < 0.5))])
     threshold = old_thresholds(task, 1)
