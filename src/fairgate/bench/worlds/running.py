@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from fairgate.bench.matrix import Failure
 from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds import measures, yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
+from fairgate.bench.worlds.warm import Following, old_thresholds, rounds_before
 from fairgate.bench.worlds.yardsticks import Known
 from fairgate.engines import Engine
 from fairgate.errors import InputError, told
@@ -35,6 +36,7 @@ from fairgate.store import (
     read_table,
     table_bytes,
 )
+from fairgate.tasks import Task
 from fairgate.together import can_join, packs, simulate_together
 
 
@@ -78,6 +80,7 @@ class WorldPair:
     best: Yardsticks
     rounds: int
     seed: int
+    history: int = 0  # people whom an old policy decides on before
 
     @property
     def key(self) -> str:
@@ -98,6 +101,7 @@ class WorldPair:
             "seeds": self.block.seeds,
             "rounds": self.rounds,
             "seed": self.seed,
+            **({"history": self.history} if self.history else {}),
             "learner": self.learner.describe(),
             "truth": truth.hexdigest(),
             "code": code,
@@ -116,7 +120,7 @@ def bundled(pairs: Sequence[WorldPair], works: Sequence[Work]) -> list[Bundle]:
     alone: list[Work] = []
     for work in works:
         pair = by_key[work.name]
-        join = can_join(pair.block.task, pair.learner, pair.size)
+        join = not rounds_before(pair.block, pair.history) and can_join(pair.block.task, pair.learner, pair.size)
         (together.setdefault(pair.block, []) if join else alone).append(work)
     found = one_by_one(alone)
     for each in together.values():
@@ -127,12 +131,12 @@ def bundled(pairs: Sequence[WorldPair], works: Sequence[Work]) -> list[Bundle]:
 
 def perform_together(pairs: Sequence[WorldPair]) -> list[dict[str, bytes]]:
     """Return the files of pairs that have their block in common; if one fails, each is done alone."""
-    first = pairs[0]
+    task, size = pairs[0].block.task, pairs[0].size
     try:
-        runs = simulate_together(first.block.task, [pair.learner for pair in pairs], first.size)
+        runs = simulate_together(task, [pair.learner for pair in pairs], size)
     except Exception:  # said by the one that fails
         return [perform(pair) for pair in pairs]
-    return [_file(pair, partial(judged, pair, run)) for pair, run in zip(pairs, runs, strict=True)]
+    return [_file(pair, partial(judged, pair, run, task)) for pair, run in zip(pairs, runs, strict=True)]
 
 
 def perform(pair: WorldPair) -> dict[str, bytes]:
@@ -149,13 +153,19 @@ def _file(pair: WorldPair, figures: Callable[[], dict[str, Array]]) -> dict[str,
 
 def played(pair: WorldPair) -> dict[str, Array]:
     """Play a block and judge it: means over the seeds of every world, (W,) each."""
-    return judged(pair, simulate(pair.block.task, pair.learner, **asdict(pair.size)))
+    block, task, size = pair.block, pair.block.task, pair.size
+    before = rounds_before(block, pair.history)
+    if not before:
+        return judged(pair, simulate(task, pair.learner, **asdict(size)), task)
+    following = Following(pair.learner, old_thresholds(task, size.seeds).tolist(), before)
+    run = simulate(task, following, **asdict(replace(size, rounds=before + size.rounds)))
+    return judged(pair, run.part(slice(before, None)), task.at(run.rounds - 1))
 
 
-def judged(pair: WorldPair, run: Run) -> dict[str, Array]:
+def judged(pair: WorldPair, run: Run, task: Task) -> dict[str, Array]:
     """Judge a run on a block: means over the seeds of every world, (W,) each."""
     block = pair.block
-    found = measures.measure(run, block.task, pair.best.repeated(block.seeds), pair.learner.searched)
+    found = measures.measure(run, task, pair.best.repeated(block.seeds), pair.learner.searched)
     return {name: values.reshape(-1, block.seeds).mean(axis=1) for name, values in found.items()}
 
 
@@ -168,14 +178,20 @@ def fill(
     *,
     rounds: int,
     seed: int,
+    history: int = 0,
 ) -> WorldMatrix:
     """Solve all worlds, then play every learner on every block that it can play on, and read what was found."""
-    lost = complete(folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block")
+    lengths = [rounds_before(block, history) + rounds for block in blocks]
+    solving = [yardsticks.work_of(block, length) for block, length in zip(blocks, lengths, strict=True)]
+    lost = complete(folder, solving, engine, say, noun="block")
     if lost:
         raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
-    known = [yardsticks.read(folder, block, rounds) for block in blocks]
+    known = [
+        yardsticks.read(folder, block, length).after(length - rounds)
+        for block, length in zip(blocks, lengths, strict=True)
+    ]
     pairs = [
-        WorldPair(name, learner, block, best, rounds, seed)
+        WorldPair(name, learner, block, best, rounds, seed, history)
         for name, learner in learners.items()
         for block, best, _ in known
         if able(learner, block)
