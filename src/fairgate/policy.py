@@ -118,7 +118,7 @@ class Policy(NamedTuple):
                 if np.count_nonzero(everybody == -np.inf) == everybody.size:  # what accepts all: the other adds to it
                     most = np.minimum(self.weights[0] + self.weights[1], 1.0)[:, None, None]
                     least = np.minimum(self.weights[place], 1.0)[:, None, None]
-                    return np.where(lowest >= self.thresholds[1 - place][..., None], most, least)
+                    return np.asarray(np.where(lowest >= self.thresholds[1 - place][..., None], most, least))
         share = (self.weights[:, :, None, None] * (lowest >= self.thresholds[..., None])).sum(axis=0)
         return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
 
