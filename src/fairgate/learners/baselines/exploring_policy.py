@@ -14,7 +14,7 @@ from fairgate.errors import unknown_name
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction
-from fairgate.learners.shapes import fresh
+from fairgate.learners.shapes import bins_last, fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -116,7 +116,9 @@ class ExploringPolicy(Learner[ExploringState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ExploringState:
         """Start having seen nobody."""
-        return fresh(ExploringState, setting, common)
+        state = fresh(ExploringState, setting, common)
+        state.labels = bins_last(state.labels)
+        return state
 
     def propose(self, state: ExploringState) -> Policy:
         """Return the exploring policy of the best threshold; at the beginning, the uniform lottery."""
