@@ -22,6 +22,9 @@ ROW = 512
 FEW = 2000
 """Ends of cells up to which looking for them one by one is as fast as sorting, which makes more calls."""
 
+ROUNDING = 2**12
+"""By how much probabilities may fall short of 1, in units of 2⁻⁶²."""
+
 LARGEST, EVEN, ODD = 2**32 - 1, np.uint32(2**32 - 2), np.uint32(1)
 """The largest number that stands for a person or the end of a cell; what clears and what sets the lowest bit."""
 
@@ -110,9 +113,12 @@ def tally_by_threshold(labelled: Array, share: Array, numbers: NDArray[np.uint32
 def _count(probabilities: Array, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
     """Count numbers below 2³² (replicates, people), in any order, by cells (replicates, cells) that lie side by side.
 
-    Probabilities are summed as whole numbers of 2⁻⁶², which is exact, and four times as fast.
+    Probabilities are summed as whole numbers of 2⁻⁶², which is exact, and four times as fast. Where their sum is 1 but
+    for rounding it counts as 1, so that nobody is in the cells of probability 0 that follow.
     """
-    ends = (probabilities * 2.0**62).astype(np.int64).cumsum(axis=1)
+    cells = (probabilities * 2.0**62).astype(np.int64)
+    cells[:, 0] += ROUNDING
+    ends = cells.cumsum(axis=1)
     ends >>= 30
     ends[:, -1] = 2**32  # beyond everybody
     counts = _merge(ends, numbers) if 2 * numbers.shape[1] <= ROW and ends.size > FEW else None
