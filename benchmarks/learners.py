@@ -23,7 +23,7 @@ from fairgate.learners.registry import kind_of
 from fairgate.nature import Nature
 
 REPLICATES = 100
-STRUCTURED = 60_000
+STRUCTURED = 80_000
 """Rounds per second that learners of level `selective-labels` are to reach."""
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.bins import decided, tally_by_threshold, tally_cells
+from fairgate.bins import _merge, decided, tally_by_threshold, tally_cells
 from fairgate.counts import over_bins
 from fairgate.nature import Nature
 from fairgate.policy import Policy
@@ -31,7 +31,10 @@ def thresholds(replicates: int, groups: int, seed: int) -> Any:
     return np.random.default_rng(seed).choice(ends, size=(replicates, groups))
 
 
-@pytest.mark.parametrize(("replicates", "groups", "people"), [(1, 1, 1), (1, 2, 7), (5, 3, 256), (40, 2, 1000)])
+@pytest.mark.parametrize(
+    ("replicates", "groups", "people"),
+    [(1, 1, 1), (1, 2, 7), (5, 3, 256), (40, 2, 1000), (60, 1, 256), (40, 3, 200), (20, 6, 256), (90, 4, 1)],
+)
 def test_people_are_counted_as_by_the_reference(replicates: int, groups: int, people: int) -> None:
     bins, numbers = labelled(replicates, groups, people), Nature(2).people(replicates, people)
     policy = Policy.of(thresholds(replicates, groups, 3))
@@ -43,13 +46,42 @@ def test_people_are_counted_as_by_the_reference(replicates: int, groups: int, pe
     np.testing.assert_array_equal(tally_cells(decided(bins, lottery), numbers), tally(decided(bins, lottery), numbers))
 
 
-def test_nobody_falls_into_a_cell_of_no_probability_at_its_ends() -> None:
+@pytest.mark.parametrize("replicates", [1, 500])
+def test_nobody_falls_into_a_cell_of_no_probability_at_its_ends(replicates: int) -> None:
     """Numbers that lie just on the ends of cells: a person belongs to the cell that begins there."""
-    bins = np.array([[[[0.25, 0.25], [0.0, 0.0], [0.25, 0.25]]]])
-    numbers = np.array([[0, 2**30 - 1, 2**30, 2**31, 2**32 - 1]], dtype=np.uint32)
-    found = tally_by_threshold(bins, np.ones((1, 1, 3)), numbers)
-    assert found[0, 0, :, :, 1].tolist() == [[2, 1], [0, 0], [1, 1]]
+    bins = np.tile([[[[0.25, 0.25], [0.0, 0.0], [0.25, 0.25]]]], (replicates, 1, 1, 1))
+    numbers = np.tile(np.array([[0, 2**30 - 1, 2**30, 2**31, 2**32 - 1]], dtype=np.uint32), (replicates, 1))
+    found = tally_by_threshold(bins, np.ones((replicates, 1, 3)), numbers)
+    for each in found:
+        assert each[0, :, :, 1].tolist() == [[2, 1], [0, 0], [1, 1]]
     assert not found[..., 0].any()
+
+
+def test_people_and_ends_that_differ_in_the_last_bit_alone_are_told_apart() -> None:
+    """Sorted together they cannot be, so they are looked for one by one; all orders of people count alike."""
+    bins, rng = labelled(200, 1, 8), np.random.default_rng(9)
+    share = np.ones(bins.shape[:3])
+    ends = np.floor(bins.swapaxes(2, 3).reshape(200, -1).cumsum(axis=1) * 2.0**32)
+    numbers = np.maximum(np.where(ends < 2**32 - 2, ends, 5.0) + rng.integers(-1, 2, ends.shape), 0.0).astype(np.uint32)
+    expected = tally(decided(bins, share), np.sort(numbers, axis=1))
+    np.testing.assert_array_equal(tally_by_threshold(bins, share, rng.permuted(numbers, axis=1)), expected)
+
+
+@pytest.mark.parametrize("replicates", [3, 200])
+def test_the_last_person_is_in_the_last_cell_that_is_possible(replicates: int) -> None:
+    """Probabilities sum to 1 but for rounding, and cells of probability 0 follow."""
+    bins = labelled(replicates, 1, 11)
+    bins[:, :, -5:, 1] = 0.0
+    bins /= bins.sum(axis=(1, 2, 3), keepdims=True)
+    found = tally_by_threshold(bins, np.ones(bins.shape[:3]), np.full((replicates, 1), 2**32 - 1, dtype=np.uint32))
+    assert found.sum() == replicates
+    assert (bins[found[..., 1] > 0] > 0.0).all()
+
+
+def test_people_are_sorted_with_the_ends_of_cells_in_nearly_every_round() -> None:
+    bins, people = labelled(100, 2, 1), Nature(5).everybody(100, 256)
+    ends = (bins.reshape(100, -1).cumsum(axis=1) * 2.0**32).astype(np.int64)
+    assert _merge(ends, people) is not None
 
 
 @pytest.mark.parametrize("coupling", ["common", "independent"])

@@ -25,6 +25,7 @@ from fairgate.constraints import (
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.estimates import Estimate
+from fairgate.history import History
 from fairgate.latex import to_latex
 from fairgate.learners import (
     OFS,
@@ -76,6 +77,7 @@ __all__ = [
     "Feedback",
     "Fixed",
     "GroupService",
+    "History",
     "InputError",
     "Monitored",
     "Observation",

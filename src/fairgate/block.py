@@ -74,10 +74,10 @@ class Block:
     def _played(self, lengths: Sequence[int], progress: Progress | None, room: Run | None) -> Iterator[Run]:
         task, learner = self.task, self.learner
         loop = Loop(task, self.replicates, self.batch, self._nature(), learner.level)
-        state = learner.start(task.setting, self.replicates, self._own())
+        state = self.started()
         settings = self.settings()
         for length in lengths:
-            kept = _Kept(room or empty_run(length, loop.shape, task.problem, learner.traces, settings))
+            kept = Kept(room or empty_run(length, loop.shape, task.problem, learner.traces, settings))
             for t in range(length):
                 policy = loop.admitted(learner.propose(state), learner)
                 if self.record:
@@ -91,6 +91,10 @@ class Block:
             yield kept.run(task.problem, final)
         if progress is not None:
             progress(self.rounds % 100 * self.replicates)
+
+    def started(self) -> Any:
+        """Return the state with which the learner begins, with random numbers of its own."""
+        return self.learner.start(self.task.setting, self.replicates, self._own())
 
     def _nature(self) -> Nature:
         """Return the random numbers of whatever is not the learner."""
@@ -141,7 +145,7 @@ def empty_run(
     )
 
 
-class _Kept:
+class Kept:
     """What is kept of some rounds while they are played: written to its place in a run, so that nothing moves later."""
 
     def __init__(self, room: Run) -> None:
@@ -150,6 +154,7 @@ class _Kept:
         self.states: dict[str, Array] = {}
 
     def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
+        """Keep a round."""
         thresholds, weights = happened.played
         more = len(weights) - len(self.weights)
         if more > 0:  # a lottery of more thresholds than any before: others have weight 0
@@ -164,6 +169,7 @@ class _Kept:
             self.room.traces[name][:, t] = values
 
     def keep_state(self, t: int, world: Any) -> None:
+        """Keep the state before a round."""
         for name, values in flatten(world).items():
             if t == 0:
                 self.states[name] = np.empty((len(values), self.room.rounds, *values.shape[1:]))

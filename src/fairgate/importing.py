@@ -44,6 +44,16 @@ def import_place(place: str, what: str = "place") -> Any:
     return getattr(module, name)
 
 
+def find_files(name: str) -> list[Path]:
+    """Return the files of that name in the current folder, and in those that modules are looked for in.
+
+    >>> find_files("no-such-file.csv")
+    []
+    """
+    places = [folder / name for folder in (Path.cwd(), *map(Path, sys.path))]
+    return [place for place in dict.fromkeys(places) if place.is_file()]
+
+
 def look_in(folder: Path) -> None:
     """Let modules of a folder be imported, if there is none of that name in the current folder or installed."""
     if str(folder.resolve()) not in sys.path:

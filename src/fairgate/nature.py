@@ -240,16 +240,19 @@ class Nature:
         return decide(labelled, share, policy.is_certain, self.everybody(len(labelled), people))
 
     def everybody(self, replicates: int, people: int) -> NDArray[np.uint32]:
-        """Return the people of a round as :meth:`people` draws them, the same for all parts, (replicates, people)."""
-        numbers = self.people(replicates // self.parts, people)
+        """Return the people of a round in any order, the same for all parts, (replicates, people)."""
+        numbers = self._numbers(replicates // self.parts, people)
         return np.tile(numbers, (self.parts, 1)) if self.parts > 1 else numbers
 
     def people(self, replicates: int, people: int) -> NDArray[np.uint32]:
         """Draw the people of a round as numbers below 2³² in increasing order, (replicates, people)."""
-        bits = self._at(PEOPLE).bit_generator
-        numbers = bits.random_raw((replicates, (people + 1) // 2)).view(np.uint32)[:, :people]
+        numbers = self._numbers(replicates, people)
         numbers.sort(axis=1)
         return numbers
+
+    def _numbers(self, replicates: int, people: int) -> NDArray[np.uint32]:
+        bits = self._at(PEOPLE).bit_generator
+        return bits.random_raw((replicates, (people + 1) // 2)).view(np.uint32)[:, :people]
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float, loss: float = 0.0) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late, of so many accepted (replicates,) of a batch, one after the other.

@@ -111,8 +111,14 @@ class Policy(NamedTuple):
     def accepted_share(self, edges: Array) -> Array:
         """Return the share accepted per score bin, (replicates, groups, bins), for thresholds in `edges` or ±inf."""
         lowest = np.concatenate(([-np.inf], edges))
-        if len(self.weights) == 1 or self.is_certain.all():
+        if len(self.weights) == 1 or (self.weights.max(axis=0).min() == 1.0 and self.is_certain.all()):
             return np.asarray(lowest >= self.single[..., None], dtype=np.float64)
+        if len(self.weights) == 2:
+            for place, everybody in enumerate(self.thresholds):
+                if np.count_nonzero(everybody == -np.inf) == everybody.size:  # what accepts all: the other adds to it
+                    most = np.minimum(self.weights[0] + self.weights[1], 1.0)[:, None, None]
+                    least = np.minimum(self.weights[place], 1.0)[:, None, None]
+                    return np.asarray(np.where(lowest >= self.thresholds[1 - place][..., None], most, least))
         share = (self.weights[:, :, None, None] * (lowest >= self.thresholds[..., None])).sum(axis=0)
         return np.asarray(np.minimum(share, 1.0))  # weights that sum to 1 may do so but for rounding
 

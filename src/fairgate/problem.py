@@ -371,8 +371,10 @@ class Problem(Settings):
         labels = cells[..., 1] if labels is None else labels
         seen = Observation(found.people, found.accepted, known[..., 1], known[..., 0])
         if level != "bandit":
-            by_decision = cells[..., 0, :] + cells[..., 1, :]
-            seen = seen._replace(scores=by_decision[..., 0] + by_decision[..., 1])
+            scores = cells[..., 0, 0] + cells[..., 0, 1]
+            scores += cells[..., 1, 0]  # one by one, which is fast however cells lie in memory
+            scores += cells[..., 1, 1]
+            seen = seen._replace(scores=scores)
         if level in ("selective-labels", "full-labels"):
             seen = seen._replace(labels=labels + cells[..., 0] if level == "full-labels" else labels)
         return Feedback(reward, residuals, seen, credited, round_number)

@@ -97,6 +97,12 @@ def _ranges(cls: Any) -> dict[str, Between]:
     return found
 
 
+@functools.cache
+def _others(cls: Any) -> tuple[str, ...]:
+    """Fields of a settings class that are no annotated numbers."""
+    return tuple(field.name for field in dataclasses.fields(cls) if field.name not in _ranges(cls))
+
+
 @dataclass(frozen=True)
 class Settings:
     """Base of everything configurable: checks its numbers, varies by replicate, describes itself.
@@ -135,14 +141,25 @@ class Settings:
             if np.ndim(value) == 1:
                 yield name, np.asarray(value, dtype=np.float64)
 
+    def _parts(self) -> Iterator[tuple[str, Settings]]:
+        """Yield settings of its own that vary by replicate, such as a learner's history."""
+        kind: Any = type(self)
+        for name in _others(kind):
+            value = getattr(self, name)
+            if isinstance(value, Settings) and value.replicates is not None:
+                yield name, value
+
     @property
     def replicates(self) -> int | None:
         """How many replicates these settings are for, or None if they fit any number."""
-        return common_replicates({f"{type(self).__name__}.{name}": len(value) for name, value in self._varying()})
+        lengths: dict[str, int | None] = {name: len(value) for name, value in self._varying()}
+        lengths |= {name: part.replicates for name, part in self._parts()}
+        return common_replicates({f"{type(self).__name__}.{name}": length for name, length in lengths.items()})
 
     def rows(self, index: Index) -> Self:
         """Return the same settings for these replicates only."""
         cut: dict[str, Any] = {name: value[index].tolist() for name, value in self._varying()}
+        cut |= {name: part.rows(index) for name, part in self._parts()}
         return dataclasses.replace(self, **cut) if cut else self
 
     def clone(self) -> Self:

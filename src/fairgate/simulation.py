@@ -240,7 +240,9 @@ def _blocks(whole: Block, at_once: int) -> list[Block]:
     found = []
     for index in _slices(whole, at_once):
         count = index.stop - index.start
-        cut = replace(whole, task=whole.task.rows(index), learner=whole.learner.rows(index), replicates=count)
+        cut = whole
+        if count < whole.replicates:  # else it keeps the tables it may have made
+            cut = replace(whole, task=whole.task.rows(index), learner=whole.learner.rows(index), replicates=count)
         if whole.parts > 1:
             found.append(replace(cut, parts=count * whole.parts // whole.replicates))
         else:

@@ -60,11 +60,12 @@ class StackedNature(Nature):
         """Draw the people of a round."""
         if self.coupling == "independent":
             return np.concatenate([each.draw(probabilities[rows], people) for each, rows in self._now()])
-        return count_people(probabilities, self.everybody(len(probabilities), people))
+        drawn = [each.people(rows.stop - rows.start, people) for each, rows in self._now()]
+        return count_people(probabilities, np.concatenate(drawn))
 
     def everybody(self, replicates: int, people: int) -> NDArray[np.uint32]:
-        """Return the people of a round, (replicates, people)."""
-        return np.concatenate([each.people(rows.stop - rows.start, people) for each, rows in self._now()])
+        """Return the people of a round in any order, (replicates, people)."""
+        return np.concatenate([each.everybody(rows.stop - rows.start, people) for each, rows in self._now()])
 
     def delays(self, accepted: NDArray[np.int64], people: int, arrival: float, loss: float = 0.0) -> NDArray[np.int64]:
         """Draw for how many rounds labels are late."""

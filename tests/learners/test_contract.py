@@ -134,6 +134,10 @@ def test_a_rule_whose_state_is_not_plain_says_so_when_saved(small_task: fg.Task)
         ("off", "unknown learner 'off': did you mean 'ofs'"),
         ("ofs:c=much", "learner 'ofs:c=much': 'c=much' must be a setting such as c=0.1"),
         ("ofs:", "learner 'ofs:': after the colon must come a setting such as c=0.1"),
+        ("ofs:c", "learner 'ofs:c': 'c' must be a setting such as c=0.1"),
+        ("ofs:c=", "learner 'ofs:c=': 'c=' must be a setting such as c=0.1"),
+        ("bayesian:safe=perhaps", "learner 'bayesian:safe=perhaps': 'safe=perhaps' must be True or False"),
+        ("exploring-dr:estimate=best", "unknown ExploringPolicy: estimate 'best'"),
         ("ofs:colour=1", "learner 'ofs:colour=1' takes the settings c, delta, exploration"),
         ("fixed", "learner 'fixed' needs threshold, as in fixed:threshold=0.1"),
         ("ofs:c=-1", "OFS: c must be a finite number above 0, got -1.0"),
@@ -142,6 +146,12 @@ def test_a_rule_whose_state_is_not_plain_says_so_when_saved(small_task: fg.Task)
 def test_learner_names_that_cannot_be_read_get_one_sentence(name: str, sentence: str) -> None:
     with pytest.raises(fg.InputError, match=sentence):
         load_learner(name)
+
+
+def test_settings_of_a_learner_may_be_text_or_true_or_false() -> None:
+    read = [load_learner(f"bayesian:safe={word}").describe()["safe"] for word in ("True", "false", "1", "0")]
+    assert read == [True, False, True, False]
+    assert load_learner("exploring-dr:estimate=ips,width=2").describe()["estimate"] == "ips"
 
 
 @pytest.mark.parametrize("learner", [fg.Fixed(0.1), fg.Random(), fg.learners.AcceptAll(), fg.learners.BestLottery()])

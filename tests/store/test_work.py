@@ -13,7 +13,7 @@ import pytest
 
 from fairgate.engines import Crashed, InProcess
 from fairgate.engines.base import Call
-from fairgate.store import Index, Work, complete
+from fairgate.store import Bundle, Index, Work, complete, one_by_one
 
 
 class Recording:
@@ -125,6 +125,39 @@ def test_what_crashes_is_tried_in_pieces_and_said_if_it_has_none(tmp_path: Path)
     assert made.made == ["whole", "other", "first", "second", "third"]
     assert complete(tmp_path, [whole, made.work("other")], InProcess(), said.append, "block") == lost
     assert made.made[5:] == ["whole", "second"]
+
+
+def test_what_is_bundled_is_made_by_one_call_and_kept_one_by_one(tmp_path: Path) -> None:
+    made = Recording()
+    calls: list[list[str]] = []
+
+    def bundled(works: Sequence[Work]) -> list[Bundle]:
+        def make() -> list[Any]:
+            calls.append([each.name for each in works])
+            return [each.make() for each in works]
+
+        return [Bundle(works, make)]
+
+    work = [made.work(name) for name in ("one", "two", "three")]
+    done(tmp_path, work[:1])
+    said: list[str] = []
+    assert complete(tmp_path, work, InProcess(), said.append, bundled=bundled) == []
+    assert calls == [["two", "three"]]
+    assert said == ["1 of 3 simulations are done already"]
+    assert done(tmp_path, work) == ["3 of 3 simulations are done already"]
+
+
+def test_a_bundle_that_crashes_is_tried_one_by_one(tmp_path: Path) -> None:
+    made = Recording("two")
+    work = [made.work(name) for name in ("one", "two", "three")]
+
+    def bundled(works: Sequence[Work]) -> list[Bundle]:
+        return [Bundle(works, lambda: [each.make() for each in works])]
+
+    lost = complete(tmp_path, work, InProcess(), lambda text: None, bundled=bundled)
+    assert [(each.name, text) for each, text in lost] == [("two", "out of memory")]
+    assert made.made == ["one", "two", "one", "two", "three"]
+    assert [len(each.works) for each in one_by_one(work)] == [1, 1, 1]
 
 
 class Interrupted:

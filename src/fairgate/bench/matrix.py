@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,23 @@ from fairgate.bench import measures
 from fairgate.engines import Engine
 from fairgate.errors import told
 from fairgate.learners import Learner
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.simulation import Size, simulate
 from fairgate.statistics import iqm
-from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, table_bytes
+from fairgate.store import (
+    Bundle,
+    Say,
+    Work,
+    code_digest,
+    complete,
+    file_name,
+    one_by_one,
+    read_table,
+    table_bytes,
+)
 from fairgate.tasks import Task
+from fairgate.together import can_join, packs, simulate_together
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,7 @@ class Pair:
             "task": self.task.describe(),
             "learner": self.learner.describe(),
             "size": asdict(self.size),
-            "code": code_digest(outcome, table_bytes, self.task, self.learner),
+            "code": code_digest(judge, simulate_together, table_bytes, self.task, self.learner),
         }
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         cost = self.size.rounds * (150.0 + self.size.seeds * self.task.environment.group_count)  # µs, roughly
@@ -121,7 +133,7 @@ def fill(pairs: Sequence[Pair], folder: Path, engine: Engine, say: Say) -> Matri
     """Run every pair that is not done yet, the longest first, on an engine, and read all outcomes."""
     for pair in pairs:
         (folder / f"{pair.key}.error").unlink(missing_ok=True)
-    lost = complete(folder, [pair.work() for pair in pairs], engine, say)
+    lost = complete(folder, [pair.work() for pair in pairs], engine, say, bundled=partial(bundled, pairs))
     died = {work.name: text for work, text in lost}
     outcomes: dict[tuple[str, str], Outcome] = {}
     failures: list[Failure] = []
@@ -139,10 +151,39 @@ def fill(pairs: Sequence[Pair], folder: Path, engine: Engine, say: Say) -> Matri
     return Matrix(outcomes, failures)
 
 
+def bundled(pairs: Sequence[Pair], works: Sequence[Work]) -> list[Bundle]:
+    """Bundle the learners of a task that can be played together."""
+    by_key = {pair.key: pair for pair in pairs}
+    together: dict[tuple[str, Size], list[Work]] = {}
+    alone: list[Work] = []
+    for work in works:
+        pair = by_key[work.name]
+        join = can_join(pair.task, pair.learner, pair.size)
+        (together.setdefault((pair.task.name, pair.size), []) if join else alone).append(work)
+    found = one_by_one(alone)
+    for (_, size), each in together.items():
+        for some in packs(len(each), size):
+            found.append(Bundle(each[some], partial(perform_together, [by_key[work.name] for work in each[some]])))
+    return found
+
+
+def perform_together(pairs: Sequence[Pair]) -> list[dict[str, bytes]]:
+    """Return the files of pairs that have their task in common; if one fails, each is done alone."""
+    try:
+        runs = simulate_together(pairs[0].task, [pair.learner for pair in pairs], pairs[0].size)
+    except Exception:  # said by the one that fails
+        return [perform(pair) for pair in pairs]
+    return [_file(pair, partial(judge, run, pair.task, pair.learner)) for pair, run in zip(pairs, runs, strict=True)]
+
+
 def perform(pair: Pair) -> dict[str, bytes]:
     """Run and judge a pair and return the file of its outcome; of one that fails, one with the error instead."""
+    return _file(pair, partial(outcome, pair.task, pair.learner, pair.size))
+
+
+def _file(pair: Pair, judged: Callable[[], tuple[dict[str, Array], dict[str, Any]]]) -> dict[str, bytes]:
     try:
-        return {f"{pair.key}.parquet": table_bytes(*outcome(pair.task, pair.learner, pair.size))}
+        return {f"{pair.key}.parquet": table_bytes(*judged())}
     except Exception as error:
         return {f"{pair.key}.error": told(error).encode()}
 
@@ -150,7 +191,12 @@ def perform(pair: Pair) -> dict[str, bytes]:
 def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Array], dict[str, Any]]:
     """Run and judge a pair: its measures, and its curve, level, settings and truth as plain data."""
     run = simulate(task, learner, size.rounds, size.seeds, seed=size.seed, batch=size.batch)
-    known = truth.truth_of(task, size.rounds)
+    return judge(run, task, learner)
+
+
+def judge(run: Run, task: Task, learner: Learner[Any]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Judge a run: its measures, and its curve, level, settings and truth as plain data."""
+    known = truth.truth_of(task, run.rounds)
     judged = run.against(known)
     header = {
         "level": learner.level,

@@ -39,6 +39,10 @@ class Yardsticks:
         """Return the same for so many seeds of every world, side by side."""
         return Yardsticks(*(np.repeat(getattr(self, name), seeds, axis=0) for name in Reference._fields))
 
+    def after(self, rounds: int) -> Yardsticks:
+        """Return the same without the first rounds."""
+        return Yardsticks(*(getattr(self, name)[:, rounds:] for name in Reference._fields))
+
 
 def counted(found: Assessment, fair: Array) -> Array:
     """Return the rewards (…) that count: what lies beyond `fair` fades as a constraint is broken, up to the tolerance.

@@ -45,6 +45,10 @@ def bench(
     policies: Annotated[
         str | None, typer.Option(help="With --worlds: policies that are ranked, threshold, lottery or per-group.")
     ] = None,
+    history: Annotated[
+        int | None,
+        typer.Option(help="With --worlds: people an old threshold decides on before, whose table learners start from."),
+    ] = None,
     workers: AllCores = None,
     cluster: OnCluster = None,
     out: Annotated[Path, typer.Option(help="Folder for the page, the numbers and the runs.")] = Path("bench"),
@@ -66,6 +70,8 @@ def bench(
         raise InputError(f"--level must be one or more of {', '.join(LEVELS)}, got {', '.join(map(repr, level))}")
     if worlds is None and policies is not None:
         raise InputError(f"--policies is for --worlds, got {policies!r} without it")
+    if worlds is None and history is not None:
+        raise InputError(f"--history is for --worlds, got {history} without it")
     if worlds is not None:
         if batch is not None:
             raise InputError(f"--batch is for tasks: every world has its own, got {batch}")
@@ -82,6 +88,7 @@ def bench(
             rounds=rounds,
             seeds=1 if seeds is None else seeds,
             seed=seed,
+            history=0 if history is None else whole_number("--history", history, 1),
             workers=workers,
             cluster=cluster,
         )

@@ -18,6 +18,7 @@ from fairgate.amounts import amount
 from fairgate.cli.options import AsJson, Batch, OwnTail, Rounds, Seed, Seeds, Workers, check_size
 from fairgate.errors import InputError, told
 from fairgate.estimates import Estimate
+from fairgate.learners.warm import with_history
 from fairgate.places import find_learner, find_task
 from fairgate.progress import progress
 from fairgate.store import file_name, prepare_folder, write_text
@@ -43,11 +44,18 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Another value of a number of the task or a learner, such as rate=0.2."),
     ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(help="Table of past decisions to start from: columns score, group, accepted and outcome."),
+    ] = None,
 ) -> None:
     """Run learners on a task in the closed loop and compare them with the oracle."""
     chosen = find_task(task)
     learners = {name: find_learner(name, chosen) for name in learner}
     chosen, learners = with_values(chosen, learners, given or [])
+    if history is not None:
+        past = fg.History.of(history)
+        learners = {name: with_history(each, past, name) for name, each in learners.items()}
     last = tail_of(rounds) if tail is None else tail
     check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=last, workers=workers)
     if out is not None:

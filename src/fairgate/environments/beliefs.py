@@ -28,8 +28,9 @@ class Beliefs(Environment):
         return np.where(learns, (1.0 - rate) * state + rate * thresholds, state)  # exact if the rate is 1
 
     def steady_state(self, thresholds: Array) -> Array:
-        """Return the thresholds: in the end people believe what is done."""
-        return np.array(thresholds, dtype=np.float64)
+        """Return the thresholds: in the end people believe what is done; of infinite ones nobody hears."""
+        given = np.asarray(thresholds, dtype=np.float64)
+        return np.where(np.isfinite(given), given, self._by_replicate["expected"])
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
 from fairgate.counts import Counts
@@ -331,28 +332,42 @@ class ResponsiveScores(Environment):
 
         The axes of thresholds after the first two, replicates and groups, follow those two.
         """
-        above, by_cell, spacing = self._tables
+        _, by_cell, spacing = self._tables
         more = [1] * (thresholds.ndim - 1)
-        if np.any(self.ties):
-            ties = np.reshape(self.ties, (-1, *more))
+        if self._told["ties"]:
+            ties = self._by_replicate["ties"].reshape(-1, *more)
             spaced = np.where(ties > 0, ties, 1.0)
             tied = np.ceil(thresholds / spaced - 1e-9) * spaced
             thresholds = np.where(ties > 0, tied, thresholds)
-        place = np.clip((thresholds - raised - self.low) / spacing, 0.0, CELLS)
+        place = within((thresholds - raised - self.low) / spacing, CELLS)
         below = np.minimum(place.astype(np.intp), CELLS - 1)
         part = (place - below)[..., None]
-        first = np.arange(len(above) * self.group_count).reshape(len(above), -1, *more[1:]) * (CELLS + 1)
-        row = first + below
+        row = self._first_cells.reshape(*self._first_cells.shape, *more[1:]) + below
         found = by_cell.take(row, axis=0)
         found += part * (by_cell.take(row + 1, axis=0) - found)
         return found.reshape(*row.shape, 4, 2)
 
+    @cached_property
+    def _first_cells(self) -> NDArray[np.intp]:
+        """Row of the first cell of each replicate and group in the table by cell, (replicates or 1, groups)."""
+        replicates = len(self._tables.above)
+        return np.arange(replicates * self.group_count).reshape(replicates, -1) * (CELLS + 1)
+
+    @cached_property
+    def _told(self) -> dict[str, bool]:
+        """Whether a setting that may vary by replicate is other than 0 in any."""
+        return {name: bool(values.any()) for name, values in self._by_replicate.items()}
+
     def _mix(self, state: ResponsiveState) -> Array:
         """Return the weights of the four tables, (replicates, groups, 4)."""
         quality = state.quality + self.shift(state.round) if self._shifted else state.quality
-        quality = np.clip(quality, 0.0, 1.0)
-        other, weak = np.clip(state.relabelled, 0.0, 1.0), 1.0 - quality
-        return np.stack(((1.0 - other) * weak, (1.0 - other) * quality, other * weak, other * quality), axis=-1)
+        quality = within(quality)
+        other, weak = within(state.relabelled), 1.0 - quality
+        same = 1.0 - other
+        mix = np.empty((*quality.shape, 4))
+        for place, (one, two) in enumerate(((same, weak), (same, quality), (other, weak), (other, quality))):
+            np.multiply(one, two, out=mix[..., place])
+        return mix
 
     def group_shares(self, state: ResponsiveState) -> Array:
         """Return the share of each group among those who come, (replicates, groups)."""
@@ -361,14 +376,14 @@ class ResponsiveScores(Environment):
 
     @cached_property
     def _lifted(self) -> bool:
-        return bool(np.any(self.lift))
+        return self._told["lift"]
 
     def probabilities(self, state: ResponsiveState, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2)."""
         mix = self._mix(state)[..., None, :]  # (replicates, groups, 1, 4)
         accepted = self._above(thresholds, 0.0)
         if self._lifted:
-            inflated = np.clip(state.inflation, 0.0, 1.0)[..., None, None]
+            inflated = within(state.inflation)[..., None, None]
             raised = self._above(thresholds, self._by_replicate["lift"])
             accepted = (1.0 - inflated) * accepted + inflated * raised
         cells = np.empty((*thresholds.shape, 2, 2))
@@ -382,7 +397,7 @@ class ResponsiveScores(Environment):
         tables = self._bins(np.asarray(edges, dtype=np.float64))
         mix = self._mix(state)
         if self._lifted:
-            inflated = np.clip(state.inflation, 0.0, 1.0)[..., None]
+            inflated = within(state.inflation)[..., None]
             mix = np.concatenate(((1.0 - inflated) * mix, inflated * mix), axis=-1)
         mix = mix * self.group_shares(state)[..., None]
         found = np.matmul(mix[..., None, :], tables)[..., 0, :]
@@ -405,7 +420,7 @@ class ResponsiveScores(Environment):
     def _bar(self, thresholds: Array) -> Array:
         """Return how high thresholds lie between the quarters of the score range, 0 to 1."""
         middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-        return np.asarray(np.clip(0.5 + (thresholds - middle) / half, 0.0, 1.0))
+        return within(0.5 + (thresholds - middle) / half)
 
     def published(self, policy: Policy) -> Array:
         """Return the threshold that lies as high as those of a policy do on average, accepting all and nobody at ends.
@@ -421,13 +436,13 @@ class ResponsiveScores(Environment):
         """Return what people of each group answer to, (replicates, groups); NaN of a group with nobody."""
         by_threshold, by_outcome = (self._by_replicate[name] for name in ("by_threshold", "by_outcome"))
         found = (1.0 - by_threshold - by_outcome) * counts.rates
-        if np.any(self.by_threshold):
+        if self._told["by_threshold"]:
             found = found + by_threshold * self._bar(thresholds)
-        if np.any(self.by_outcome):
+        if self._told["by_outcome"]:
             people = np.where(counts.people > 0, counts.people, np.nan)
             worth = (counts.cells[..., 1, 1] - HARM * counts.cells[..., 0, 1]) / people
             found = found + by_outcome * (0.5 + worth / (2.0 * HARM))
-        if np.any(self.cross):
+        if self._told["cross"]:
             came = np.where(np.isnan(found), 0.0, counts.people)
             total = np.maximum(came.sum(axis=1, keepdims=True), 1e-300)
             mean = (came * np.nan_to_num(found)).sum(axis=1, keepdims=True) / total
@@ -441,16 +456,15 @@ class ResponsiveScores(Environment):
         signal, heard = self.signal(counts, thresholds), state.heard
         if self._longest:
             known = np.concatenate((signal[:, None], heard), axis=1)
-            late = np.broadcast_to(self._by_replicate["lag"].astype(np.intp)[..., None], (len(signal), 1, 1))
             heard, missing = known[:, :-1], np.isnan(signal)
-            signal = np.take_along_axis(known, late, axis=1)[:, 0]
+            signal = known[np.arange(len(known)), self._by_replicate["lag"][..., 0].astype(np.intp)]
             if missing.any():  # of a group with nobody, who hear of nothing
                 signal = np.where(missing, np.nan, signal)
                 heard = np.where(missing[:, None], state.heard, heard)
         rate, beyond = self._by_replicate["rate"], signal - 0.5
         base, gain = self._answers
         now = np.stack((state.quality, state.inflation, state.relabelled))
-        moved = approach(now, np.clip(base + gain * beyond, 0.0, 1.0), rate)
+        moved = approach(now, within(base + gain * beyond), rate)
         size = state.size
         if self._comes:
             size = approach(size, np.exp(self._by_group["participation_gain"] * beyond), rate)
@@ -495,3 +509,8 @@ class ResponsiveScores(Environment):
 
 OPTIONAL = frozenset(each.name for each in fields(ResponsiveScores) if each.default == ())
 """Settings per group that need not be given."""
+
+
+def within(values: Array, high: float = 1.0) -> Array:
+    """Return `values` clipped to between 0 and `high`: what ``np.clip`` does, several times as fast for few."""
+    return np.asarray(np.minimum(np.maximum(values, 0.0), high))

@@ -135,8 +135,12 @@ class Epochs(Learner[E]):
         ours = (played.single == state.current[:, None]).all(axis=1)
         first, rounds = self.settling(state), np.asarray(self.epoch_length) - np.asarray(self.burn_in)
         counted = (state.age >= first) & ours
-        note(state, feedback.round, np.where(counted, state.epochs, -1))
-        self.credit(state, feedback, feedback.credited(played))
+        if feedback.credits is None and type(self).credit is Epochs.credit:  # all labels are known, of this round
+            state.sums[0] += np.where(counted, feedback.reward, 0.0)
+            state.known += counted
+        else:
+            note(state, feedback.round, np.where(counted, state.epochs, -1))
+            self.credit(state, feedback, feedback.credited(played))
         state.sums[1:] += np.where(counted, feedback.residuals, 0.0)
         state.people += counted[:, None] * feedback.observation.people
         state.accepted += counted[:, None] * feedback.observation.accepted
@@ -148,8 +152,10 @@ class Epochs(Learner[E]):
             pooled = with_pooled_residuals(table, state.problem, state.people, state.accepted)
             self.digest(state, over, pooled, state.known / rounds)
             state.epochs += over
-        for field in (state.age, state.sums, state.known, state.people.T, state.accepted.T):
-            field[..., over | ~ours] = 0
+        ended = over | ~ours
+        if ended.any():
+            for field in (state.age, state.sums, state.known, state.people.T, state.accepted.T):
+                field[..., ended] = 0
 
     def credit(self, state: E, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Add rewards to the epochs whose people they are about: the present one, or those that are over."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import typing
 from collections.abc import Callable
 from typing import Any, cast
 
 from fairgate.errors import InputError, unknown_name
+from fairgate.history import History
 from fairgate.learners.base import Learner, check_level
 from fairgate.learners.baselines.bayesian import Bayesian, safe_bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
@@ -66,6 +68,10 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
 """Every built-in learner by its name on the command line."""
 
 
+TRUTH = {"true": True, "1": True, "false": False, "0": False}
+"""How a setting that is true or false is written, in any case."""
+
+
 def kind_of(name: str) -> type[Learner[Any]]:
     """Return the class of a built-in learner; some names are a class with settings of their own."""
     made: Any = LEARNERS[name]
@@ -82,22 +88,24 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
     OFS(c=0.1, delta=0.05, exploration=0.0)
     >>> load_learner("primal-dual", task="german").dual_step
     0.1
+    >>> load_learner("exploring-dr:estimate=ips").estimate, load_learner("bayesian:safe=True").safe
+    ('ips', True)
     """
     kind, colon, given = name.partition(":")
     if kind not in LEARNERS:
         raise unknown_name("learner", kind, LEARNERS)
     if colon and not given.strip():
         raise InputError(f"learner {name!r}: after the colon must come a setting such as c=0.1")
-    settings: dict[str, float] = {}
+    settings: dict[str, Any] = {}
     if task is not None:
         load_task(task)  # an unknown name is said so here
         settings.update(presets().get(task, {}).get("learners", {}).get(kind, {}))
+    hints = typing.get_type_hints(kind_of(kind))
     for pair in filter(None, given.split(",")):
-        key, _, value = pair.partition("=")
-        try:
-            settings[key.strip()] = float(value)
-        except ValueError:
-            raise InputError(f"learner {name!r}: {pair!r} must be a setting such as c=0.1") from None
+        key, equals, value = (each.strip() for each in pair.partition("="))
+        if not equals or not value:
+            raise InputError(f"learner {name!r}: {pair!r} must be a setting such as c=0.1")
+        settings[key] = _read(f"learner {name!r}: {pair!r}", value, hints.get(key, str))
     try:
         return LEARNERS[kind](**settings)
     except TypeError:
@@ -107,6 +115,25 @@ def load_learner(name: str, task: str | None = None) -> Learner[Any]:
             raise InputError(f"learner {name!r} needs {needed[0]}, as in {kind}:{needed[0]}=0.1") from None
         known = ", ".join(each.name for each in fields) or "(none)"
         raise InputError(f"learner {name!r} takes the settings {known}") from None
+
+
+def _read(what: str, value: str, hint: Any) -> Any:
+    """Read the text of a setting as what its type says: true or false, text, or else a number."""
+    told = typing.get_args(hint) or (hint,)
+    if bool in told:
+        if value.lower() not in TRUTH:
+            raise InputError(f"{what} must be True or False")
+        return TRUTH[value.lower()]
+    if typing.get_origin(hint) is typing.Literal:
+        if value not in told:
+            raise InputError(f"{what} must be one of {', '.join(map(str, told))}")
+        return value
+    if hint is Any or str in told or History in told:
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"{what} must be a setting such as c=0.1") from None
 
 
 OWN = ("smooth-optimist", "safe-forecast", "per-group", "mixture", "doubly-optimistic")

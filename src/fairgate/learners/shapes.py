@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 
 from fairgate.setting import Setting
+from fairgate.settings import Array
 
 T = TypeVar("T")
 
@@ -47,3 +48,8 @@ def fresh(kind: Callable[..., T], setting: Setting, common: Mapping[str, Any], *
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind, include_extras=True)
+
+
+def bins_last(labels: Array) -> Array:
+    """Return labels by score bin (…, bins, 2) with bins last in memory, as batches have them: sums are faster so."""
+    return np.ascontiguousarray(labels.swapaxes(-1, -2)).swapaxes(-1, -2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
 from fairgate.live.gate import Gate
+from fairgate.live.past import PastDecisions
 from fairgate.live.spec import Spec
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = [
     "ForbiddenError",
     "Gate",
     "MissingError",
+    "PastDecisions",
     "Spec",
     "UnavailableError",
     "UnknownKeyError",

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from fairgate.errors import InputError, nearest
 from fairgate.importing import look_in
 from fairgate.live.database import read_url
+from fairgate.live.past import Column, PastDecisions
 from fairgate.live.spec import Guards, Name, Part, Rounds, Spec, Start, first_fault
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -66,6 +67,28 @@ class ScoresTable(Part):
         return [float(each) for each in np.linspace(self.low, self.high, self.steps)]
 
 
+class LearnerTable(Part):
+    """The table [learner]: what it starts from."""
+
+    history: str | None = None  # table of past decisions
+    columns: dict[Column, str] = Field(
+        default={}
+    )  # of its columns, those that are not called score, group, accepted, outcome
+    threshold: float | list[float] | None = None  # the cut-off of those decisions, if it is known
+
+    def past(self, groups: list[str], folder: Path) -> PastDecisions | None:
+        """Return what a spec has of the table; it must be there, and fit the groups."""
+        if self.history is not None:
+            try:
+                named: dict[str, Any] = {"columns": self.columns, "threshold": self.threshold}
+                return PastDecisions.of(self.history, groups, **named, folder=folder)
+            except InputError as error:
+                raise InputError(f"[learner] history: {error}") from None
+        if self.columns or self.threshold is not None:
+            raise InputError("[learner] must have history, the table of past decisions that its other entries are of")
+        return None
+
+
 class LabelsTable(Part):
     """The table [labels]."""
 
@@ -91,6 +114,7 @@ class ServiceTable(Part):
 TABLES: dict[str, type[Part]] = {
     "gate": GateTable,
     "scores": ScoresTable,
+    "learner": LearnerTable,
     "rounds": Rounds,
     "start": Start,
     "guards": Guards,
@@ -143,7 +167,7 @@ def settings_of(plain: dict[str, Any], folder: Path) -> ServiceSettings:
     secret = folder / service.pop("session_secret")
     return ServiceSettings(
         database=place_in(folder, tables["database"].model_dump()["url"]),
-        gates=[spec_of(tables, plain)],
+        gates=[spec_of(tables, plain, folder)],
         session_secret=secret,
         **service,
     )
@@ -164,9 +188,9 @@ def read_table(name: str, entries: object) -> Part:
         raise InputError(f"[{name}] {first_fault(error)}") from None
 
 
-def spec_of(tables: dict[str, Part], plain: dict[str, Any]) -> Spec:
-    """Return the spec that tables describe."""
-    scores = tables["scores"]
+def spec_of(tables: dict[str, Part], plain: dict[str, Any], folder: Path) -> Spec:
+    """Return the spec that tables describe; paths are seen from a folder."""
+    scores, learner = tables["scores"], tables["learner"]
     about = tables["gate"].model_dump()
     rounds = {"people": None, **plain["rounds"]} if "rounds" in plain else {}
     spec = Spec.read(
@@ -179,6 +203,7 @@ def spec_of(tables: dict[str, Part], plain: dict[str, Any]) -> Spec:
             "start": plain.get("start", {}),
             "guards": plain.get("guards", {}),
             "label_due_days": tables["labels"].model_dump()["due_days"],
+            "history": learner.past(about["groups"], folder) if isinstance(learner, LearnerTable) else None,
         }
     )
     rehearse(spec)

@@ -14,6 +14,8 @@ from fairgate.constraints import make_constraint
 from fairgate.errors import InputError
 from fairgate.learners import Learner, load_learner
 from fairgate.learners.base import check_level
+from fairgate.learners.warm import takes_history, with_history
+from fairgate.live.past import PastDecisions
 from fairgate.policy import Policy
 from fairgate.problem import Problem, Utility
 from fairgate.setting import Setting
@@ -83,6 +85,7 @@ class Spec(Part):
     label_due_days: Annotated[float, Field(gt=0)] = 30.0  # after which a label counts as late
     store: Literal["cases", "counts"] = "cases"
     per_group: str = ""  # the reason why groups may have thresholds of their own; empty: they may not
+    history: PastDecisions | None = None  # the past decisions that the learner starts from
 
     @classmethod
     def read(cls, plain: Any) -> Self:
@@ -109,7 +112,9 @@ class Spec(Part):
         lonely = next((each.text for each in self.setting.problem.constraints if each.compares_groups), "")
         if lonely and len(self.groups) < 2:
             raise InputError(f"groups must be at least 2, as {lonely} compares them, got {self.groups}")
-        learner = self.make_learner()
+        learner = load_learner(self.learner)
+        if self.history is not None and not takes_history(learner):
+            raise InputError(f"learner {self.learner} takes no history: choose one that does, such as safe-forecast")
         check_level(learner, self.setting.problem)
         _check_labels(learner, self.setting.problem)
         if self.learner.partition(":")[0] == "per-group" and not self.per_group:
@@ -142,8 +147,9 @@ class Spec(Part):
         return np.asarray(grid[(grid >= low) & (grid <= high)])
 
     def make_learner(self) -> Learner[Any]:
-        """Return the learner."""
-        return load_learner(self.learner)
+        """Return the learner, which starts from past decisions if there are any: their table must be there."""
+        learner = load_learner(self.learner)
+        return learner if self.history is None else with_history(learner, self.history.history(self.groups))
 
     @property
     def first(self) -> Policy | None:

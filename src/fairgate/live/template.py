@@ -27,6 +27,8 @@ high = 1.0
 steps = 21                    # so many, equally far apart
 # grid = [0.25, 0.5, 0.75]    # instead of low, high and steps
 
+# [learner]                   # to start from past decisions: name their table here; see docs/guides/history.md
+
 [constraints]                 # any of parity, service, ratio, budget, group-service, opportunity, equalised-odds,
                               # improvement, or a class of yours, "package.module:Class" = setting
 parity = 0.10                 # largest gap between the groups' acceptance rates

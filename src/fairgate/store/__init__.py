@@ -14,9 +14,10 @@ from fairgate.store.files import (
     write_table,
     write_text,
 )
-from fairgate.store.work import Index, Work, complete
+from fairgate.store.work import Bundle, Index, Work, complete, one_by_one
 
 __all__ = [
+    "Bundle",
     "Index",
     "Say",
     "Work",
@@ -25,6 +26,7 @@ __all__ = [
     "file_hash",
     "file_name",
     "makers_of",
+    "one_by_one",
     "plain",
     "prepare_folder",
     "read_saved",

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fairgate.amounts import amount, part
@@ -35,6 +36,28 @@ class Work:
     cost: float
     make: Callable[[], Mapping[str, bytes]]
     split: Callable[[], Sequence[Work]] | None = None
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Pieces of work that are carried out by one call: `make` returns what each of them would, in order."""
+
+    works: Sequence[Work]
+    make: Callable[[], Sequence[Mapping[str, bytes]]]
+
+    @property
+    def cost(self) -> float:
+        """What all of them cost."""
+        return sum(each.cost for each in self.works)
+
+
+def one_by_one(works: Sequence[Work]) -> list[Bundle]:
+    """Bundle nothing."""
+    return [Bundle((each,), partial(_alone, each.make)) for each in works]
+
+
+def _alone(make: Callable[[], Mapping[str, bytes]]) -> Sequence[Mapping[str, bytes]]:
+    return (make(),)
 
 
 class Index:
@@ -99,13 +122,20 @@ def _note(line: str) -> tuple[str, str, str] | None:
 
 
 def complete(
-    folder: Path, work: Iterable[Work], engine: Engine, say: Say, noun: str = "simulation", quiet: bool = False
+    folder: Path,
+    work: Iterable[Work],
+    engine: Engine,
+    say: Say,
+    noun: str = "simulation",
+    quiet: bool = False,
+    bundled: Callable[[Sequence[Work]], Sequence[Bundle]] = one_by_one,
 ) -> list[tuple[Work, str]]:
     """Do all work whose files are not in `folder` yet, the longest first, and say which files had to be made again.
 
     Only this process writes files. What is done is noted at once, so that after an interruption the same call goes on
     with what is missing, on the same engine or another. Returns the work whose processes died again and again, each
     with a text that says so; they are tried again the next time. If `quiet`, progress is shown on a terminal only.
+    `bundled` says what of the missing work is cheaper to do together; if its process dies, it is tried one by one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     index = Index(folder)
@@ -113,41 +143,45 @@ def complete(
     missing = [each for each in work if not index.has(each, say)]
     if len(missing) < len(work):
         say(f"{part(len(work) - len(missing), len(work), noun)} done already")
-    missing.sort(key=lambda each: -each.cost)
     lost: list[tuple[Work, str]] = []
     count, total = len(work) - len(missing), len(work)
 
-    def finish(each: Work, result: Mapping[str, bytes] | Crashed) -> Sequence[Work]:
+    def finish(bundle: Bundle, result: Sequence[Mapping[str, bytes]] | Crashed) -> Sequence[Work]:
         """Keep what was made, and return the pieces to try in place of work that crashed."""
         nonlocal count, total
         if not isinstance(result, Crashed):
-            index.keep(each, result)
-            count += 1
-        elif each.split is None:
+            for each, made in zip(bundle.works, result, strict=True):
+                index.keep(each, made)
+            count += len(bundle.works)
+            return ()
+        if len(bundle.works) > 1:
+            return bundle.works
+        (each,) = bundle.works
+        if each.split is None:
             lost.append((each, result.text))
-        else:
-            pieces = each.split()
-            say(f"{each.name}: {result.text}; it is tried in {amount(len(pieces), 'piece')}")
-            left = [piece for piece in pieces if not index.has(piece, say)]
-            total += len(pieces) - 1
-            count += len(pieces) - len(left)
-            return left
-        return ()
+            return ()
+        pieces = each.split()
+        say(f"{each.name}: {result.text}; it is tried in {amount(len(pieces), 'piece')}")
+        left = [piece for piece in pieces if not index.has(piece, say)]
+        total += len(pieces) - 1
+        count += len(pieces) - len(left)
+        return left
 
     while missing:
+        bundles = sorted(bundled(missing), key=lambda each: -each.cost)
         pieces: list[Work] = []
         first = f"{amount(len(missing), noun)} on {engine}"
         try:
             with (
                 meter(sum(each.cost for each in missing), first, quiet=quiet) as advance,
-                closing(engine.run([each.make for each in missing])) as results,
+                closing(engine.run([each.make for each in bundles])) as results,
             ):
                 for place, result in results:
-                    each = missing[place]
-                    pieces += finish(each, result)
-                    advance(f"{count} of {amount(total, noun)} done: {each.name}", each.cost)
+                    bundle = bundles[place]
+                    pieces += finish(bundle, result)
+                    advance(f"{count} of {amount(total, noun)} done: {bundle.works[-1].name}", bundle.cost)
         except KeyboardInterrupt:
             say(f"Interrupted: {part(count, total, noun)} done and kept; the same command goes on from there")
             raise
-        missing = pieces
+        missing, bundled = pieces, one_by_one
     return lost

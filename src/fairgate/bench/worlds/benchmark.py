@@ -22,6 +22,7 @@ from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner
 from fairgate.learners.registry import kind_of
+from fairgate.learners.warm import takes_history
 from fairgate.places import find_learner, own_learner
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
@@ -55,6 +56,7 @@ def run_worlds(
     rounds: int = 3000,
     seeds: int = 1,
     seed: int = 0,
+    history: int = 0,
     workers: int = 1,
     cluster: str | None = None,
     say: Say = lambda text: None,
@@ -80,6 +82,11 @@ def run_worlds(
         "per-group", which ranks all learners but still measures by the best lottery.
     rounds, seeds, seed
         Length of a run, runs per world, and root of random numbers. Batches are those of each world.
+    history
+        People whom an old policy decides on in every world before the run, see :mod:`fairgate.bench.worlds.warm`:
+        a threshold in the middle of what the constraints allow, for as many rounds as make so many people. Learners
+        that have the setting ``history`` start from the table of these decisions, others from nothing, all in the state
+        that the old policy has led to, and are judged by what follows.
     workers, cluster
         As in :func:`~fairgate.bench.run_bench`.
 
@@ -101,17 +108,18 @@ def run_worlds(
             raise unknown_name("level", level, LEVELS)
     for name, value in (("rounds", rounds), ("seeds", seeds)):
         whole_number(name, value, 1)
+    whole_number("history", history, 0)
     entrants = gather(learners, own, levels)
     folder = Path(out)
     prepare_folder(folder)
     blocks = blocks_of(numbers, seeds)
     with open_engine(workers, cluster, say) as engine:
-        matrix = fill(entrants, blocks, folder / "runs", engine, say, rounds=rounds, seed=seed)
+        matrix = fill(entrants, blocks, folder / "runs", engine, say, rounds=rounds, seed=seed, history=history)
     if not matrix.figures:
         why = matrix.failures[0] if matrix.failures else "none may see what their constraints ask for"
         raise InputError(f"no learner got through any world: {why}")
     board = rank(matrix, policies)
-    size = {"rounds": rounds, "seeds": seeds, "seed": seed}
+    size = {"rounds": rounds, "seeds": seeds, "seed": seed, **({"history": history} if history else {})}
     bench = WorldBench(matrix, board, describe(matrix, board, size, entrants))
     write(bench, folder)
     return bench
@@ -162,12 +170,14 @@ def describe(
 ) -> dict[str, Any]:
     """Return all numbers and settings as plain data for JSON."""
     numbers = matrix.numbers
+    warm = {"warm": [name for name in matrix.figures if takes_history(entrants[name])]} if "history" in size else {}
     contiguous = len(numbers) == numbers[-1] - numbers[0] + 1
     document: dict[str, Any] = plain(
         {
             "format": FORMAT,
             "settings": {
                 **size,
+                **warm,
                 "worlds": len(numbers),
                 "which": f"{numbers[0]} to {numbers[-1]}" if contiguous else ", ".join(map(str, numbers)),
                 "purpose": purpose(numbers),

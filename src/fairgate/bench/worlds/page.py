@@ -142,7 +142,7 @@ def worst_of(matrix: WorldMatrix, board: WorldBoard, learner: str, settings: Map
             float(figures[measure][place]),
             float(figures["violation"][place]),
             _described(matrix, matrix.numbers[place]),
-            _command(matrix.numbers[place], learner, settings["rounds"]),
+            "" if "history" in settings else _command(matrix.numbers[place], learner, settings["rounds"]),
         )
         for place in order
     ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,28 @@ from fairgate.bench.matrix import Failure
 from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds import measures, yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
+from fairgate.bench.worlds.warm import Following, old_thresholds, rounds_before
 from fairgate.bench.worlds.yardsticks import Known
 from fairgate.engines import Engine
 from fairgate.errors import InputError, told
 from fairgate.learners import Learner
 from fairgate.learners.base import check_level
+from fairgate.run import Run
 from fairgate.settings import Array
-from fairgate.simulation import simulate
-from fairgate.store import Say, Work, code_digest, complete, file_name, read_table, table_bytes
+from fairgate.simulation import Size, simulate
+from fairgate.store import (
+    Bundle,
+    Say,
+    Work,
+    code_digest,
+    complete,
+    file_name,
+    one_by_one,
+    read_table,
+    table_bytes,
+)
+from fairgate.tasks import Task
+from fairgate.together import can_join, packs, simulate_together
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,11 +80,18 @@ class WorldPair:
     best: Yardsticks
     rounds: int
     seed: int
+    history: int = 0  # people whom an old policy decides on before
 
     @property
     def key(self) -> str:
         """Name of its file."""
         return file_name(f"{self.block.name}--{self.name}")
+
+    @property
+    def size(self) -> Size:
+        """How much is simulated: a loop for each world and seed."""
+        block = self.block
+        return Size(self.rounds, len(block.numbers) * block.seeds, block.root(self.seed), block.shape.batch)
 
     def work(self, code: str) -> Work:
         """What there is to do for its file, with a fingerprint of all that makes it; `code` is that of the code."""
@@ -80,6 +101,7 @@ class WorldPair:
             "seeds": self.block.seeds,
             "rounds": self.rounds,
             "seed": self.seed,
+            **({"history": self.history} if self.history else {}),
             "learner": self.learner.describe(),
             "truth": truth.hexdigest(),
             "code": code,
@@ -91,19 +113,58 @@ class WorldPair:
         return Work(self.key, digest, (f"{self.key}.parquet",), cost, partial(perform, self))
 
 
+def bundled(pairs: Sequence[WorldPair], works: Sequence[Work]) -> list[Bundle]:
+    """Bundle the learners of a block that can be played together."""
+    by_key = {pair.key: pair for pair in pairs}
+    together: dict[WorldBlock, list[Work]] = {}
+    alone: list[Work] = []
+    for work in works:
+        pair = by_key[work.name]
+        join = not rounds_before(pair.block, pair.history) and can_join(pair.block.task, pair.learner, pair.size)
+        (together.setdefault(pair.block, []) if join else alone).append(work)
+    found = one_by_one(alone)
+    for each in together.values():
+        for some in packs(len(each), by_key[each[0].name].size):
+            found.append(Bundle(each[some], partial(perform_together, [by_key[work.name] for work in each[some]])))
+    return found
+
+
+def perform_together(pairs: Sequence[WorldPair]) -> list[dict[str, bytes]]:
+    """Return the files of pairs that have their block in common; if one fails, each is done alone."""
+    task, size = pairs[0].block.task, pairs[0].size
+    try:
+        runs = simulate_together(task, [pair.learner for pair in pairs], size)
+    except Exception:  # said by the one that fails
+        return [perform(pair) for pair in pairs]
+    return [_file(pair, partial(judged, pair, run, task)) for pair, run in zip(pairs, runs, strict=True)]
+
+
 def perform(pair: WorldPair) -> dict[str, bytes]:
     """Return the file of a pair's outcome; of one that fails, one with the error instead."""
+    return _file(pair, partial(played, pair))
+
+
+def _file(pair: WorldPair, figures: Callable[[], dict[str, Array]]) -> dict[str, bytes]:
     try:
-        return {f"{pair.key}.parquet": table_bytes(played(pair))}
+        return {f"{pair.key}.parquet": table_bytes(figures())}
     except Exception as error:
         return {f"{pair.key}.error": told(error).encode()}
 
 
 def played(pair: WorldPair) -> dict[str, Array]:
     """Play a block and judge it: means over the seeds of every world, (W,) each."""
-    block, task = pair.block, pair.block.task
-    count = len(block.numbers) * block.seeds
-    run = simulate(task, pair.learner, pair.rounds, count, seed=block.root(pair.seed), batch=block.shape.batch)
+    block, task, size = pair.block, pair.block.task, pair.size
+    before = rounds_before(block, pair.history)
+    if not before:
+        return judged(pair, simulate(task, pair.learner, **asdict(size)), task)
+    following = Following(pair.learner, old_thresholds(task, size.seeds).tolist(), before)
+    run = simulate(task, following, **asdict(replace(size, rounds=before + size.rounds)))
+    return judged(pair, run.part(slice(before, None)), task.at(run.rounds - 1))
+
+
+def judged(pair: WorldPair, run: Run, task: Task) -> dict[str, Array]:
+    """Judge a run on a block: means over the seeds of every world, (W,) each."""
+    block = pair.block
     found = measures.measure(run, task, pair.best.repeated(block.seeds), pair.learner.searched)
     return {name: values.reshape(-1, block.seeds).mean(axis=1) for name, values in found.items()}
 
@@ -117,23 +178,31 @@ def fill(
     *,
     rounds: int,
     seed: int,
+    history: int = 0,
 ) -> WorldMatrix:
     """Solve all worlds, then play every learner on every block that it can play on, and read what was found."""
-    lost = complete(folder, [yardsticks.work_of(block, rounds) for block in blocks], engine, say, noun="block")
+    lengths = [rounds_before(block, history) + rounds for block in blocks]
+    solving = [yardsticks.work_of(block, length) for block, length in zip(blocks, lengths, strict=True)]
+    lost = complete(folder, solving, engine, say, noun="block")
     if lost:
         raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
-    known = [yardsticks.read(folder, block, rounds) for block in blocks]
+    known = [
+        yardsticks.read(folder, block, length).after(length - rounds)
+        for block, length in zip(blocks, lengths, strict=True)
+    ]
     pairs = [
-        WorldPair(name, learner, block, best, rounds, seed)
+        WorldPair(name, learner, block, best, rounds, seed, history)
         for name, learner in learners.items()
         for block, best, _ in known
         if able(learner, block)
     ]
     for pair in pairs:
         (folder / f"{pair.key}.error").unlink(missing_ok=True)
-    codes = {name: code_digest(played, yardsticks.solve, learner) for name, learner in learners.items()}
+    codes = {
+        name: code_digest(played, simulate_together, yardsticks.solve, learner) for name, learner in learners.items()
+    }
     todo = [pair.work(codes[pair.name]) for pair in pairs]
-    died = {work.name: text for work, text in complete(folder, todo, engine, say)}
+    died = {work.name: text for work, text in complete(folder, todo, engine, say, bundled=partial(bundled, pairs))}
     return _read(learners, known, pairs, folder, died)
 
 

@@ -27,6 +27,8 @@ def show(board: WorldBoard, document: Mapping[str, Any], console: Console) -> No
     """Print one table per feedback level."""
     settings = document["settings"]
     console.print(f"{settings['worlds']} random worlds for {settings['purpose']}: {settings['which']}", highlight=False)
+    if "history" in settings:
+        console.print(_told_history(settings), highlight=False)
     for level, rows in board.levels.items():
         console.print(_ranked(level, rows, board))
     best = "threshold" if board.allowed == "threshold" else "lottery of two thresholds"
@@ -36,6 +38,15 @@ def show(board: WorldBoard, document: Mapping[str, Any], console: Console) -> No
             f"The best fixed threshold of every world has a share of {board.threshold:.2f}, 0 where none is feasible.",
             highlight=False,
         )
+
+
+def _told_history(settings: Mapping[str, Any]) -> str:
+    """Say what came before the rounds that count, and who got to know of it."""
+    warm = ", ".join(settings["warm"]) or "no learner here"
+    return (
+        f"Before the run, an old threshold decided on {settings['history']:,} people in every world. "
+        f"{warm} started from these decisions, all others from nothing, in the state they led to."
+    )
 
 
 def _ranked(level: str, rows: Sequence[WorldRow], board: WorldBoard) -> Table:

@@ -56,6 +56,10 @@ class Known(NamedTuple):
     best: Yardsticks
     words: dict[str, dict[str, str]]
 
+    def after(self, rounds: int) -> Known:
+        """Return the same without the first rounds of the yardsticks."""
+        return self._replace(best=self.best.after(rounds))
+
 
 def read(folder: Path, block: WorldBlock, rounds: int) -> Known:
     """Read what is known of a block."""

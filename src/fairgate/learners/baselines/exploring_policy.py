@@ -14,7 +14,7 @@ from fairgate.errors import unknown_name
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction
-from fairgate.learners.shapes import fresh
+from fairgate.learners.shapes import bins_last, fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
@@ -116,7 +116,9 @@ class ExploringPolicy(Learner[ExploringState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> ExploringState:
         """Start having seen nobody."""
-        return fresh(ExploringState, setting, common)
+        state = fresh(ExploringState, setting, common)
+        state.labels = bins_last(state.labels)
+        return state
 
     def propose(self, state: ExploringState) -> Policy:
         """Return the exploring policy of the best threshold; at the beginning, the uniform lottery."""
@@ -165,10 +167,12 @@ class ExploringPolicy(Learner[ExploringState]):
         if not credited:
             return
         _, labels = feedback.observation.binned
-        known = np.stack([each.people for each in credited]).astype(np.float64)[..., None, None]
-        accepted = np.stack([each.played.accepted_share(state.grid) for each in credited])
-        total = known.sum(axis=0)
-        propensity = (known * accepted).sum(axis=0) / np.where(total > 0.0, total, 1.0)
+        total, accepted = np.zeros((state.replicates, 1, 1)), np.zeros(state.scores.shape)
+        for each in credited:  # one by one, which is faster than all at once
+            known = each.people.astype(np.float64)[:, None, None]
+            total += known
+            accepted += known * each.played.accepted_share(state.grid)
+        propensity = accepted / np.where(total > 0.0, total, 1.0)
         possible = propensity > 0.0
         state.labels += np.where(possible, 1.0 / np.where(possible, propensity, 1.0), 0.0)[..., None] * labels
         here = people.sum(axis=(1, 2))[:, None, None]

@@ -13,7 +13,7 @@ from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import optimistic_share
-from fairgate.learners.shapes import fresh
+from fairgate.learners.shapes import bins_last, fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Feedback
@@ -106,7 +106,9 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> RetrainingState:
         """Start having seen nobody."""
-        return fresh(RetrainingState, setting, common)
+        state = fresh(RetrainingState, setting, common)
+        state.labels = bins_last(state.labels)
+        return state
 
     def propose(self, state: RetrainingState) -> Policy:
         """Return the threshold that is best for recent people; at the beginning, the uniform lottery."""

@@ -19,6 +19,7 @@ from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.rows import Say
 from fairgate.live.events import Event
 from fairgate.live.fold import Fold, is_over, plain_policy, read_policy
+from fairgate.live.past import MissingTableError
 from fairgate.live.played import rounded, same
 from fairgate.live.saving import save
 from fairgate.live.spec import DIGITS, Spec
@@ -54,6 +55,11 @@ class Refold:
         try:
             spec = Spec.read(data.get("spec"))
             self.fold = Fold(spec)
+        except MissingTableError:
+            if fits:
+                raise
+            self.say(event, "its spec cannot be used: the table of past decisions is another one, or not there")
+            return None
         except Exception as error:  # whatever a changed spec brings about
             own = data["spec"].get("learner") if isinstance(data.get("spec"), dict) else None
             if fits and isinstance(own, str) and not _loads(own):

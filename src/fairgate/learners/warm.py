@@ -1,0 +1,37 @@
+"""Warm: which learners can start from past decisions, and how they are given them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from fairgate.errors import InputError
+from fairgate.history import History
+from fairgate.learners.base import Learner
+
+
+def takes_history(learner: Learner[Any]) -> bool:
+    """Whether a learner has the setting `history`.
+
+    >>> import fairgate as fg
+    >>> takes_history(fg.OFS())
+    False
+    """
+    return any(each.name == "history" for each in dataclasses.fields(learner))
+
+
+def with_history(learner: Learner[Any], history: History, name: str = "") -> Learner[Any]:
+    """Return the same learner, which starts from past decisions; refuse one that cannot, by its `name` if it has one.
+
+    >>> import fairgate as fg
+    >>> past = {"score": [0.2, 0.7], "group": ["f", "m"], "accepted": [0, 1], "outcome": [None, 1]}
+    >>> with_history(fg.OFS(), fg.History.of(past), "ofs")
+    Traceback (most recent call last):
+        ...
+    fairgate.errors.InputError: learner 'ofs' takes no history: choose one that does, such as safe-forecast
+    """
+    if not takes_history(learner):
+        told = repr(name) if name else repr(learner)
+        raise InputError(f"learner {told} takes no history: choose one that does, such as safe-forecast")
+    given: dict[str, Any] = {"history": history}
+    return dataclasses.replace(learner, **given)
