@@ -24,6 +24,7 @@ from fairgate.learners.ofs import OFS
 from fairgate.learners.per_group import PerGroup
 from fairgate.learners.registry import LEARNERS, load_learner, recommended
 from fairgate.learners.safe_forecast import SafeForecast
+from fairgate.learners.safe_search import SafeSearch
 from fairgate.learners.scalar import scalar
 from fairgate.learners.smooth_optimist import SmoothOptimist
 from fairgate.learners.state import State
@@ -53,6 +54,7 @@ __all__ = [
     "Random",
     "RepeatedRetraining",
     "SafeForecast",
+    "SafeSearch",
     "SmoothOptimist",
     "State",
     "Thompson",

@@ -32,6 +32,7 @@ from fairgate.learners.mixture import Mixture
 from fairgate.learners.ofs import OFS
 from fairgate.learners.per_group import PerGroup
 from fairgate.learners.safe_forecast import SafeForecast
+from fairgate.learners.safe_search import SafeSearch
 from fairgate.learners.smooth_optimist import SmoothOptimist
 from fairgate.problem import LEVELS
 from fairgate.tasks import Task, load_task, presets
@@ -43,6 +44,7 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
     "fixed": Fixed,
     "random": Random,
     "smooth-optimist": SmoothOptimist,
+    "safe-search": SafeSearch,
     "safe-forecast": SafeForecast,
     "per-group": PerGroup,
     "mixture": Mixture,
@@ -136,7 +138,7 @@ def _read(what: str, value: str, hint: Any) -> Any:
         raise InputError(f"{what} must be a setting such as c=0.1") from None
 
 
-OWN = ("smooth-optimist", "safe-forecast", "per-group", "mixture", "doubly-optimistic")
+OWN = ("smooth-optimist", "safe-search", "safe-forecast", "per-group", "mixture", "doubly-optimistic")
 """Learners that were made here; all others are the field's."""
 
 BASELINES = frozenset(LEARNERS) - frozenset(OWN)

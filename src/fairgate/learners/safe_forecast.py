@@ -18,6 +18,7 @@ from fairgate.learners.forecast.response import Fit
 from fairgate.learners.forecast.steady_state import SteadyStates
 from fairgate.learners.shapes import filled
 from fairgate.policy import Policy
+from fairgate.problem import Problem
 from fairgate.settings import Array, NonNegative
 
 
@@ -95,6 +96,7 @@ class SharedThreshold(PolicySpace):
     lottery_share: Annotated[Array, "R"]
     correction: GridCorrection  # takes over once predictions have failed
     arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
+    suspected: Annotated[NDArray[np.bool_], "R"]  # whether the last plan found strong evidence that nothing is feasible
     spent: Annotated[NDArray[np.int64], "R"]  # rounds of the uniform lottery that went into learning more
     # share of the grid around the cautious candidate within which the bold one may be infeasible, after a failure
     near: float = 0.05
@@ -109,12 +111,16 @@ class SharedThreshold(PolicySpace):
         self.correction.keep_prior(rows, age <= state.exploration.opening, plain)
         value = prediction.value(state.problem.rows(rows))
         cautious, bold, safe = self.candidates(value, failed, width)
-        infeasible = value.strongly_infeasible()
+        suspected = value.strongly_infeasible()
+        infeasible = suspected & self.suspected[rows]  # twice in a row: one epoch's fit may be off
+        self.suspected[rows] = suspected
         arm = np.where(failed, bold, cautious)
         exploration = state.exploration
         unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0
         affordable = self.spent[rows] < self.lottery_share[rows] * age + exploration.epoch_length
-        curious = ~failed & (age >= exploration.opening) & (~safe | ((bold != cautious) & unsafe & affordable))
+        pays = self.pays(state.problem.rows(rows), prediction, value, cautious, bold, age, exploration.duration(age))
+        better = (bold != cautious) & unsafe & affordable & pays
+        curious = ~failed & (age >= exploration.opening) & (~safe | better)
         explore = infeasible | curious
         target = np.where(curious, bold, cautious)
         self.spent[rows] += np.where(curious & safe, exploration.duration(age), 0)
@@ -134,6 +140,29 @@ class SharedThreshold(PolicySpace):
             infeasible=infeasible,
             transient=transient,
         )
+
+    @staticmethod
+    def pays(
+        problem: Problem,
+        prediction: Prediction,
+        value: Value,
+        cautious: NDArray[np.int64],
+        bold: NDArray[np.int64],
+        age: NDArray[np.int64],
+        rounds: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Whether so many `rounds` of the uniform lottery cost no more than the bold one may earn in as long as so far.
+
+        The lottery is the one at the bold candidate's acceptance rate; all are (R,).
+        """
+        every = np.arange(len(age))
+        rate = (prediction.shares * prediction.rates[every, :, bold]).sum(axis=1)[:, None, None]
+        everybody = prediction.all_positives[every, :, bold][..., None]
+        rates = rate + 0.0 * everybody
+        uniform = Prediction(prediction.shares, rates, rates * everybody, everybody, 0.0 * rates, 0.0 * rates)
+        price = value.reward[cautious, every] - uniform.read(problem)[0][0]
+        gain = value.reward[bold, every] + value.reward_error[bold, every] - value.reward[cautious, every]
+        return np.asarray(gain * age >= price * rounds)
 
     def predict(
         self, state: ForecastState, rows: NDArray[np.int64], benefit: float
@@ -176,6 +205,7 @@ class SharedThreshold(PolicySpace):
         """Forget everything in some replicates."""
         self.correction.reset(rows)
         self.spent[rows] = 0
+        self.suspected[rows] = False
 
 
 def safest(value: Value, failed: NDArray[np.bool_], width: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -28,10 +28,10 @@ def with_history(learner: Learner[Any], history: History, name: str = "") -> Lea
     >>> with_history(fg.OFS(), fg.History.of(past), "ofs")
     Traceback (most recent call last):
         ...
-    fairgate.errors.InputError: learner 'ofs' takes no history: choose one that does, such as safe-forecast
+    fairgate.errors.InputError: learner 'ofs' takes no history: choose one that does, such as safe-search
     """
     if not takes_history(learner):
         told = repr(name) if name else repr(learner)
-        raise InputError(f"learner {told} takes no history: choose one that does, such as safe-forecast")
+        raise InputError(f"learner {told} takes no history: choose one that does, such as safe-search")
     given: dict[str, Any] = {"history": history}
     return dataclasses.replace(learner, **given)

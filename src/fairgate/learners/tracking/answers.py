@@ -1,0 +1,150 @@
+"""Answers: how people's scores answer to acceptance, as far as that has proved to predict them better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.settings import Array
+
+SPEEDS = np.array([0.005, 0.015, 0.04, 0.1, 0.25, 0.6])
+"""Speeds of the moving average of acceptance that people answer to, of which the data choose."""
+
+RIDGE = np.diag([1e-6, 1.0, 1.0, 1.0])
+"""What steadies the regression, in people: as much as one person says that nothing answers to acceptance."""
+
+PROOF = 100.0
+"""By how much squared errors of prediction, in units of their variance, must be less with answers than without.
+
+By chance they are less by a few; a start far from where people end up looks like an answer and makes them less by up to
+60 on development worlds in which nothing answers.
+"""
+
+EARLY = 30
+"""Rounds of which nothing is concluded: few people make a regression."""
+
+STEEPEST = 0.9
+"""Largest slope of rates in acceptance that is believed: beyond, a steady state would hardly be one."""
+
+STEPS = 5
+"""Newton's steps to where a policy leads; more change nothing."""
+
+
+class Foresight(NamedTuple):
+    """What answers say of R replicates: rates as terms of acceptance, and how well these are known."""
+
+    proved: NDArray[np.bool_]  # where answers have proved to predict, (R,)
+    terms: Array  # level, slope and curvature of P(s ≥ option | g), (R, G, 3, K + 2)
+    mean: Array  # what the level was seen at: regressors, (R, 3, G)
+    inverse: Array  # covariance of slope, curvature and transient in units of the noise, (R, G, 3, 3)
+
+    def rows(self, which: NDArray[np.bool_]) -> Foresight:
+        """Return some replicates."""
+        return Foresight(*(values[which] for values in self))
+
+    def leads_to(self, first: NDArray[np.int64], weight: Array, rates: Array, error: Array, spread: Array) -> Array:
+        """Return the acceptance rates that lotteries end at, (R, G, C), drawn to the present `rates` where unsure.
+
+        `first` are the places of both options among all, (2, R, 1, C).
+        """
+        low, high = (np.take_along_axis(self.terms, place[:, None], axis=-1) for place in first)
+        level, slope, curve = np.moveaxis(high + weight[:, :, None] * (low - high), 2, 0)
+        found = rates
+        for _ in range(STEPS):
+            away = found - 0.5
+            steep = np.clip(slope + 2.0 * curve * away, -STEEPEST, STEEPEST)
+            found = np.clip(found - (found - level - away * (slope + away * curve)) / (1.0 - steep), 0.0, 1.0)
+        away = found - 0.5
+        apart = np.stack((away, away * away, np.zeros_like(away)), axis=-1) - self.mean.transpose(0, 2, 1)[:, :, None]
+        doubt = ((apart @ self.inverse) * apart).sum(axis=-1) * np.maximum(spread, 1e-4) / (1.0 - steep) ** 2
+        moved = (found - rates) ** 2
+        return np.asarray(rates + (found - rates) * moved / (moved + doubt + error**2 + 1e-12))
+
+
+@dataclass
+class Answers:
+    """A regression of scores on moving averages of acceptance, of several speeds.
+
+    The share of a group at or above a threshold is level + slope · a + curvature · a² + transient · (1 − ρ)^t, where a
+    is the moving average of the group's acceptance, less one half, with speed ρ.
+    """
+
+    average: Annotated[Array, "P R G"]  # of acceptance
+    sums: Annotated[Array, "P 4 R G"]  # of a stretch: regressors of its people
+    seen: Annotated[Array, "W P 4 R G"]  # the same in each window of people, discounted
+    gram: Annotated[Array, "P R G 4 4"]
+    cross: Annotated[Array, "P R G 4 K"]
+    terms: Annotated[Array, "R G 4 K"]  # of the latest fit
+    inverse: Annotated[Array, "R G 4 4"]  # covariance of these in units of the noise
+    speed: Annotated[NDArray[np.int64], "R"]  # index of the speed that explains most
+    rounds: Annotated[NDArray[np.int64], "R"]  # rounds taken in
+    evidence: Annotated[Array, "R"]  # by how much errors were less with answers than without
+
+    def take_in(self, people: Array, accepted: Array, age: NDArray[np.int64]) -> None:
+        """Take in a round."""
+        self.rounds += 1
+        away = self.average - 0.5
+        self.sums[:, 0] += people
+        self.sums[:, 1] += away * people
+        self.sums[:, 2] += away * away * people
+        self.sums[:, 3] += ((1.0 - SPEEDS)[:, None] ** age * people.T[:, None]).transpose(1, 2, 0)
+        rate = accepted / np.maximum(people, 1)
+        self.average += SPEEDS[:, None, None] * np.where(people > 0, rate - self.average, 0.0)
+
+    def shifts(self, rows: NDArray[np.int64], people: Array, mass: Array) -> Array:
+        """Return what answers add to the predictions of each window for a stretch of `people`, (W, rows, G, K)."""
+        speed = self.speed[rows]
+        here = self.sums[speed, 1:, rows] / np.maximum(people, 1.0)[:, None]  # (rows, 3, G)
+        then = self.seen[:, speed, 1:, rows].swapaxes(0, 1) / np.maximum(mass, 1e-9)[:, :, None]  # (W, rows, 3, G)
+        return np.asarray(((here - then).swapaxes(2, 3)[:, :, :, None] @ self.terms[rows][:, :, 1:])[:, :, :, 0])
+
+    def age_of(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether enough has been seen to conclude anything, (rows,)."""
+        return np.asarray(self.rounds[rows] > EARLY)
+
+    def end_stretch(self, rows: NDArray[np.int64], kept: Array, above: Array, people: Array) -> None:
+        """Add the stretch to the regression and to the windows, of which `kept` (W, rows) is left."""
+        sums = self.sums[..., rows, :]
+        terms = np.moveaxis(sums / np.maximum(people, 1.0), 1, -1)  # (P, rows, G, 4)
+        self.gram[:, rows] += (people[..., None] * terms)[..., :, None] * terms[..., None, :]
+        self.cross[:, rows] += terms[..., :, None] * above[:, :, None]
+        self.seen[..., rows, :] = self.seen[..., rows, :] * kept[:, None, None, :, None] + sums
+        self.sums[..., rows, :] = 0.0
+
+    def fit(self, rows: NDArray[np.int64]) -> None:
+        """Fit the regression, and choose the speed that explains most."""
+        inverse = np.linalg.inv(self.gram[:, rows] + RIDGE)
+        terms = inverse @ self.cross[:, rows]
+        speed = (terms * self.cross[:, rows]).sum(axis=(2, 3, 4)).argmax(axis=0)
+        every = np.arange(len(rows))
+        self.speed[rows], self.terms[rows], self.inverse[rows] = speed, terms[speed, every], inverse[speed, every]
+
+    def proved(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether answers have proved to predict better, (rows,)."""
+        return np.asarray(self.evidence[rows] > PROOF)
+
+    def now(
+        self, rows: NDArray[np.int64], window: NDArray[np.int64], above: Array, mass: Array, age: NDArray[np.int64]
+    ) -> tuple[Array, Array, Foresight]:
+        """Return the shares above each option (rows, G, K + 2) for people who have answered to what was played since.
+
+        Also how much that adds to their variance, per unit of p(1 − p), (rows, G), and what they will answer later.
+        """
+        speed, proved = self.speed[rows], self.proved(rows)
+        away = self.average[speed, rows] - 0.5
+        transient = ((1.0 - SPEEDS)[speed] ** age[rows])[:, None] + 0.0 * away
+        mean = self.seen[window, speed, 1:, rows] / np.maximum(mass, 1e-9)[:, None]  # (rows, 3, G)
+        apart = (np.stack((away, away * away, transient), axis=1) - mean).swapaxes(1, 2)  # (rows, G, 3)
+        inverse = self.inverse[rows][:, :, 1:, 1:]
+        slopes = self.terms[rows][:, :, 1:] * proved[:, None, None, None]
+        inner = np.clip(above[..., 1:-1] + (apart[:, :, None] @ slopes)[:, :, 0], 0.0, 1.0)
+        moved = np.concatenate((above[..., :1], np.minimum.accumulate(inner, axis=-1), above[..., -1:]), axis=-1)
+        variance = proved[:, None] * ((apart[:, :, None] @ inverse)[:, :, 0] * apart).sum(axis=-1)
+        level = above[..., 1:-1] - (mean.swapaxes(1, 2)[:, :, None] @ slopes)[:, :, 0]
+        terms = np.zeros((*above.shape[:2], 3, above.shape[2]))
+        terms[:, :, 0, 0] = 1.0
+        terms[:, :, 0, 1:-1], terms[:, :, 1:, 1:-1] = level, slopes[:, :, :2]
+        return moved, variance, Foresight(proved, terms, mean, inverse)

@@ -1,0 +1,119 @@
+"""The label curve: how likely a label 1 is at each score, by group, from the labels of the accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.settings import Array
+
+WINDOWS = np.array([50.0, 300.0, 3000.0])
+"""Rounds that labels are remembered for, of which the data choose: who repays at a score changes more slowly than who
+comes."""
+
+MEMORY = 300.0
+"""Rounds that the errors of a window's predictions are remembered for."""
+
+STRENGTH = 10.0
+"""Labels of a score bin at which they count as much as the logistic curve through all bins."""
+
+TYPICAL = np.array([0.0, 2.0])
+"""Level and slope of the curve before there are labels, over a grid from −1.5 to 1.5: higher scores do better."""
+
+APART = np.array([0.5, 5.0])
+"""Precision with which the curve of all is near the typical one, and that of each group near that of all."""
+
+
+class Labels(NamedTuple):
+    """What is known of labels at each score bin, (R, G, K + 1) each."""
+
+    share: Array  # probability of a label 1
+    hoped: Array  # the same, with the benefit of the doubt
+    variance: Array  # of `share`
+
+
+@dataclass
+class LabelCurve:
+    """Shares of positives by score bin, drawn towards a logistic curve where labels are few.
+
+    The group's curve is itself drawn towards that of all groups. So a rare group, or a score at which nobody has been
+    accepted for long, has a plausible share, and an error that says how little it is known.
+    """
+
+    labels: Annotated[Array, "L R G K+1 2"]  # discounted
+    error: Annotated[Array, "L R"]  # squared errors of prediction
+    common: Annotated[Array, "R 2"]  # level and slope of all groups' curve
+    curves: Annotated[Array, "R G 2"]  # and of each group's
+    doubt: Annotated[Array, "R G 2 2"]  # covariance of the latter
+
+    @staticmethod
+    def positions(bins: int) -> Array:
+        """Return where each score bin lies, between −1.5 and 1.5.
+
+        >>> LabelCurve.positions(4)
+        array([-1.875, -1.125, -0.375,  0.375])
+        """
+        step = 3.0 / max(bins - 1, 1)
+        return np.asarray(-1.5 + step * (np.arange(bins) - 0.5))
+
+    def take_in(self, rows: NDArray[np.int64] | slice, rounds: Array, labels: Array) -> None:
+        """Compare the labels that arrived in a stretch of `rounds` (rows,) with their predictions, and add them."""
+        self.error[:, rows] *= (1.0 - 1.0 / MEMORY) ** rounds
+        usual = sigmoid(self.curves[rows], self.positions(labels.shape[-2]))
+        for place, window in enumerate(WINDOWS):
+            known = self.labels[place, rows]
+            share = drawn(known, usual)
+            wrong = labels[..., 1] * (1.0 - share) ** 2 + labels[..., 0] * share**2
+            self.error[place, rows] += wrong.sum(axis=(1, 2))
+            self.labels[place, rows] = known * ((1.0 - 1.0 / window) ** rounds)[:, None, None, None] + labels
+
+    def now(self, rows: NDArray[np.int64], benefit: float) -> Labels:
+        """Fit the curves once more, and return what they say, with the `benefit` of so many standard errors."""
+        labels = self.labels[self.error[:, rows].argmin(axis=0), rows]
+        at = self.positions(labels.shape[-2])
+        known = labels.sum(axis=-1)
+        for _ in range(2):  # a fit begins where the last one ended
+            self.common[rows] = newton(self.common[rows], labels.sum(axis=1), at, TYPICAL, APART[0])[0]
+            near = self.common[rows][:, None]
+            self.curves[rows], self.doubt[rows] = newton(self.curves[rows], labels, at, near, APART[1])
+        terms = np.stack((np.ones_like(at), at), axis=-1)
+        spread = np.sqrt(np.maximum(((terms @ self.doubt[rows]) * terms).sum(axis=-1), 0.0))
+        usual, high = (sigmoid(self.curves[rows], at, shift) for shift in (0.0, spread))
+        share = drawn(labels, usual)
+        hoped = drawn(labels, sigmoid(self.curves[rows], at, benefit * spread))
+        weight = STRENGTH / (known + STRENGTH)
+        variance = share * (1.0 - share) / (known + STRENGTH) + (weight * (high - usual)) ** 2
+        return Labels(share, hoped, variance)
+
+
+def sigmoid(curves: Array, at: Array, shift: Array | float = 0.0) -> Array:
+    """Return the probabilities of logistic curves (…, 2) at positions (B,), (…, B).
+
+    >>> sigmoid(np.array([0.0, 2.0]), np.array([0.0, 100.0]))
+    array([0.5       , 0.99999969])
+    """
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(curves[..., :1] + curves[..., 1:] * at + shift, -15.0, 15.0))))
+
+
+def drawn(labels: Array, usual: Array) -> Array:
+    """Return the share of positives among labels (…, 2), drawn towards what is usual."""
+    return np.asarray((labels[..., 1] + STRENGTH * usual) / (labels.sum(axis=-1) + STRENGTH))
+
+
+def newton(curves: Array, labels: Array, at: Array, near: Array, precision: float) -> tuple[Array, Array]:
+    """Move logistic curves (…, 2) a step towards the likeliest, given labels (…, B, 2) and a normal prior.
+
+    Also returned is their covariance, (…, 2, 2).
+    """
+    known, share = labels.sum(axis=-1), sigmoid(curves, at)
+    terms = np.stack((np.ones_like(at), at))
+    slope = ((labels[..., 1] - known * share)[..., None, :] * terms).sum(axis=-1) - precision * (curves - near)
+    weight = known * share * (1.0 - share)
+    level, mixed, steep = weight.sum(axis=-1), (weight * at).sum(axis=-1), (weight * at * at).sum(axis=-1)
+    level, steep = level + precision, steep + precision
+    scale = 1.0 / (level * steep - mixed * mixed)
+    covariance = np.stack((np.stack((steep, -mixed), -1), np.stack((-mixed, level), -1)), -2) * scale[..., None, None]
+    return curves + np.clip((covariance * slope[..., None, :]).sum(axis=-1), -1.0, 1.0), covariance

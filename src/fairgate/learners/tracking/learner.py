@@ -1,0 +1,195 @@
+"""Tracking: play what is best and safe for the people who come now, and follow them as they respond."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.history import as_history
+from fairgate.learners.base import Learner
+from fairgate.learners.forecast.exploration import acceptance_window
+from fairgate.learners.shapes import filled, sizes_of
+from fairgate.learners.state import State
+from fairgate.learners.tracking import label_curve, people_now
+from fairgate.learners.tracking.answers import SPEEDS, Answers
+from fairgate.learners.tracking.label_curve import LabelCurve
+from fairgate.learners.tracking.outlook import Outlook
+from fairgate.learners.tracking.people_now import PeopleNow
+from fairgate.learners.tracking.restlessness import Restlessness
+from fairgate.learners.tracking.search import Found, best_lottery, best_threshold, look, plain
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
+from fairgate.settings import Array, NonNegative
+
+PEOPLE, LABELS = 300, 150
+"""People and labels that the uniform lottery is played for at first: rates are known to about 0.05 then."""
+
+LATEST = 60
+"""Rounds after which no more labels are waited for: some come late, and some never."""
+
+LONGEST = 10
+"""Rounds of a stretch, at most; before, it is a tenth of the rounds so far."""
+
+PAST = 250
+"""Past decisions that are taken in as one round."""
+
+
+@dataclass
+class TrackingState(State):
+    """Who comes now, how they do, the stretch so far, and what is in play."""
+
+    people: PeopleNow
+    answers: Answers
+    curve: LabelCurve
+    restlessness: Restlessness
+    window: Annotated[Array, "2 R"]  # acceptance probabilities at which the uniform lottery is feasible
+    age: Annotated[NDArray[np.int64], "R"]  # rounds so far
+    begun: Annotated[NDArray[np.int64], "R"]  # age at which the present stretch began
+    due: Annotated[NDArray[np.int64], "R"]  # and at which it ends
+    fresh: Annotated[NDArray[np.int64], "R"]  # age from which on a new plan is worth making
+    scores: Annotated[Array, "R G K+1"]  # of the stretch: people by score bin
+    labels: Annotated[Array, "R G K+1 2"]  # and labels that arrived
+    known: Annotated[Array, "2 R"]  # people and labels so far
+    lottery: Annotated[Array, "3 R"]  # in play: lower and higher option, and the weight of the lower
+    ratio: Annotated[Array, "R"]  # error of the largest residual in units of all rates' errors
+    exploring: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is in play because little is known
+    safe: Annotated[NDArray[np.bool_], "R"]  # whether what is in play is in the safe set
+    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether the evidence that nothing looked at is feasible is strong
+
+
+@dataclass(frozen=True)
+class Tracking(Learner[TrackingState]):
+    """Follow the people who come, and play the best policy that is safe for them; see :class:`~fairgate.SafeForecast`.
+
+    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set.
+    """
+
+    width: NonNegative = 1.5
+    benefit: NonNegative = 0.3
+    only_thresholds: bool = False
+    history: Any = None
+
+    level: ClassVar[str] = "selective-labels"
+    policies: ClassVar[str] = "lottery"
+    searched: ClassVar[str] = "lottery"
+    traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
+    version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "history", as_history(self.history))
+        super().__post_init__()
+        if self.only_thresholds:
+            for name in ("policies", "searched"):
+                object.__setattr__(self, name, "threshold")
+
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> TrackingState:
+        """Start with what the past tells, if there is one, or else with the uniform lottery or a threshold halfway."""
+        replicates = common["replicates"]
+        sizes = sizes_of(setting, replicates) | {"W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
+        state = filled(TrackingState, sizes, **common, due=1, ratio=1.0)
+        state.curve.common[:] = state.curve.curves[:] = label_curve.TYPICAL
+        state.answers.average[:] = 0.5
+        state.window[:] = acceptance_window(setting.problem, setting.groups)
+        options = len(setting.thresholds) + 2
+        if self.only_thresholds:
+            state.lottery[:] = plain(np.full(replicates, float(options // 2)), options)
+        else:
+            state.exploring[:] = True
+            state.lottery[:] = np.stack((0 * state.window[0], 0 * state.window[0] + options - 1, state.window.mean(axis=0)))
+        if self.history is not None:
+            self.begin_with_past(state)
+        return state
+
+    def begin_with_past(self, state: TrackingState) -> None:
+        """Take in past decisions, and plan from the old policy."""
+        every = np.arange(state.replicates)
+        for seen in self.history.observations(state.setting, state.replicates, batch=PAST):
+            state.scores += seen.binned[0]
+            state.labels += seen.binned[1]
+            state.answers.take_in(seen.people, seen.accepted, state.age)
+            state.age += seen.people.any(axis=1)
+            self.end_stretch(state, every)
+        old = self.history.old_policy(state.setting, state.replicates).shared + 1.0
+        state.lottery[:] = plain(old, len(state.grid) + 2)
+        state.exploring[:] = False
+        state.due[:] = state.age + 1
+        self.plan(state, every, self.outlook(state, every))
+
+    def propose(self, state: TrackingState) -> Policy:
+        """Return what is in play."""
+        ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
+        if self.only_thresholds:
+            return Policy.shared(ends[state.lottery[0].astype(np.int64)], state.groups)
+        thresholds = ends[state.lottery[:2].astype(np.int64)][:, :, None]
+        weights = np.stack((state.lottery[2], 1.0 - state.lottery[2]))
+        return Policy(np.broadcast_to(thresholds, (2, state.replicates, state.groups)), weights)
+
+    def learn(self, state: TrackingState, played: Policy, feedback: Feedback) -> None:
+        """Add the round to its stretch; at the end of one, follow the people and plan where that is worth it."""
+        scores, labels = feedback.observation.binned
+        people, accepted = feedback.observation.people, feedback.observation.accepted
+        state.restlessness.take_in(people, accepted)
+        state.answers.take_in(people, accepted, state.age)
+        state.scores += scores
+        state.labels += labels
+        state.age += 1
+        rows = np.flatnonzero(state.age >= state.due)
+        if rows.size:
+            self.end_stretch(state, rows)
+            enough = (state.known[0] >= PEOPLE) & ((state.known[1] >= LABELS) | (state.age >= LATEST))
+            rows = rows[~state.exploring[rows] | enough[rows]]
+        if rows.size:
+            state.exploring[rows] = False
+            outlook = self.outlook(state, rows)
+            upper = look(outlook, state.lottery[:, rows, None], 0.5 * self.width)[1][0]
+            needed = (state.age[rows] >= state.fresh[rows]) | (upper > 0.0)
+            if needed.any():
+                self.plan(state, rows[needed], outlook.rows(needed))
+            state.restlessness.expected[rows] = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
+
+    def credit(self, state: TrackingState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Take in labels that arrived in a round in which nobody came."""
+        state.labels += feedback.observation.binned[1]
+
+    def end_stretch(self, state: TrackingState, rows: NDArray[np.int64]) -> None:
+        """Take in the stretch of replicates `rows`, and begin the next."""
+        which = rows
+        scores, labels = state.scores[which], state.labels[which]
+        rounds = (state.age - state.begun)[which].astype(np.float64)
+        above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
+        people = scores.sum(axis=-1)
+        state.people.take_in(which, rounds, above, people, state.answers)
+        state.curve.take_in(which, rounds, labels)
+        state.known[:, which] += np.stack((people.sum(axis=1), labels.sum(axis=(1, 2, 3))))
+        state.scores[which] = state.labels[which] = 0.0
+        state.begun[which] = state.age[which]
+        state.due[which] = state.age[which] + np.clip(state.age[which] // 10, 1, LONGEST)
+
+    def outlook(self, state: TrackingState, rows: NDArray[np.int64]) -> Outlook:
+        """Return what policies would do to the people who come now, in replicates `rows`."""
+        now = state.people.now(rows, state.answers, state.age)
+        moving = np.maximum(now.moving, state.restlessness.now(rows))
+        labels = state.curve.now(rows, self.benefit)
+        return Outlook.of(state.problem.rows(rows), now, moving, labels)
+
+    def plan(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> None:
+        """Put the best safe policy into play in replicates `rows`."""
+        found = self.search(state, rows, outlook)
+        state.answers.fit(rows)
+        state.lottery[:, rows] = found.lottery
+        state.safe[rows], state.infeasible[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
+        # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
+        patience = np.minimum(people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))] / 5.0, state.age[rows] / 8.0)
+        state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
+
+    def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
+        """Return the best safe threshold or lottery."""
+        if self.only_thresholds:
+            near = None if (state.age[rows] <= 1).all() else state.lottery[0, rows]
+            return best_threshold(outlook, self.width, near, reach=max(len(state.grid) // 20, 1))
+        return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])

@@ -1,0 +1,54 @@
+"""Restlessness: how much acceptance moves from round to round beyond the luck of who comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.settings import Array
+
+MEMORY = 300.0
+"""Rounds that are remembered."""
+
+LEAST = 0.01
+"""Least variance of one person's acceptance that is reckoned with: near 0 and 1, a few people tell little."""
+
+
+@dataclass
+class Restlessness:
+    """Squared differences between accepted people and those expected, in units of what chance explains.
+
+    People who answer quickly answer to the luck of small batches too, so that their state never rests. A policy must be
+    feasible by as much.
+    """
+
+    expected: Annotated[Array, "R G"]  # acceptance rate of what is in play; 0 if nothing is known of it
+    squared: Annotated[Array, "R"]  # squared differences in units of their variance, over groups
+    usual: Annotated[Array, "R"]  # how many they are: what chance explains
+    people: Annotated[Array, "R"]  # people they are of
+
+    def take_in(self, people: Array, accepted: Array) -> None:
+        """Compare a round with what was expected of it."""
+        rate = self.expected
+        known = (people > 0) & (rate > 0.0)
+        noise = np.maximum(rate * (1.0 - rate), LEAST) * np.maximum(people, 1.0)
+        kept = 1.0 - 1.0 / MEMORY
+        for total, part in (
+            (self.squared, np.where(known, (accepted - people * rate) ** 2 / noise, 0.0)),
+            (self.usual, known),
+            (self.people, np.where(known, people, 0.0)),
+        ):
+            total *= kept
+            total += part.sum(axis=1)
+
+    def now(self, rows: NDArray[np.int64]) -> Array:
+        """Return the variance of rates from round to round, per unit of p(1 − p), (rows,).
+
+        What so many rounds could show by chance is not counted.
+        """
+        usual = self.usual[rows]
+        beyond = np.maximum(self.squared[rows] - usual - np.sqrt(2.0 * usual), 0.0)
+        return np.asarray(beyond / np.maximum(self.people[rows], 1.0))
