@@ -94,7 +94,7 @@ def best_threshold(outlook: Outlook, width: float, near: Array | None, reach: in
         known = (np.abs(tried - near[:, None]) <= reach) | (upper[place, every] > 0.0)[:, None]
     best = best_feasible(reward.T, upper.T[None], known)
     safe = is_feasible(upper[None, best, every])
-    return Found(plain(best + 1.0, options), safe, infeasible, ratio[best, every])
+    return Found(plain(np.asarray(best + 1.0), options), safe, infeasible, ratio[best, every])
 
 
 def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Array) -> Found:
@@ -109,7 +109,8 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
         infeasible &= lower.min(axis=0) > 0.0
         starts.append(tried[:, every, best_feasible(reward.T, upper.T[None])])
     for thresholds, share in STEPS:
-        around = np.stack(starts, axis=-1)[..., None] + (np.array([thresholds, thresholds, share]) * MOVES).T[:, None, None]
+        moves = (np.array([thresholds, thresholds, share]) * MOVES).T
+        around = np.stack(starts, axis=-1)[..., None] + moves[:, None, None]
         around[0] = np.clip(around[0], 0, options - 2)
         around[1] = np.clip(around[1], around[0] + 1, options - 1)
         around[2] = np.clip(around[2], 0.0, 1.0)
