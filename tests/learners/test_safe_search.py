@@ -38,7 +38,9 @@ LOTTERY, THRESHOLD = fg.SafeSearch(policies="lottery"), fg.SafeSearch(lottery=Fa
 
 
 def test_each_class_is_played_by_its_rule() -> None:
-    kinds = {policies: type(fg.SafeSearch(policies=policies).rule) for policies in ("threshold", "lottery", "per-group")}
+    kinds = {
+        policies: type(fg.SafeSearch(policies=policies).rule) for policies in ("threshold", "lottery", "per-group")
+    }
     assert kinds == {"threshold": SafeForecast, "lottery": Tracking, "per-group": PerGroup}
     for learner in (THRESHOLD, fg.SafeSearch(history=past_table())):
         assert isinstance(learner.rule, Tracking)
@@ -149,17 +151,17 @@ def test_worlds_side_by_side_are_played_as_alone(numbers: tuple[int, ...], learn
 
 
 def test_pasts_side_by_side_are_absorbed_as_alone() -> None:
-    """Tables of other lengths, the shortest of one batch."""
+    """Tables of other lengths, the shortest of one batch, whose old threshold is far from the best."""
     task = fg.load_task("interior")
-    tables = [past_table(people, cut, seed) for seed, (people, cut) in enumerate([(200, 0.5), (2000, 0.4), (900, 0.7)])]
-    scale = {"score": lambda table: 3.0 * table["score"] - 1.5}
-    tables = [table | {name: make(table) for name, make in scale.items()} for table in tables]
+    setting = fg.Setting(fg.Problem(fg.Utility(1.0), [ServiceRate(0.02, 0.98)]), task.thresholds, groups=2)
+    tables = [past_table(people, cut, seed) for seed, (people, cut) in enumerate([(240, 0.9), (2000, 0.4), (900, 0.7)])]
+    tables = [table | {"score": 3.0 * table["score"] - 1.5} for table in tables]
     for policies in ("threshold", "lottery"):
         together = fg.SafeSearch(policies=policies, history=fg.History.of(tables))
-        first = together.propose(together.start(task.setting, 3, np.random.default_rng(0)))
+        first = together.propose(together.start(setting, 3, np.random.default_rng(0)))
         for place, table in enumerate(tables):
             own = fg.SafeSearch(policies=policies, history=table)
-            policy = own.propose(own.start(task.setting, 1, np.random.default_rng(0)))
+            policy = own.propose(own.start(setting, 1, np.random.default_rng(0)))
             np.testing.assert_array_equal(first.thresholds[:, place : place + 1], policy.thresholds)
             np.testing.assert_array_equal(first.weights[:, place : place + 1], policy.weights)
 

@@ -192,6 +192,7 @@ class Tracking(Learner[TrackingState]):
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
-            near = None if (state.age[rows] <= 1).all() else state.lottery[0, rows]
-            return best_threshold(outlook, self.width, near, reach=max(len(state.grid) // 20, 1))
+            small = max(len(state.grid) // 20, 1)
+            free = (state.age[rows] <= 1) & (self.history is None)  # nobody has had a threshold yet
+            return best_threshold(outlook, self.width, state.lottery[0, rows], np.where(free, len(state.grid), small))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
