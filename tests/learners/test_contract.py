@@ -144,7 +144,10 @@ def test_a_rule_whose_state_is_not_plain_says_so_when_saved(small_task: fg.Task)
         ("ofs:colour=1", "learner 'ofs:colour=1' takes the settings c, delta, exploration"),
         ("fixed", "learner 'fixed' needs threshold, as in fixed:threshold=0.1"),
         ("ofs:c=-1", "OFS: c must be a finite number above 0, got -1.0"),
-        ("safe-search:lottery=perhaps", "learner 'safe-search:lottery=perhaps': 'lottery=perhaps' must be True or False"),
+        (
+            "safe-search:lottery=perhaps",
+            "learner 'safe-search:lottery=perhaps': 'lottery=perhaps' must be True or False",
+        ),
         ("safe-search:policies=lotteries", "unknown policies 'lotteries': did you mean 'lottery'"),
     ],
 )

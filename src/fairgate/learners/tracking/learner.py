@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairgate.history import as_history
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
+from fairgate.learners.forecast.learner import same
 from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.learners.statement import Statement
@@ -137,7 +138,8 @@ class Tracking(Learner[TrackingState]):
         """Add the round to its stretch; at the end of one, follow the people and plan where that is worth it."""
         scores, labels = feedback.observation.binned
         people, accepted = feedback.observation.people, feedback.observation.accepted
-        state.restlessness.take_in(people, accepted)
+        as_proposed = same(played, self.propose(state), state.grid)
+        state.restlessness.take_in(np.where(as_proposed[:, None], people, 0), accepted)
         state.answers.take_in(people, accepted, state.age)
         state.scores += scores
         state.labels += labels
