@@ -103,6 +103,7 @@ def play(learner: Learner[Any], task: fg.Task, rounds: int, save_at: int = -1) -
     return np.stack(played)
 
 
+@pytest.mark.slow
 def test_a_class_can_be_checked_as_any_learner_is() -> None:
     """Its rule, too: what SafeSearch passes on is all there is to it."""
     task = fg.load_task("interior")
@@ -144,7 +145,7 @@ def test_worlds_side_by_side_are_played_as_alone(numbers: tuple[int, ...], learn
     loop = Loop(task, len(worlds), worlds[0].shape.batch, Nature(3), learner.level)
     whole = learner.start(task.setting, len(worlds), np.random.default_rng(0))
     single = learner.start(task.rows(row).setting, 1, np.random.default_rng(0))
-    for _ in range(120):
+    for _ in range(45):
         policy, own = learner.propose(whole), learner.propose(single)
         np.testing.assert_array_equal(policy.thresholds[:, row], own.thresholds)
         np.testing.assert_array_equal(policy.weights[:, row], own.weights)
@@ -186,7 +187,7 @@ CONSTRAINTS: list[list[Constraint]] = [
 @pytest.mark.parametrize("learner", [LOTTERY, THRESHOLD], ids=["lottery", "threshold"])
 def test_every_constraint_will_do(learner: fg.SafeSearch, constraints: list[Constraint], small_task: fg.Task) -> None:
     task = dataclasses.replace(small_task, problem=fg.Problem(fg.Utility(1.0), constraints))
-    run = fg.simulate(task, learner, rounds=60, seeds=2, batch=100)
+    run = fg.simulate(task, learner, rounds=30, seeds=2, batch=100)
     assert np.isfinite(run.population.reward).all()
     assert not np.isnan(run.policies.thresholds).any()
     np.testing.assert_allclose(run.policies.weights.sum(axis=0), 1.0)
@@ -327,16 +328,16 @@ def test_where_nothing_changes_it_settles_on_what_is_feasible_and_near_the_best(
 
 @pytest.mark.slow
 def test_on_development_worlds_much_of_what_is_at_stake_is_won_and_little_violated() -> None:
-    """Worlds of three shapes; of what the best lottery earns beyond the best uniform one."""
+    """Worlds of two shapes; of what the best lottery earns beyond the best uniform one."""
     shares: list[float] = []
     spent: list[float] = []
-    for numbers in ((5, 15, 25), (4, 14, 24, 34), (7, 17, 27)):
+    for numbers in ((5, 15, 25), (4, 14, 24, 34)):
         worlds = [load_world(number) for number in numbers]
-        run = fg.simulate(task_of(worlds), LOTTERY, rounds=1500, batch=worlds[0].shape.batch)
+        run = fg.simulate(task_of(worlds), LOTTERY, rounds=1000, batch=worlds[0].shape.batch)
         figures = run.per_replicate()
         for number, reward in zip(numbers, figures["population_reward"], strict=True):
             found = solve_world(number)[1]
             shares.append((reward - found.fair) / (found.lottery - found.fair))
-        spent.extend(figures["population_violation"] / 1500)
+        spent.extend(figures["population_violation"] / 1000)
     assert np.median(shares) > 0.4, shares
     assert np.mean(spent) < 0.005, spent
