@@ -139,6 +139,7 @@ class SharedThreshold(PolicySpace):
             acceptance=(prediction.shares * prediction.rates[every, :, target]).sum(axis=1),
             infeasible=infeasible,
             transient=transient,
+            safe=value.residual[arm, every] + width * value.residual_error[arm, every] <= 0.0,
         )
 
     @staticmethod
