@@ -9,7 +9,6 @@ import pytest
 import fairgate as fg
 from fairgate.learners import LEARNERS, load_learner
 
-
 CLASSES = ("safe-search:policies=lottery", "safe-search:policies=per-group", "safe-search:lottery=False")
 
 

@@ -441,7 +441,7 @@ def test_replicates_of_an_outlook_can_be_taken_out() -> None:
 def test_the_best_threshold_is_that_of_a_loop(seed: int) -> None:
     outlook = outlook_of([DemographicParity(0.25), ServiceRate(0.2, 0.8)], seed, variance=0.001, thresholds=9)
     for near, reach in product((2.0, 6.0), (1, 2, 9)):
-        found = best_threshold(outlook, 1.5, np.full(2, near), np.full(2, reach))
+        found = best_threshold(outlook, 1.5, np.full(2, near), reach)
         for r in range(2):
             told = {place: value_of(outlook, r, (place, 10, 1.0), 1.5) for place in range(1, 10)}
             allowed = [place for place in told if abs(place - near) <= reach or told[int(near)][1] > 0]
@@ -486,7 +486,7 @@ def test_where_nothing_can_be_feasible_the_search_says_so_and_violates_least() -
     found = best_lottery(outlook, 1.5, None, np.ones(2))
     assert found.infeasible.all()
     assert not found.safe.any()
-    threshold = best_threshold(outlook, 1.5, np.full(2, 2.0), np.full(2, 9))
+    threshold = best_threshold(outlook, 1.5, np.full(2, 2.0), 9)
     assert threshold.infeasible.all()
     assert not threshold.safe.any()
 

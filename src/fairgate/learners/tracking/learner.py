@@ -37,8 +37,8 @@ LATEST = 60
 LONGEST = 10
 """Rounds of a stretch, at most; before, it is a tenth of the rounds so far."""
 
-PAST = 250
-"""Past decisions that are taken in as one round."""
+PAST = 1_000_000_000
+"""Past decisions that are taken in as one round: all of them, as tables may be sorted by anything."""
 
 
 @dataclass
@@ -199,7 +199,6 @@ class Tracking(Learner[TrackingState]):
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
-            small = max(len(state.grid) // 20, 1)
-            free = (state.age[rows] <= 1) & (self.history is None)  # nobody has had a threshold yet
-            return best_threshold(outlook, self.width, state.lottery[0, rows], np.where(free, len(state.grid), small))
+            near = state.lottery[0, rows]
+            return best_threshold(outlook, self.width, near, reach=max(len(state.grid) // 20, 1))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])

@@ -81,15 +81,15 @@ def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tu
     return reward, upper.round(12), lower
 
 
-def best_threshold(outlook: Outlook, width: float, near: Array, reach: NDArray[np.int64]) -> Found:
-    """Return the best safe threshold, at most `reach` (R,) from those in play, `near` (R,), unless these are unsafe."""
+def best_threshold(outlook: Outlook, width: float, near: Array, reach: int) -> Found:
+    """Return the best safe threshold, at most `reach` from those in play, `near` (R,), unless these are unsafe."""
     replicates, _, options = outlook.above.shape
     tried = np.broadcast_to(np.arange(1.0, options - 1.0), (replicates, options - 2))
     reward, upper, lower, ratio = look(outlook, plain(tried, options), width)
     every = np.arange(replicates)
     infeasible = lower.min(axis=0) > 0.0
     place = (near - 1.0).astype(np.int64)
-    known = (np.abs(tried - near[:, None]) <= reach[:, None]) | (upper[place, every] > 0.0)[:, None]
+    known = (np.abs(tried - near[:, None]) <= reach) | (upper[place, every] > 0.0)[:, None]
     best = best_feasible(reward.T, upper.T[None], known)
     safe = is_feasible(upper[None, best, every])
     return Found(plain(np.asarray(best + 1.0), options), safe, infeasible, ratio[best, every])
