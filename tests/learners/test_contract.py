@@ -45,8 +45,6 @@ EVERY = [
     fg.SmoothOptimist(epoch_length=2),
     fg.SafeForecast(phase_length=2, epoch_length=3, misfit=0.0),
     fg.SafeForecast(phase_length=2, epoch_length=2, change=0.1),
-    fg.SafeSearch(policies="lottery"),
-    fg.SafeSearch(lottery=False),
     fg.SafeSearch(policies="per-group"),
     scalar(EpsilonGreedy, epsilon=0.3),
 ]
