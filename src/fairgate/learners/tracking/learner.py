@@ -58,6 +58,7 @@ class TrackingState(State):
     labels: Annotated[Array, "R G K+1 2"]  # and labels that arrived
     known: Annotated[Array, "2 R"]  # people and labels so far
     lottery: Annotated[Array, "3 R"]  # in play: lower and higher option, and the weight of the lower
+    near: Annotated[Array, "R"]  # threshold last chosen, as a place among the options
     ratio: Annotated[Array, "R"]  # error of the largest residual in units of all rates' errors
     exploring: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is in play because little is known
     safe: Annotated[NDArray[np.bool_], "R"]  # whether what is in play is in the safe set
@@ -69,12 +70,14 @@ class TrackingState(State):
 class Tracking(Learner[TrackingState]):
     """Follow the people who come, and play the best policy that is safe for them; see :class:`~fairgate.SafeForecast`.
 
-    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set.
+    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set. Where no threshold
+    is safe, the uniform lottery may be its `refuge`.
     """
 
     width: NonNegative = 1.5
     benefit: NonNegative = 0.3
     only_thresholds: bool = False
+    refuge: bool = False
     history: Any = None
 
     level: ClassVar[str] = "selective-labels"
@@ -100,7 +103,8 @@ class Tracking(Learner[TrackingState]):
         state.window[:] = acceptance_window(setting.problem, setting.groups)
         options = len(setting.thresholds) + 2
         if self.only_thresholds:
-            state.lottery[:] = plain(np.full(replicates, float(options // 2)), options)
+            state.near[:] = options // 2
+            state.lottery[:] = plain(state.near, options)
         else:
             state.exploring[:] = True
             state.lottery[:] = np.stack((0 * state.window[0], 0 * state.window[0] + options - 1, state.window.mean(axis=0)))
@@ -118,6 +122,7 @@ class Tracking(Learner[TrackingState]):
             state.age += seen.people.any(axis=1)
             self.end_stretch(state, every)
         old = self.history.old_policy(state.setting, state.replicates).shared + 1.0
+        state.near[:] = old
         state.lottery[:] = plain(old, len(state.grid) + 2)
         state.exploring[:] = False
         state.due[:] = state.age + 1
@@ -126,7 +131,7 @@ class Tracking(Learner[TrackingState]):
     def propose(self, state: TrackingState) -> Policy:
         """Return what is in play."""
         ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
-        if self.only_thresholds:
+        if self.only_thresholds and not self.refuge:
             return Policy.shared(ends[state.lottery[0].astype(np.int64)], state.groups)
         thresholds = ends[state.lottery[:2].astype(np.int64)][:, :, None]
         weights = np.stack((state.lottery[2], 1.0 - state.lottery[2]))
@@ -186,7 +191,11 @@ class Tracking(Learner[TrackingState]):
         """Put the best safe policy into play in replicates `rows`."""
         found = self.search(state, rows, outlook)
         state.answers.fit(rows)
-        state.lottery[:, rows] = found.lottery
+        state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
+        if self.refuge and not found.safe.all():
+            rates = (outlook.mix(found.lottery[..., None]).rates[..., 0] * outlook.shares).sum(axis=1)
+            uniform = np.stack((0.0 * rates, 0.0 * rates + len(state.grid) + 1.0, np.clip(rates, *state.window[:, rows])))
+            state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
         state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
         patience = np.minimum(people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))] / 5.0, state.age[rows] / 8.0)
@@ -195,6 +204,5 @@ class Tracking(Learner[TrackingState]):
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
-            near = state.lottery[0, rows]
-            return best_threshold(outlook, self.width, near, reach=max(len(state.grid) // 20, 1))
+            return best_threshold(outlook, self.width, state.near[rows], reach=max(len(state.grid) // 20, 1))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
