@@ -97,7 +97,8 @@ class SafeSearch(Learner[State]):
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
         """Start the rule."""
-        return self.rule.remember(setting, common)
+        state: State = self.rule.remember(setting, common)
+        return state
 
     def propose(self, state: State) -> Policy:
         """Ask the rule."""

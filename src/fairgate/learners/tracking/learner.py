@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairgate.history import as_history
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
+from fairgate.learners.forecast.learner import same
 from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.learners.statement import Statement
@@ -25,7 +26,7 @@ from fairgate.learners.tracking.search import Found, best_lottery, best_threshol
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative
+from fairgate.settings import Array, Between
 
 PEOPLE, LABELS = 300, 150
 """People and labels that the uniform lottery is played for at first: rates are known to about 0.05 then."""
@@ -74,8 +75,8 @@ class Tracking(Learner[TrackingState]):
     is safe, the uniform lottery may be its `refuge`.
     """
 
-    width: NonNegative = 1.5
-    benefit: NonNegative = 0.3
+    width: Annotated[float, Between(low=0.0)] = 1.5
+    benefit: Annotated[float, Between(low=0.0)] = 0.3
     only_thresholds: bool = False
     refuge: bool = False
     history: Any = None
@@ -96,8 +97,8 @@ class Tracking(Learner[TrackingState]):
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TrackingState:
         """Start with what the past tells, if there is one, or else with the uniform lottery or a threshold halfway."""
         replicates = common["replicates"]
-        sizes = sizes_of(setting, replicates) | {"W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
-        state = filled(TrackingState, sizes, **common, due=1, ratio=1.0)
+        own = {"W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
+        state = filled(TrackingState, sizes_of(setting, replicates) | own, **common, due=1, ratio=1.0)
         state.curve.common[:] = state.curve.curves[:] = label_curve.TYPICAL
         state.answers.average[:] = 0.5
         state.window[:] = acceptance_window(setting.problem, setting.groups)
@@ -107,7 +108,8 @@ class Tracking(Learner[TrackingState]):
             state.lottery[:] = plain(state.near, options)
         else:
             state.exploring[:] = True
-            state.lottery[:] = np.stack((0 * state.window[0], 0 * state.window[0] + options - 1, state.window.mean(axis=0)))
+            state.lottery[1] = options - 1
+            state.lottery[2] = state.window.mean(axis=0)
         if self.history is not None:
             self.begin_with_past(state)
         return state
@@ -141,7 +143,8 @@ class Tracking(Learner[TrackingState]):
         """Add the round to its stretch; at the end of one, follow the people and plan where that is worth it."""
         scores, labels = feedback.observation.binned
         people, accepted = feedback.observation.people, feedback.observation.accepted
-        state.restlessness.take_in(people, accepted)
+        as_proposed = same(played, self.propose(state), state.grid)
+        state.restlessness.take_in(np.where(as_proposed[:, None], people, 0), accepted)
         state.answers.take_in(people, accepted, state.age)
         state.scores += scores
         state.labels += labels
@@ -198,7 +201,8 @@ class Tracking(Learner[TrackingState]):
             state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
         state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
-        patience = np.minimum(people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))] / 5.0, state.age[rows] / 8.0)
+        window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
+        patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
 
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
