@@ -2,8 +2,8 @@
 
 For docs/worlds.md: `fairgate bench --worlds 500 --out worlds`, then `python -m scripts.worlds_board worlds`.
 
-For docs/learners/safe-search.md, with `searches` safe-search, safe-search:lottery=false, safe-search:policies=lottery and
-safe-search:policies=per-group:
+For docs/learners/safe-search.md, with <searches> for safe-search, safe-search:lottery=false,
+safe-search:policies=lottery and safe-search:policies=per-group:
 
 - `fairgate bench --worlds 500 --out cold --learners <searches>,repeated-retraining`
 - `fairgate bench --worlds 500 --out short --rounds 300 --learners <searches>,repeated-retraining`

@@ -40,8 +40,8 @@ def test_every_class_has_a_line_beside_the_best_baseline(document: dict[str, Any
     _, _, *lines = classes_of([document])
     assert sorted(line.split("`")[1] for line in lines) == sorted([*SEARCHES, "repeated-retraining"])
     assert lines[-1] == (
-        "| `repeated-retraining`, the best baseline there | 0 to 19 | 3,000 | none | −0.60 [−0.80, 0.90] | 0.90 | −0.40 "
-        "| 0.0003 | 97.3% | 0.4%, – |"
+        "| `repeated-retraining`, the best baseline there | 0 to 19 | 3,000 | none | −0.60 [−0.80, 0.90] | 0.90 "
+        "| −0.40 | 0.0003 | 97.3% | 0.4%, – |"
     )
 
 
@@ -63,7 +63,7 @@ def test_only_the_passages_asked_for_are_written(
     (tmp_path / "worlds.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "learners").mkdir()
     page, board = tmp_path / "learners" / "safe-search.md", tmp_path / "worlds.md"
-    page.write_text("before\n<!-- classes -->\nold\n<!-- end of classes -->\nafter\n", encoding="utf-8")
+    page.write_text("before\n<!-- classes -->\nstale\n<!-- end of classes -->\nafter\n", encoding="utf-8")
     board.write_text("left alone", encoding="utf-8")
     monkeypatch.setattr(scripts.passages, "DOCS", tmp_path)
     monkeypatch.setattr("sys.argv", ["worlds_board", "--classes", str(tmp_path)])
@@ -71,6 +71,6 @@ def test_only_the_passages_asked_for_are_written(
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("after\n")
-    assert "old" not in text
+    assert "stale" not in text
     assert "safe-search:lottery=false" in text
     assert board.read_text(encoding="utf-8") == "left alone"
