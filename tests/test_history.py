@@ -192,7 +192,7 @@ def test_the_command_line_gives_it_to_learners(tmp_path: Path) -> None:
     assert told == {"kind": "History", "rows": 400, "sha256": History.of(table()).sha256}
     refused = fairgate_here("run", "interior", "ofs", *size, cwd=tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "learner 'ofs' takes no history: choose one that does, such as safe-forecast" in refused.stderr
+    assert "learner 'ofs' takes no history: choose one that does, such as safe-search" in refused.stderr
 
 
 BAD = {

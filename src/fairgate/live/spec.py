@@ -114,7 +114,7 @@ class Spec(Part):
             raise InputError(f"groups must be at least 2, as {lonely} compares them, got {self.groups}")
         learner = load_learner(self.learner)
         if self.history is not None and not takes_history(learner):
-            raise InputError(f"learner {self.learner} takes no history: choose one that does, such as safe-forecast")
+            raise InputError(f"learner {self.learner} takes no history: choose one that does, such as safe-search")
         check_level(learner, self.setting.problem)
         _check_labels(learner, self.setting.problem)
         if self.learner.partition(":")[0] == "per-group" and not self.per_group:
