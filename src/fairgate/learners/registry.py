@@ -45,6 +45,8 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
     "random": Random,
     "smooth-optimist": SmoothOptimist,
     "safe-search": SafeSearch,
+    "safe-search-lottery": functools.partial(SafeSearch, policies="lottery"),
+    "safe-search-no-lottery": functools.partial(SafeSearch, lottery=False),
     "safe-forecast": SafeForecast,
     "per-group": PerGroup,
     "mixture": Mixture,
@@ -138,7 +140,7 @@ def _read(what: str, value: str, hint: Any) -> Any:
         raise InputError(f"{what} must be a setting such as c=0.1") from None
 
 
-OWN = ("smooth-optimist", "safe-search", "safe-forecast", "per-group", "mixture", "doubly-optimistic")
+OWN = ("smooth-optimist", "safe-search", "safe-search-lottery", "safe-search-no-lottery", "safe-forecast", "per-group", "mixture", "doubly-optimistic")
 """Learners that were made here; all others are the field's."""
 
 BASELINES = frozenset(LEARNERS) - frozenset(OWN)
@@ -155,11 +157,13 @@ def is_baseline(name: str) -> bool:
     return kind in BASELINES and (not settings or (":" not in settings and "=" in settings))
 
 
-RECOMMENDED = {"bandit": "smooth-optimist", "selective-labels": "safe-forecast"}
+RECOMMENDED = {"bandit": "smooth-optimist", "selective-labels": "safe-search"}
 """The learner to use if nothing else is known, by what may be seen; docs/learners/index.md has the evidence."""
 
 
-def recommended(task: Task | None = None, level: str = "selective-labels") -> Learner[Any]:
+def recommended(
+    task: Task | None = None, level: str = "selective-labels", *, policies: str = "threshold", **settings: Any
+) -> Learner[Any]:
     """Return the learner to begin with on `task`.
 
     Parameters
@@ -171,18 +175,34 @@ def recommended(task: Task | None = None, level: str = "selective-labels") -> Le
         "bandit" if only the batch's counts under the played threshold are seen, "selective-labels" if also the scores
         of all and the labels of the accepted. "scores" gets what "bandit" does, and "full-labels" what
         "selective-labels" does.
+    policies
+        The class of policies that may be played: "threshold", "lottery" or "per-group". At level "bandit" there are
+        thresholds alone.
+    settings
+        Further settings of the learner, such as ``lottery=False`` or ``history="past.csv"``.
 
     Examples
     --------
-    >>> recommended(level="bandit")
-    SmoothOptimist(epoch_length=50, burn_in=20, optimism=2.0, margin=0.5, length=0.125, spread=0.3)
-    >>> type(recommended(load_task("compas"))).__name__
-    'SafeForecast'
+    >>> recommended(load_task("compas"))
+    SafeSearch(policies='threshold', lottery=True, history=None)
+    >>> recommended(policies="lottery")
+    SafeSearch(policies='lottery', lottery=True, history=None)
+    >>> recommended(level="bandit", lottery=False).lottery
+    False
     """
     if level not in LEVELS:
         raise unknown_name("level", level, LEVELS)
-    name = RECOMMENDED["selective-labels" if level in ("selective-labels", "full-labels") else "bandit"]
-    learner = LEARNERS[name]()
+    labels = level in ("selective-labels", "full-labels")
+    if labels:
+        settings = {"policies": policies, **settings}
+    elif policies != "threshold":
+        raise InputError(f"policies must be 'threshold' at level {level!r}, got {policies!r}")
+    kind = LEARNERS[RECOMMENDED["selective-labels" if labels else "bandit"]]
+    try:
+        learner = kind(**settings)
+    except TypeError:
+        known = ", ".join(each.name for each in dataclasses.fields(cast(Any, kind)))
+        raise InputError(f"the learner recommended at level {level!r} takes the settings {known}") from None
     if task is not None:
         check_level(learner, task.problem)
     return learner

@@ -17,6 +17,7 @@ from fairgate.learners.forecast.prediction import Prediction, Value
 from fairgate.learners.forecast.response import Fit
 from fairgate.learners.forecast.steady_state import SteadyStates
 from fairgate.learners.shapes import filled
+from fairgate.learners.statement import Statement
 from fairgate.policy import Policy
 from fairgate.problem import Problem
 from fairgate.settings import Array, NonNegative
@@ -34,8 +35,8 @@ class SafeForecast(Forecast):
 
     .. math:: \hat g_i + z \sigma_i \le 0.
 
-    If :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no threshold is feasible: the trace
-    ``infeasible`` says so, and the uniform lottery is played. ``docs/learners/safe-forecast.md`` has the whole rule.
+    If :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no threshold is feasible: the uniform
+    lottery is played, and once the evidence has stood for a quarter of the run, the trace ``infeasible`` says so. ``docs/learners/safe-forecast.md`` has the whole rule.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class SharedThreshold(PolicySpace):
     lottery_share: Annotated[Array, "R"]
     correction: GridCorrection  # takes over once predictions have failed
     arm: Annotated[NDArray[np.int64], "R"]  # threshold in play
-    suspected: Annotated[NDArray[np.bool_], "R"]  # whether the last plan found strong evidence that nothing is feasible
+    statement: Statement  # that no threshold is feasible
     spent: Annotated[NDArray[np.int64], "R"]  # rounds of the uniform lottery that went into learning more
     # share of the grid around the cautious candidate within which the bold one may be infeasible, after a failure
     near: float = 0.05
@@ -111,9 +112,8 @@ class SharedThreshold(PolicySpace):
         self.correction.keep_prior(rows, age <= state.exploration.opening, plain)
         value = prediction.value(state.problem.rows(rows))
         cautious, bold, safe = self.candidates(value, failed, width)
-        suspected = value.strongly_infeasible()
-        infeasible = suspected & self.suspected[rows]  # twice in a row: one epoch's fit may be off
-        self.suspected[rows] = suspected
+        strong = value.strongly_infeasible()
+        infeasible = self.statement.stands(rows, strong, state.exploration.duration(age), age)
         arm = np.where(failed, bold, cautious)
         exploration = state.exploration
         unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0
@@ -121,7 +121,7 @@ class SharedThreshold(PolicySpace):
         pays = self.pays(state.problem.rows(rows), prediction, value, cautious, bold, age, exploration.duration(age))
         better = (bold != cautious) & unsafe & affordable & pays
         curious = ~failed & (age >= exploration.opening) & (~safe | better)
-        explore = infeasible | curious
+        explore = strong | curious
         target = np.where(curious, bold, cautious)
         self.spent[rows] += np.where(curious & safe, exploration.duration(age), 0)
 
@@ -139,6 +139,7 @@ class SharedThreshold(PolicySpace):
             acceptance=(prediction.shares * prediction.rates[every, :, target]).sum(axis=1),
             infeasible=infeasible,
             transient=transient,
+            safe=value.residual[arm, every] + width * value.residual_error[arm, every] <= 0.0,
         )
 
     @staticmethod
@@ -205,7 +206,7 @@ class SharedThreshold(PolicySpace):
         """Forget everything in some replicates."""
         self.correction.reset(rows)
         self.spent[rows] = 0
-        self.suspected[rows] = False
+        self.statement.held[rows] = 0.0
 
 
 def safest(value: Value, failed: NDArray[np.bool_], width: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

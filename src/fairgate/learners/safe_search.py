@@ -57,7 +57,7 @@ class SafeSearch(Learner[State]):
     >>> task = fg.load_task("mean-shift")
     >>> run = fg.simulate(task, fg.SafeSearch(policies="lottery"), rounds=600, seeds=3)
     >>> round(run.summary()["population_reward"].mean, 2), round(run.summary()["feasible"].mean, 2)
-    (-0.02, 0.99)
+    (-0.03, 1.0)
     """
 
     policies: str = "threshold"  # type: ignore[misc]  # a class variable of learners that play one class
@@ -65,6 +65,7 @@ class SafeSearch(Learner[State]):
     history: Any = None
 
     level: ClassVar[str] = "selective-labels"
+    traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "history", as_history(self.history))
@@ -80,7 +81,7 @@ class SafeSearch(Learner[State]):
                 "SafeSearch: policies='per-group' learns from a uniform lottery, so that lottery must be True and "
                 f"history None, got lottery={self.lottery} and history={self.history!r}"
             )
-        for name in ("traces", "searched", "version"):
+        for name in ("searched", "version"):
             object.__setattr__(self, name, getattr(self.rule, name))
 
     @cached_property

@@ -39,8 +39,8 @@ class Forecast(Learner[ForecastState]):
 
     level: ClassVar[str] = "selective-labels"
     policies: ClassVar[str] = "lottery"
-    traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit")
-    version: ClassVar[int] = 3
+    traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit", "safe")
+    version: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,6 +30,7 @@ class Plan:
     # whether the evidence that nothing in the policy space is feasible is strong
     infeasible: Annotated[NDArray[np.bool_], "R"]
     transient: Annotated[NDArray[np.bool_], "R"]  # whether the state has yet to settle: the first rounds tell nothing
+    safe: Annotated[NDArray[np.bool_], "R"]  # whether the policy is in the safe set
 
     @property
     def policy(self) -> Policy:

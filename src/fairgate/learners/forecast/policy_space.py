@@ -37,6 +37,11 @@ class ForecastState(State):
         return self.play.explore
 
     @property
+    def safe(self) -> NDArray[np.bool_]:
+        """Whether what is in play is in the safe set, as the uniform lottery is by design, (R,)."""
+        return self.play.safe | self.play.explore
+
+    @property
     def misfit(self) -> NDArray[np.int64]:
         """How often predictions have failed, (R,)."""
         return self.monitor.failures
@@ -148,4 +153,4 @@ def planned(
     """Make the plan to play a policy, and to explore at its acceptance rate if it is not safe but predictions hold."""
     people, failed = states.people[0], states.failures > 0
     acceptance = (people * rates).sum(axis=1) / people.sum(axis=1)
-    return Plan(*policy, rates, error**2, terms, states.fit.speed, ~safe & ~failed, acceptance, infeasible, failed)
+    return Plan(*policy, rates, error**2, terms, states.fit.speed, ~safe & ~failed, acceptance, infeasible, failed, safe)

@@ -54,7 +54,7 @@ class LabelCurve:
         """Return where each score bin lies, between −1.5 and 1.5.
 
         >>> LabelCurve.positions(4)
-        array([-1.875, -1.125, -0.375,  0.375])
+        array([-2., -1.,  0.,  1.])
         """
         step = 3.0 / max(bins - 1, 1)
         return np.asarray(-1.5 + step * (np.arange(bins) - 0.5))

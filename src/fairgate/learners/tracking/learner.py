@@ -14,6 +14,7 @@ from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
+from fairgate.learners.statement import Statement
 from fairgate.learners.tracking import label_curve, people_now
 from fairgate.learners.tracking.answers import SPEEDS, Answers
 from fairgate.learners.tracking.label_curve import LabelCurve
@@ -35,8 +36,8 @@ LATEST = 60
 LONGEST = 10
 """Rounds of a stretch, at most; before, it is a tenth of the rounds so far."""
 
-PAST = 250
-"""Past decisions that are taken in as one round."""
+PAST = 1_000_000_000
+"""Past decisions that are taken in as one round: all of them, as tables may be sorted by anything."""
 
 
 @dataclass
@@ -47,6 +48,7 @@ class TrackingState(State):
     answers: Answers
     curve: LabelCurve
     restlessness: Restlessness
+    statement: Statement
     window: Annotated[Array, "2 R"]  # acceptance probabilities at which the uniform lottery is feasible
     age: Annotated[NDArray[np.int64], "R"]  # rounds so far
     begun: Annotated[NDArray[np.int64], "R"]  # age at which the present stretch began
@@ -59,7 +61,8 @@ class TrackingState(State):
     ratio: Annotated[Array, "R"]  # error of the largest residual in units of all rates' errors
     exploring: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is in play because little is known
     safe: Annotated[NDArray[np.bool_], "R"]  # whether what is in play is in the safe set
-    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether the evidence that nothing looked at is feasible is strong
+    strong: Annotated[NDArray[np.bool_], "R"]  # whether the last plan found nothing feasible by three standard errors
+    infeasible: Annotated[NDArray[np.bool_], "R"]  # whether that has been so for long: nothing looked at is feasible
 
 
 @dataclass(frozen=True)
@@ -145,11 +148,13 @@ class Tracking(Learner[TrackingState]):
             rows = rows[~state.exploring[rows] | enough[rows]]
         if rows.size:
             state.exploring[rows] = False
+            rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
             upper = look(outlook, state.lottery[:, rows, None], 0.5 * self.width)[1][0]
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > 0.0)
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
+            state.infeasible[rows] = state.statement.stands(rows, state.strong[rows], rounds, state.age[rows])
             state.restlessness.expected[rows] = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
 
     def credit(self, state: TrackingState, feedback: Feedback, credited: Sequence[Credit]) -> None:
@@ -182,7 +187,7 @@ class Tracking(Learner[TrackingState]):
         found = self.search(state, rows, outlook)
         state.answers.fit(rows)
         state.lottery[:, rows] = found.lottery
-        state.safe[rows], state.infeasible[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
+        state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
         patience = np.minimum(people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))] / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
@@ -190,6 +195,6 @@ class Tracking(Learner[TrackingState]):
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
-            near = None if (state.age[rows] <= 1).all() else state.lottery[0, rows]
+            near = state.lottery[0, rows]
             return best_threshold(outlook, self.width, near, reach=max(len(state.grid) // 20, 1))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
