@@ -1,8 +1,6 @@
 """Write the tables of docs/learners/index.md from the outcome of `fairgate bench`.
 
 Run `fairgate bench --workers 2 --out bench` first, and then `python -m scripts.evidence bench`.
-
-To show SafeSearch's lottery too, name all learners: `--learners safe-search:policies=lottery,ofs,…`.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any
 from fairgate.learners.registry import RECOMMENDED
 from scripts.passages import rewrite
 
-BESIDE = {"selective-labels": ("safe-search:policies=lottery",)}
+BESIDE = {"selective-labels": ("safe-search-lottery",)}
 """Learners that are shown task by task beside the recommended ones, if they took part."""
 
 

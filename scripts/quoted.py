@@ -53,7 +53,7 @@ def quote_learners() -> None:
 
 
 UNFORESEEN = ("mve-s", "performative", "retraining-diverges", "interior")
-SEARCHES = ("safe-search", "safe-search:policies=lottery", "safe-search:lottery=false")
+SEARCHES = ("safe-search", "safe-search-lottery", "safe-search-no-lottery")
 FEW = 10
 
 

@@ -2,13 +2,11 @@
 
 For docs/worlds.md: `fairgate bench --worlds 500 --out worlds`, then `python -m scripts.worlds_board worlds`.
 
-For docs/learners/safe-search.md, with <searches> for safe-search, safe-search:lottery=false,
-safe-search:policies=lottery and safe-search:policies=per-group:
+For docs/learners/safe-search.md, the same for other runs of safe-search in its classes, such as
 
-- `fairgate bench --worlds 500 --out cold --learners <searches>,repeated-retraining`
-- `fairgate bench --worlds 500 --out short --rounds 300 --learners <searches>,repeated-retraining`
-- `fairgate bench --worlds 500 --out warm --history 5000 --learners safe-search,safe-search:policies=lottery`
-- `python -m scripts.worlds_board --classes cold short warm`
+- `fairgate bench --worlds 500 --rounds 300 --level selective-labels --out short`
+- `fairgate bench --worlds 500 --history 5000 --learners safe-search,safe-search-lottery --out warm`
+- `python -m scripts.worlds_board --classes worlds short warm`
 """
 
 from __future__ import annotations
@@ -62,23 +60,21 @@ def lines_of(document: dict[str, Any]) -> list[str]:
 LEVEL, SEARCH = "selective-labels", "safe-search"
 
 CALLED = {
-    frozenset(): "one threshold",
-    frozenset({"lottery=false"}): "one threshold, without a lottery",
-    frozenset({"policies=lottery"}): "lottery of two thresholds",
-    frozenset({"policies=per-group"}): "a threshold per group",
+    SEARCH: "one threshold",
+    f"{SEARCH}-no-lottery": "one threshold, without a lottery",
+    f"{SEARCH}-lottery": "lottery of two thresholds",
+    f"{SEARCH}:policies=per-group": "a threshold per group",
 }
-"""What SafeSearch with these settings is called."""
+"""What SafeSearch is called in each class."""
 
 
 def called(learner: str) -> str:
     """Name a learner in words, if it is SafeSearch.
 
-    >>> called("safe-search:policies=lottery"), called("ofs")
-    ('lottery of two thresholds (`safe-search:policies=lottery`)', '`ofs`')
+    >>> called("safe-search-lottery"), called("ofs")
+    ('lottery of two thresholds (`safe-search-lottery`)', '`ofs`')
     """
-    kind, _, settings = learner.partition(":")
-    given = frozenset(part.lower() for part in settings.split(",") if part and part != "policies=threshold")
-    return f"{CALLED[given]} (`{learner}`)" if kind == SEARCH and given in CALLED else f"`{learner}`"
+    return f"{CALLED[learner]} (`{learner}`)" if learner in CALLED else f"`{learner}`"
 
 
 def classes_of(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -90,7 +86,7 @@ def classes_of(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for document in documents:
         settings = document["settings"]
-        shown = [row for row in document["board"].get(LEVEL, []) if row["learner"].partition(":")[0] == SEARCH]
+        shown = [row for row in document["board"].get(LEVEL, []) if row["learner"].startswith(SEARCH)]
         baseline = document["best_baseline"].get(LEVEL)
         shown += [row for row in document["board"].get(LEVEL, []) if row["learner"] == baseline]
         for row in shown:

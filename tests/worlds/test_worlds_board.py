@@ -13,7 +13,7 @@ from fairgate.bench.worlds.board import WorldRow
 from fairgate.estimates import Estimate
 from scripts.worlds_board import called, classes_of, main
 
-SEARCHES = ["safe-search:policies=lottery", "safe-search:lottery=false"]
+SEARCHES = ["safe-search-lottery", "safe-search-no-lottery"]
 
 
 def row(rank: int, learner: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def test_past_decisions_are_told_where_a_learner_started_from_them(document: dic
 
 def test_settings_that_have_no_name_are_shown_as_they_are() -> None:
     assert called("safe-search") == "one threshold (`safe-search`)"
-    assert called("safe-search:policies=threshold,lottery=False").startswith("one threshold, without a lottery (")
+    assert called("safe-search:lottery=false") == "`safe-search:lottery=false`"
     assert called("safe-forecast") == "`safe-forecast`"
 
 
@@ -72,5 +72,5 @@ def test_only_the_passages_asked_for_are_written(
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "stale" not in text
-    assert "safe-search:lottery=false" in text
+    assert "safe-search-no-lottery" in text
     assert board.read_text(encoding="utf-8") == "left alone"

@@ -141,12 +141,12 @@ def live_learner(infeasible: bool, options: Sequence[Option]) -> str | None:
 
     >>> live_learner(True, [Option(kind="lottery", text="none"), Option(kind="per-group", rule=">= 1", text="")])
     >>> live_learner(True, [Option(kind="lottery", rule=">= 1 with 50%", text="")])
-    'safe-search:policies=lottery'
+    'safe-search-lottery'
     """
     if not infeasible:
         return RECOMMENDED["selective-labels"]
     drawn = any(option.kind == "lottery" and option.rule for option in options)
-    return f"{RECOMMENDED['selective-labels']}:policies=lottery" if drawn else None
+    return f"{RECOMMENDED['selective-labels']}-lottery" if drawn else None
 
 
 def _rule(applicants: Applicants, cut: int) -> str:
@@ -210,7 +210,7 @@ def _live(made: Recommendation) -> str:
     if made.learner is None or not made.residuals:
         return ""
     what = "lotteries" if made.status == INFEASIBLE else "thresholds"
-    return f"To go on live as people respond, give a gate the learner {made.learner}, which searches {what} that are safe."
+    return f"To go on live as people respond, give a gate the learner {made.learner}: it searches {what} that are safe."
 
 
 def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice) -> str:
