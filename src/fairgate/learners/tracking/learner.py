@@ -69,10 +69,10 @@ class TrackingState(State):
 
 @dataclass(frozen=True)
 class Tracking(Learner[TrackingState]):
-    """Follow the people who come, and play the best policy that is safe for them; see :class:`~fairgate.SafeForecast`.
+    """Follow the people who come, and play the best policy that is safe for them; see :class:`~fairgate.SafeSearch`.
 
-    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set. Where no threshold
-    is safe, the uniform lottery may be its `refuge`.
+    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set. Where no
+    threshold is safe, the uniform lottery may be its `refuge`.
     """
 
     width: Annotated[float, Between(low=0.0)] = 1.5
@@ -196,14 +196,21 @@ class Tracking(Learner[TrackingState]):
         state.answers.fit(rows)
         state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
         if self.refuge and not found.safe.all():
-            rates = (outlook.mix(found.lottery[..., None]).rates[..., 0] * outlook.shares).sum(axis=1)
-            uniform = np.stack((0.0 * rates, 0.0 * rates + len(state.grid) + 1.0, np.clip(rates, *state.window[:, rows])))
+            uniform = self.best_uniform(state, rows, outlook)
             state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
         state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
+
+    @staticmethod
+    def best_uniform(state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Array:
+        """Return the uniform lottery of highest reward, (3, rows): its reward is linear, so at an end of its window."""
+        ends = state.window[:, rows].T
+        tried = np.stack((0.0 * ends, 0.0 * ends + len(state.grid) + 1.0, ends))  # (3, rows, 2)
+        better = outlook.read(outlook.mix(tried))[0].argmax(axis=0)
+        return tried[:, np.arange(len(rows)), better]
 
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
