@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "figures" / "learners"
-NAMES = ("ofs", "doubly-optimistic", "smooth-optimist", "safe-forecast", "repeated-retraining", "per-group", "mixture")
+NAMES = (
+    "ofs", "doubly-optimistic", "smooth-optimist", "safe-search-lottery", "safe-forecast", "repeated-retraining",
+    "per-group", "mixture",
+)  # fmt: skip
 SEARCHING = NAMES[:3]
 """Learners that play thresholds from all over the grid."""
 

@@ -29,7 +29,7 @@ def main() -> None:
     learners = {
         "SmoothOptimist (level bandit)": (fg.recommended(task, level="bandit"), COLOURS[1], "-"),
         f"{bandit}: the best baseline there": (load_learner(bandit), COLOURS[1], "--"),
-        "SafeForecast (level selective-labels)": (fg.recommended(task, level="selective-labels"), COLOURS[2], "-"),
+        "SafeSearch (level selective-labels)": (fg.recommended(task, level="selective-labels"), COLOURS[2], "-"),
         f"{selective}: the best baseline there": (load_learner(selective), COLOURS[2], "--"),
         "OFS, the paper's (level bandit)": (fg.OFS(), "0.55", "-"),
     }

@@ -1,40 +1,34 @@
-"""Print the tables of docs/learners/index.md from the outcome of `fairgate bench`."""
+"""Write the tables of docs/learners/index.md from the outcome of `fairgate bench`.
+
+Run `fairgate bench --workers 2 --out bench` first, and then `python -m scripts.evidence bench`.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fairgate.learners.registry import RECOMMENDED
+from scripts.passages import rewrite
+
+BESIDE = {"selective-labels": ("safe-search-lottery",)}
+"""Learners that are shown task by task beside the recommended ones, if they took part."""
 
 
-def main() -> None:
-    """Read bench.json of the folder given, and print Markdown."""
-    bench: dict[str, Any] = json.loads((Path(sys.argv[1]) / "bench.json").read_text(encoding="utf-8"))
-    by_task(bench)
-    for level, rows in bench["leaderboard"].items():
-        reference = bench["settings"]["reference"][level]
-        print(f"\n**Level `{level}`**" + (f", best baseline: `{reference}`\n" if reference else "\n"))
-        print("| learner | target met | share | shortfall per round | beats best baseline | violation |")
-        print("|---|---|---|---|---|---|")
-        for row in rows:
-            short, share, better = row["shortfall"], row["share"], row["better"]
-            earned, improved = ("–" if each is None else f"{each['value']:.2f}" for each in (share, better))
-            print(
-                f"| {row['learner']} | {row['success']:.0%} | {earned.replace('-', '−')} | {short['value']:.4f} "
-                f"({short['low']:.4f} to {short['high']:.4f}) | {improved} | {row['violation']:.1f} |"
-            )
-
-
-def by_task(bench: dict[str, Any]) -> None:
-    """Print target and violation of the recommended learners on each task beside their levels' best baselines."""
+def by_task(bench: dict[str, Any]) -> Iterator[str]:
+    """Return target and violation of the recommended learners on each task beside their levels' best baselines."""
     settings, outcomes = bench["settings"], bench["results"]
-    pairs = [(level, name) for level, own in RECOMMENDED.items() for name in (settings["reference"].get(level), own)]
+    pairs = [
+        (level, name)
+        for level, own in RECOMMENDED.items()
+        for name in (settings["reference"].get(level), own, *BESIDE.get(level, ()))
+    ]
     shown = {name: settings["levels"][level] for level, name in pairs if name in outcomes}
-    print("| task | " + " | ".join(f"{name}: target, violation" for name in shown) + " |")
-    print("|---|" + "---|" * len(shown))
+    yield "| task | " + " | ".join(f"{name}: target, violation" for name in shown) + " |"
+    yield "|---|" + "---|" * len(shown)
     for task, known in bench["tasks"].items():
         cells = [
             f"{found[target]['mean']:.0%}, {found['violation']['mean']:.2f}"
@@ -43,7 +37,38 @@ def by_task(bench: dict[str, Any]) -> None:
             for name, target in shown.items()
         ]
         none = "" if known["feasible"] else " (none feasible)"
-        print(f"| {task}{none} | " + " | ".join(cells) + " |")
+        yield f"| {task}{none} | " + " | ".join(cells) + " |"
+
+
+def by_level(bench: dict[str, Any]) -> Iterator[str]:
+    """Return the size of the run, and a table of all learners per feedback level."""
+    settings, outcomes = bench["settings"], bench["results"]
+    pairs = sum(len(each) for each in outcomes.values())
+    yield (
+        f"One run: {len(outcomes)} learners, {len(bench['tasks'])} tasks, {pairs} pairs, {settings['seeds']} seeds × "
+        f"{settings['rounds']:,} rounds."
+    )
+    for level, rows in bench["leaderboard"].items():
+        reference = settings["reference"][level]
+        yield f"\n**Level `{level}`**" + (f", best baseline: `{reference}`\n" if reference else "\n")
+        yield "| learner | target met | share | shortfall per round | beats best baseline | violation |"
+        yield "|---|---|---|---|---|---|"
+        for row in rows:
+            short, share, better = row["shortfall"], row["share"], row["better"]
+            earned, improved = ("–" if each is None else f"{each['value']:.2f}" for each in (share, better))
+            yield (
+                f"| {row['learner']} | {row['success']:.0%} | {earned.replace('-', '−')} | {short['value']:.4f} "
+                f"({short['low']:.4f} to {short['high']:.4f}) | {improved} | {row['violation']:.1f} |"
+            )
+
+
+def main() -> None:
+    """Read bench.json of the folder given, and write both passages."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    bench: dict[str, Any] = json.loads((parser.parse_args().folder / "bench.json").read_text(encoding="utf-8"))
+    rewrite("learners/index.md", "tasks", list(by_task(bench)))
+    rewrite("learners/index.md", "learners", list(by_level(bench)))
 
 
 if __name__ == "__main__":

@@ -166,6 +166,7 @@ SLOW_EXAMPLES = {
     "mixture.md",
     "repeated-retraining.md",
     "smooth-optimist.md",
+    "safe-search.md",
 }
 """Classes, and pages of docs/, whose examples take a second or more."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import fairgate as fg
 from fairgate.learners.registry import BASELINES
 from scripts import draw_readme, front_page
 from tests.command import fairgate_here
@@ -107,11 +108,10 @@ def test_more_commands_work(folder: Path) -> None:
 
 
 def test_what_readme_says_of_the_board_is_what_it_shows() -> None:
-    shown = front_page.passage("worlds")
-    (ahead,) = re.findall(r"^ safe-forecast .* ([−.\d]+) +\S+$", shown, flags=re.MULTILINE)
-    assert ahead.startswith("−")
-    assert re.search(r"^ repeated-.* best ", shown, flags=re.MULTILINE)
-    assert "`safe-forecast`, which `fg.recommended` names, is behind" in README.read_text(encoding="utf-8")
+    assert re.search(r"^ repeated-.* best ", front_page.passage("worlds"), flags=re.MULTILINE)
+    text = README.read_text(encoding="utf-8")
+    assert "as `fg.recommended` returns it, over single ones" in text
+    assert fg.recommended() == fg.SafeSearch(policies="threshold")
 
 
 def test_every_command_of_the_first_pages_is_run_or_is_make() -> None:

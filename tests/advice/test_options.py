@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
@@ -78,3 +80,25 @@ def test_the_probability_of_a_lottery_is_that_of_new_tables_of_these_people(
         rates = [chance[drawn][group[drawn] == each].mean() for each in (0, 1)]
         met += abs(rates[0] - rates[1]) <= 0.02 + 1e-12 and 0.3 <= chance[drawn].mean() <= 0.35 + 1e-12
     assert lottery.probability == pytest.approx(met / 400, abs=4.0 * np.sqrt(0.25 / 200 + 0.25 / 400))
+
+
+def test_the_learner_to_go_on_with_searches_what_can_be_feasible(people: pd.DataFrame, advice: Advice) -> None:
+    assert advice.recommendation.learner == "safe-search-lottery"
+    assert "give a gate the learner safe-search-lottery: it searches lotteries" in advice.recommendation.text
+    fg.load_learner(advice.recommendation.learner)
+    loose = replace(AIMS, constraints=[fg.ServiceRate(0.2, 0.9)])
+    fine = advise(from_frame(people, score="score", label="label", group="group"), loose).recommendation
+    assert (fine.status, fine.learner) == ("sure", "safe-search")
+    assert fine.text.endswith("give a gate the learner safe-search: it searches thresholds that are safe.")
+    nothing = replace(AIMS, constraints=[fg.ServiceRate(0.0, 0.4), fg.GroupService(0.6, 1.0)])
+    none = advise(from_frame(people, score="score", label="label", group="group"), nothing).recommendation
+    assert (none.status, none.learner) == ("infeasible", None)
+    assert "give a gate" not in none.text
+
+
+def test_in_the_loop_lotteries_are_searched_where_no_threshold_is_feasible(people: pd.DataFrame) -> None:
+    aims = replace(AIMS, loops=True)
+    (outcomes,) = advise(from_frame(people, score="score", label="label", group="group"), aims).loops.values()
+    titles = {each.key: each.title for each in outcomes}
+    assert titles["lottery"] == "SafeSearch, lotteries"
+    assert titles["selective-labels"] == "SafeSearch"

@@ -77,7 +77,8 @@ def run_loops(
 def entrants(task: Task, choice: Choice, today: int) -> list[tuple[str, str, str, AnyLearner]]:
     """Return key, title, level and learner of who takes part: thresholds kept fixed, OFS, the recommended learners.
 
-    Where a constraint needs labels of the rejected, only the learner that estimates them does.
+    Where no threshold is feasible, the recommended search of lotteries comes before that of thresholds. Where a
+    constraint needs labels of the rejected, only learners that estimate them take part.
     """
     found: list[tuple[str, str, str, AnyLearner]] = []
     if choice.status != INFEASIBLE:
@@ -89,4 +90,7 @@ def entrants(task: Task, choice: Choice, today: int) -> list[tuple[str, str, str
         found.append(("ofs", "OFS (the paper's)", "bandit", OFS()))
         found.append(("bandit", type(unseeing).__name__, "bandit", unseeing))
     seeing = recommended(task, level="selective-labels")
-    return [*found, ("selective-labels", type(seeing).__name__, "selective-labels", seeing)]
+    name = type(seeing).__name__
+    if choice.status == INFEASIBLE:
+        found.append(("lottery", f"{name}, lotteries", "selective-labels", recommended(task, policies="lottery")))
+    return [*found, ("selective-labels", name, "selective-labels", seeing)]

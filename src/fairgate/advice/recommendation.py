@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from fairgate.advice.today import Today
 from fairgate.constraints import Constraint
 from fairgate.counts import Counts
 from fairgate.estimates import Estimate, quantile_of
+from fairgate.learners.registry import RECOMMENDED
 from fairgate.people.applicants import Applicants
 from fairgate.problem import ROUNDING, Problem, is_feasible
 
@@ -68,6 +69,7 @@ class Recommendation:
     possible: float  # in which any threshold is feasible
     stands_until: float | None  # strength of feedback up to which it stays feasible; None if not even without
     options: list[Option]  # what else could be done, if no threshold meets every constraint
+    learner: str | None  # which to run live, over the policies that can keep every constraint; None if none is known to
     text: str  # all of this in words
 
 
@@ -94,6 +96,7 @@ def recommend(
         reward = Estimate(point.reward, point.reward - reach, point.reward + reach)
         reach = choice.gap_reach
         gap = Estimate(point.gap, max(point.gap - reach, 0.0), min(point.gap + reach, 1.0))
+    options = other_ways(whole or applicants, applicants, problem, money, aims.seed) if infeasible else []
     accepted = applicants.above[:, cut].sum(axis=0)
     missing = float(accepted[2] / max(accepted.sum(), 1e-300))
     bounds = [float(end[cut]) for end in reward_bounds(applicants, problem, response)] if missing else []
@@ -125,11 +128,25 @@ def recommend(
         same=choice.same,
         possible=choice.possible,
         stands_until=stands_until(applicants, problem, cut, response.balance),
-        options=other_ways(whole or applicants, applicants, problem, money, aims.seed) if infeasible else [],
+        options=options,
+        learner=live_learner(infeasible, options),
         text="",
     )
     every = settle(whole or applicants, problem, response) if infeasible else choice.steady
     return replace(made, text=put_into_words(made, applicants, aims, choice, steady, every))
+
+
+def live_learner(infeasible: bool, options: Sequence[Option]) -> str | None:
+    """Return the learner for a gate: over thresholds if one meets every constraint, else over lotteries if one does.
+
+    >>> live_learner(True, [Option(kind="lottery", text="none"), Option(kind="per-group", rule=">= 1", text="")])
+    >>> live_learner(True, [Option(kind="lottery", rule=">= 1 with 50%", text="")])
+    'safe-search-lottery'
+    """
+    if not infeasible:
+        return RECOMMENDED["selective-labels"]
+    drawn = any(option.kind == "lottery" and option.rule for option in options)
+    return f"{RECOMMENDED['selective-labels']}-lottery" if drawn else None
 
 
 def _rule(applicants: Applicants, cut: int) -> str:
@@ -171,6 +188,7 @@ def put_into_words(
             f"To go on, {_loosened(aims.problem, every)}find a better score, or choose among these"
             + (", worked out for the people as they are." if long_run else "."),
             *(option.text for option in made.options),
+            _live(made),
         ]
         return " ".join(filter(None, parts))
     whom = "On the people of the table it"
@@ -183,8 +201,16 @@ def put_into_words(
         f"In {made.same:.1%} of {RESAMPLES} resampled tables a threshold is chosen that differs for at most {STEP:.1%} "
         "of all people."
     )
-    parts.append(_what_would_change_it(made, applicants, steady, money))
+    parts += [_what_would_change_it(made, applicants, steady, money), _live(made)]
     return " ".join(filter(None, parts))
+
+
+def _live(made: Recommendation) -> str:
+    """Say which learner goes on from here, as people respond."""
+    if made.learner is None or not made.residuals:
+        return ""
+    what = "lotteries" if made.status == INFEASIBLE else "thresholds"
+    return f"To go on live as people respond, give a gate the learner {made.learner}: it searches {what} that are safe."
 
 
 def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice) -> str:

@@ -44,7 +44,7 @@ TITLES = {
     "ofs": "OFS-Grid",
     "interior": "Interior",
     "smooth-optimist": "SmoothOptimist",
-    "safe-forecast": "SafeForecast",
+    "safe-search": "SafeSearch",
 }
 
 ROOT_SEED = 0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RIVALS = ("ofs", "smooth-optimist", "safe-forecast")
+RIVALS = ("ofs", "smooth-optimist", "safe-search")
 WORLDS = (*TASKS, *STRICT, "interior")
 DRAWN = (*TASKS, "interior")
 
@@ -86,7 +86,7 @@ def table(context: Context) -> list[Table]:
         f"{2 * plan.seeds} seeds of {plan.rounds} rounds, mean ± sd over seeds; tails are the last {plan.tail} rounds, "
         "violations are summed over all rounds. What a seed settled on is the threshold that its learner recommends at "
         "the end (OFS: the median play of the tail), judged in its exact steady state; where most rounds of the tail "
-        "are lotteries, it is these, judged as played. SmoothOptimist sees what OFS sees, by group; SafeForecast also "
+        "are lotteries, it is these, judged as played. SmoothOptimist sees what OFS sees, by group; SafeSearch also "
         "sees all scores and the outcomes of those accepted. Interior is a task of this package whose best threshold "
         "is inside the grid."
     )

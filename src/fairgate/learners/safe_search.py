@@ -93,7 +93,7 @@ class SafeSearch(Learner[State]):
             return Tracking(history=self.history)
         if self.lottery and self.history is None:
             return SafeForecast()
-        return Tracking(only_thresholds=True, history=self.history)
+        return Tracking(only_thresholds=True, refuge=self.lottery, history=self.history)
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
         """Start the rule."""

@@ -49,7 +49,7 @@ threshold = 0.5               # today's, one of the grid, which a pause also goe
 # highest = 0.8               # highest threshold
 # step = 0.1                  # largest change from what was last played, even if floor asks for more
 # floor = 0.1                 # lowest expected acceptance of each group
-lotteries = true              # whether a policy may be a lottery; if not, choose the learner smooth-optimist,
+lotteries = true              # whether a policy may be a lottery; if not, choose safe-search-no-lottery,
                               # as safe-forecast explores by lotteries alone
 pause_if_broken = true        # hold once data show that a constraint is broken, with error probability alpha
 # pause_if_quiet_days = 45.0  # hold once outcomes are awaited and none came for so long

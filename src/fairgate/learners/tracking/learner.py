@@ -59,6 +59,7 @@ class TrackingState(State):
     labels: Annotated[Array, "R G K+1 2"]  # and labels that arrived
     known: Annotated[Array, "2 R"]  # people and labels so far
     lottery: Annotated[Array, "3 R"]  # in play: lower and higher option, and the weight of the lower
+    near: Annotated[Array, "R"]  # threshold last chosen, as a place among the options
     ratio: Annotated[Array, "R"]  # error of the largest residual in units of all rates' errors
     exploring: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is in play because little is known
     safe: Annotated[NDArray[np.bool_], "R"]  # whether what is in play is in the safe set
@@ -68,14 +69,16 @@ class TrackingState(State):
 
 @dataclass(frozen=True)
 class Tracking(Learner[TrackingState]):
-    """Follow the people who come, and play the best policy that is safe for them; see :class:`~fairgate.SafeForecast`.
+    """Follow the people who come, and play the best policy that is safe for them; see :class:`~fairgate.SafeSearch`.
 
-    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set.
+    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set. Where no
+    threshold is safe, the uniform lottery may be its `refuge`.
     """
 
     width: Annotated[float, Between(low=0.0)] = 1.5
     benefit: Annotated[float, Between(low=0.0)] = 0.3
     only_thresholds: bool = False
+    refuge: bool = False
     history: Any = None
 
     level: ClassVar[str] = "selective-labels"
@@ -101,7 +104,8 @@ class Tracking(Learner[TrackingState]):
         state.window[:] = acceptance_window(setting.problem, setting.groups)
         options = len(setting.thresholds) + 2
         if self.only_thresholds:
-            state.lottery[:] = plain(np.full(replicates, float(options // 2)), options)
+            state.near[:] = options // 2
+            state.lottery[:] = plain(state.near, options)
         else:
             state.exploring[:] = True
             state.lottery[1] = options - 1
@@ -120,6 +124,7 @@ class Tracking(Learner[TrackingState]):
             state.age += seen.people.any(axis=1)
             self.end_stretch(state, every)
         old = self.history.old_policy(state.setting, state.replicates).shared + 1.0
+        state.near[:] = old
         state.lottery[:] = plain(old, len(state.grid) + 2)
         state.exploring[:] = False
         state.due[:] = state.age + 1
@@ -128,7 +133,7 @@ class Tracking(Learner[TrackingState]):
     def propose(self, state: TrackingState) -> Policy:
         """Return what is in play."""
         ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
-        if self.only_thresholds:
+        if self.only_thresholds and not self.refuge:
             return Policy.shared(ends[state.lottery[0].astype(np.int64)], state.groups)
         thresholds = ends[state.lottery[:2].astype(np.int64)][:, :, None]
         weights = np.stack((state.lottery[2], 1.0 - state.lottery[2]))
@@ -189,16 +194,26 @@ class Tracking(Learner[TrackingState]):
         """Put the best safe policy into play in replicates `rows`."""
         found = self.search(state, rows, outlook)
         state.answers.fit(rows)
-        state.lottery[:, rows] = found.lottery
+        state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
+        if self.refuge and not found.safe.all():
+            uniform = self.best_uniform(state, rows, outlook)
+            state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
         state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
 
+    @staticmethod
+    def best_uniform(state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Array:
+        """Return the uniform lottery of highest reward, (3, rows): its reward is linear, so at an end of its window."""
+        ends = state.window[:, rows].T
+        tried = np.stack((0.0 * ends, 0.0 * ends + len(state.grid) + 1.0, ends))  # (3, rows, 2)
+        better = outlook.read(outlook.mix(tried))[0].argmax(axis=0)
+        return tried[:, np.arange(len(rows)), better]
+
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
-            near = state.lottery[0, rows]
-            return best_threshold(outlook, self.width, near, reach=max(len(state.grid) // 20, 1))
+            return best_threshold(outlook, self.width, state.near[rows], reach=max(len(state.grid) // 20, 1))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
