@@ -296,15 +296,32 @@ def test_the_first_policy_after_a_past_is_no_worse_than_the_old_one_by_what_the_
             assert upper[0, 0] <= 1e-6
             assert state.safe.all()
             assert reward[0, 0] >= reward[1, 0] - 0.006  # the inertia of a lottery
-        if policies == "threshold":
-            assert not learner.propose(state).is_lottery.any()
+        if policies == "threshold":  # nobody tosses coins where a threshold is safe
+            least = look(outlook, plain(np.arange(1.0, options - 1.0)[None], options), rule.width)[1].min()
+            assert learner.propose(state).is_lottery.all() == (least > 0.0) or abs(least) < 1e-3
+
+
+def test_where_no_threshold_is_safe_the_refuge_is_a_lottery_if_one_may_be_played() -> None:
+    task = fg.load_task("mean-shift")
+    history = past_of(task)
+    played = {}
+    for lottery in (True, False):
+        learner = fg.SafeSearch(lottery=lottery, history=history)
+        run = fg.simulate(task, learner, rounds=150, seeds=3, batch=256)
+        assert run.policies.thresholds.shape[0] == 1 + lottery
+        played[lottery] = run
+        late = Policy(run.policies.thresholds[:, :, -1], run.policies.weights[:, :, -1])
+        assert late.is_lottery.all() == lottery
+        assert (run.traces["safe"][:, -1] == lottery).all()
+    violated = [run.per_replicate()["population_violation"].mean() for run in played.values()]
+    assert violated[0] < violated[1]
 
 
 def test_a_threshold_with_a_past_moves_by_small_steps() -> None:
     """While it is safe: from the old threshold on."""
     task = fg.load_task("interior")
     history = past_of(task, threshold=float(task.thresholds[18]))
-    run = fg.simulate(task, fg.SafeSearch(history=history), rounds=150, seeds=3, batch=256)
+    run = fg.simulate(task, fg.SafeSearch(lottery=False, history=history), rounds=150, seeds=3, batch=256)
     places = np.searchsorted(task.thresholds, run.policies.thresholds[0, ..., 0])
     old = int(history.old_policy(task.setting).shared[0])
     safe = run.traces["safe"].astype(bool)

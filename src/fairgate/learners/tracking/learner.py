@@ -91,8 +91,8 @@ class Tracking(Learner[TrackingState]):
         object.__setattr__(self, "history", as_history(self.history))
         super().__post_init__()
         if self.only_thresholds:
-            for name in ("policies", "searched"):
-                object.__setattr__(self, name, "threshold")
+            object.__setattr__(self, "searched", "threshold")
+            object.__setattr__(self, "policies", "lottery" if self.refuge else "threshold")
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TrackingState:
         """Start with what the past tells, if there is one, or else with the uniform lottery or a threshold halfway."""
@@ -195,10 +195,11 @@ class Tracking(Learner[TrackingState]):
         found = self.search(state, rows, outlook)
         state.answers.fit(rows)
         state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
+        state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         if self.refuge and not found.safe.all():
             uniform = self.best_uniform(state, rows, outlook)
             state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
-        state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
+            state.safe[rows] |= look(outlook, uniform[..., None], self.width)[1][0] <= 0.0
         # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
