@@ -45,6 +45,9 @@ EVERY = [
     fg.SmoothOptimist(epoch_length=2),
     fg.SafeForecast(phase_length=2, epoch_length=3, misfit=0.0),
     fg.SafeForecast(phase_length=2, epoch_length=2, change=0.1),
+    fg.SafeSearch(policies="lottery"),
+    fg.SafeSearch(lottery=False),
+    fg.SafeSearch(policies="per-group"),
     scalar(EpsilonGreedy, epsilon=0.3),
 ]
 
@@ -141,6 +144,11 @@ def test_a_rule_whose_state_is_not_plain_says_so_when_saved(small_task: fg.Task)
         ("ofs:colour=1", "learner 'ofs:colour=1' takes the settings c, delta, exploration"),
         ("fixed", "learner 'fixed' needs threshold, as in fixed:threshold=0.1"),
         ("ofs:c=-1", "OFS: c must be a finite number above 0, got -1.0"),
+        (
+            "safe-search:lottery=perhaps",
+            "learner 'safe-search:lottery=perhaps': 'lottery=perhaps' must be True or False",
+        ),
+        ("safe-search:policies=lotteries", "unknown policies 'lotteries': did you mean 'lottery'"),
     ],
 )
 def test_learner_names_that_cannot_be_read_get_one_sentence(name: str, sentence: str) -> None:

@@ -14,7 +14,11 @@ from fairgate.loop import Loop
 from fairgate.nature import Nature
 from fairgate.problem import Arrival
 
-EVERY = [load_learner("fixed:threshold=0" if name == "fixed" else name) for name in LEARNERS]
+EVERY = [
+    *(load_learner("fixed:threshold=0" if name == "fixed" else name) for name in LEARNERS),
+    fg.SafeSearch(policies="lottery"),
+    fg.SafeSearch(lottery=False),
+]
 
 
 def test_few_people_and_many_late_labels_make_an_ordinary_reward() -> None:

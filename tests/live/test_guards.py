@@ -79,6 +79,8 @@ def test_lotteries_and_group_thresholds_can_be_switched_off() -> None:
     assert notes[0].startswith("per_group:")
     with pytest.raises(InputError, match="per_group"):
         make_spec(learner="per-group")
+    with pytest.raises(InputError, match="safe-search:policies=per-group has thresholds per group: give the reason"):
+        make_spec(learner="safe-search:policies=per-group")
     with pytest.raises(InputError, match="differs between groups"):
         make_spec(start={"threshold": [0.25, 0.5]})
 

@@ -140,7 +140,16 @@ def _read(what: str, value: str, hint: Any) -> Any:
         raise InputError(f"{what} must be a setting such as c=0.1") from None
 
 
-OWN = ("smooth-optimist", "safe-search", "safe-search-lottery", "safe-search-no-lottery", "safe-forecast", "per-group", "mixture", "doubly-optimistic")
+OWN = (
+    "smooth-optimist",
+    "safe-search",
+    "safe-search-lottery",
+    "safe-search-no-lottery",
+    "safe-forecast",
+    "per-group",
+    "mixture",
+    "doubly-optimistic",
+)
 """Learners that were made here; all others are the field's."""
 
 BASELINES = frozenset(LEARNERS) - frozenset(OWN)

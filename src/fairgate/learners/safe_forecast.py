@@ -36,7 +36,8 @@ class SafeForecast(Forecast):
     .. math:: \hat g_i + z \sigma_i \le 0.
 
     If :math:`\hat g_i - 3 \sigma_i > 0` for all i, there is strong evidence that no threshold is feasible: the uniform
-    lottery is played, and once the evidence has stood for a quarter of the run, the trace ``infeasible`` says so. ``docs/learners/safe-forecast.md`` has the whole rule.
+    lottery is played, and once the evidence has stood for a quarter of the run, the trace ``infeasible`` says so.
+    ``docs/learners/safe-forecast.md`` has the whole rule.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ class SharedThreshold(PolicySpace):
         value = prediction.value(state.problem.rows(rows))
         cautious, bold, safe = self.candidates(value, failed, width)
         strong = value.strongly_infeasible()
-        infeasible = self.statement.stands(rows, strong, state.exploration.duration(age), age)
+        infeasible = self.statement.stands(rows, strong, state.exploration.duration(age).astype(np.float64), age)
         arm = np.where(failed, bold, cautious)
         exploration = state.exploration
         unsafe = value.residual[bold, every] + width * value.residual_error[bold, every] > 0.0

@@ -93,11 +93,12 @@ class SafeSearch(Learner[State]):
             return Tracking(history=self.history)
         if self.lottery and self.history is None:
             return SafeForecast()
-        return Tracking(only_thresholds=True, history=self.history)
+        return Tracking(only_thresholds=True, refuge=self.lottery, history=self.history)
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:
         """Start the rule."""
-        return self.rule.remember(setting, common)
+        state: State = self.rule.remember(setting, common)
+        return state
 
     def propose(self, state: State) -> Policy:
         """Ask the rule."""

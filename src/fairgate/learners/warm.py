@@ -8,16 +8,18 @@ from typing import Any
 from fairgate.errors import InputError
 from fairgate.history import History
 from fairgate.learners.base import Learner
+from fairgate.learners.safe_search import SafeSearch
 
 
 def takes_history(learner: Learner[Any]) -> bool:
-    """Whether a learner has the setting `history`.
+    """Whether a learner can start from past decisions: it has a setting `history`, and allows for one.
 
     >>> import fairgate as fg
-    >>> takes_history(fg.OFS())
-    False
+    >>> takes_history(fg.OFS()), takes_history(fg.SafeSearch()), takes_history(fg.SafeSearch(policies="per-group"))
+    (False, True, False)
     """
-    return any(each.name == "history" for each in dataclasses.fields(learner))
+    refuses = isinstance(learner, SafeSearch) and learner.policies == "per-group"
+    return not refuses and any(each.name == "history" for each in dataclasses.fields(learner))
 
 
 def with_history(learner: Learner[Any], history: History, name: str = "") -> Learner[Any]:

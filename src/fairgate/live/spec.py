@@ -117,8 +117,8 @@ class Spec(Part):
             raise InputError(f"learner {self.learner} takes no history: choose one that does, such as safe-search")
         check_level(learner, self.setting.problem)
         _check_labels(learner, self.setting.problem)
-        if self.learner.partition(":")[0] == "per-group" and not self.per_group:
-            raise InputError("learner per-group has thresholds per group: give the reason in per_group")
+        if learner.policies == "per-group" and not self.per_group:
+            raise InputError(f"learner {self.learner} has thresholds per group: give the reason in per_group")
         if self.start.threshold is None:
             if self.start.mode in ("hold", "approve"):
                 raise InputError(f"start: threshold must be given to begin in the mode {self.start.mode}, got none")

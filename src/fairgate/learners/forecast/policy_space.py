@@ -153,4 +153,6 @@ def planned(
     """Make the plan to play a policy, and to explore at its acceptance rate if it is not safe but predictions hold."""
     people, failed = states.people[0], states.failures > 0
     acceptance = (people * rates).sum(axis=1) / people.sum(axis=1)
-    return Plan(*policy, rates, error**2, terms, states.fit.speed, ~safe & ~failed, acceptance, infeasible, failed, safe)
+    return Plan(
+        *policy, rates, error**2, terms, states.fit.speed, ~safe & ~failed, acceptance, infeasible, failed, safe
+    )

@@ -43,7 +43,7 @@ class Foresight(NamedTuple):
 
     def rows(self, which: NDArray[np.bool_]) -> Foresight:
         """Return some replicates."""
-        return Foresight(*(values[which] for values in self))
+        return Foresight(self.proved[which], self.terms[which], self.mean[which], self.inverse[which])
 
     def leads_to(self, first: NDArray[np.int64], weight: Array, rates: Array, error: Array, spread: Array) -> Array:
         """Return the acceptance rates that lotteries end at, (R, G, C), drawn to the present `rates` where unsure.

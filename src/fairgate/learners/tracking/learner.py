@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairgate.history import as_history
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
+from fairgate.learners.forecast.learner import same
 from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.learners.statement import Statement
@@ -25,7 +26,7 @@ from fairgate.learners.tracking.search import Found, best_lottery, best_threshol
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, NonNegative
+from fairgate.settings import Array, Between
 
 PEOPLE, LABELS = 300, 150
 """People and labels that the uniform lottery is played for at first: rates are known to about 0.05 then."""
@@ -58,6 +59,7 @@ class TrackingState(State):
     labels: Annotated[Array, "R G K+1 2"]  # and labels that arrived
     known: Annotated[Array, "2 R"]  # people and labels so far
     lottery: Annotated[Array, "3 R"]  # in play: lower and higher option, and the weight of the lower
+    near: Annotated[Array, "R"]  # threshold last chosen, as a place among the options
     ratio: Annotated[Array, "R"]  # error of the largest residual in units of all rates' errors
     exploring: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is in play because little is known
     safe: Annotated[NDArray[np.bool_], "R"]  # whether what is in play is in the safe set
@@ -69,12 +71,14 @@ class TrackingState(State):
 class Tracking(Learner[TrackingState]):
     """Follow the people who come, and play the best policy that is safe for them; see :class:`~fairgate.SafeForecast`.
 
-    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set.
+    `only_thresholds` leaves lotteries out; then a threshold moves by small steps within the safe set. Where no threshold
+    is safe, the uniform lottery may be its `refuge`.
     """
 
-    width: NonNegative = 1.5
-    benefit: NonNegative = 0.3
+    width: Annotated[float, Between(low=0.0)] = 1.5
+    benefit: Annotated[float, Between(low=0.0)] = 0.3
     only_thresholds: bool = False
+    refuge: bool = False
     history: Any = None
 
     level: ClassVar[str] = "selective-labels"
@@ -93,17 +97,19 @@ class Tracking(Learner[TrackingState]):
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TrackingState:
         """Start with what the past tells, if there is one, or else with the uniform lottery or a threshold halfway."""
         replicates = common["replicates"]
-        sizes = sizes_of(setting, replicates) | {"W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
-        state = filled(TrackingState, sizes, **common, due=1, ratio=1.0)
+        own = {"W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
+        state = filled(TrackingState, sizes_of(setting, replicates) | own, **common, due=1, ratio=1.0)
         state.curve.common[:] = state.curve.curves[:] = label_curve.TYPICAL
         state.answers.average[:] = 0.5
         state.window[:] = acceptance_window(setting.problem, setting.groups)
         options = len(setting.thresholds) + 2
         if self.only_thresholds:
-            state.lottery[:] = plain(np.full(replicates, float(options // 2)), options)
+            state.near[:] = options // 2
+            state.lottery[:] = plain(state.near, options)
         else:
             state.exploring[:] = True
-            state.lottery[:] = np.stack((0 * state.window[0], 0 * state.window[0] + options - 1, state.window.mean(axis=0)))
+            state.lottery[1] = options - 1
+            state.lottery[2] = state.window.mean(axis=0)
         if self.history is not None:
             self.begin_with_past(state)
         return state
@@ -118,6 +124,7 @@ class Tracking(Learner[TrackingState]):
             state.age += seen.people.any(axis=1)
             self.end_stretch(state, every)
         old = self.history.old_policy(state.setting, state.replicates).shared + 1.0
+        state.near[:] = old
         state.lottery[:] = plain(old, len(state.grid) + 2)
         state.exploring[:] = False
         state.due[:] = state.age + 1
@@ -126,7 +133,7 @@ class Tracking(Learner[TrackingState]):
     def propose(self, state: TrackingState) -> Policy:
         """Return what is in play."""
         ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
-        if self.only_thresholds:
+        if self.only_thresholds and not self.refuge:
             return Policy.shared(ends[state.lottery[0].astype(np.int64)], state.groups)
         thresholds = ends[state.lottery[:2].astype(np.int64)][:, :, None]
         weights = np.stack((state.lottery[2], 1.0 - state.lottery[2]))
@@ -136,7 +143,8 @@ class Tracking(Learner[TrackingState]):
         """Add the round to its stretch; at the end of one, follow the people and plan where that is worth it."""
         scores, labels = feedback.observation.binned
         people, accepted = feedback.observation.people, feedback.observation.accepted
-        state.restlessness.take_in(people, accepted)
+        as_proposed = same(played, self.propose(state), state.grid)
+        state.restlessness.take_in(np.where(as_proposed[:, None], people, 0), accepted)
         state.answers.take_in(people, accepted, state.age)
         state.scores += scores
         state.labels += labels
@@ -186,15 +194,19 @@ class Tracking(Learner[TrackingState]):
         """Put the best safe policy into play in replicates `rows`."""
         found = self.search(state, rows, outlook)
         state.answers.fit(rows)
-        state.lottery[:, rows] = found.lottery
+        state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
+        if self.refuge and not found.safe.all():
+            rates = (outlook.mix(found.lottery[..., None]).rates[..., 0] * outlook.shares).sum(axis=1)
+            uniform = np.stack((0.0 * rates, 0.0 * rates + len(state.grid) + 1.0, np.clip(rates, *state.window[:, rows])))
+            state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
         state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
-        patience = np.minimum(people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))] / 5.0, state.age[rows] / 8.0)
+        window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
+        patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
 
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
-            near = state.lottery[0, rows]
-            return best_threshold(outlook, self.width, near, reach=max(len(state.grid) // 20, 1))
+            return best_threshold(outlook, self.width, state.near[rows], reach=max(len(state.grid) // 20, 1))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])

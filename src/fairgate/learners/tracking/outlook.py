@@ -13,7 +13,6 @@ from fairgate.learners.tracking.people_now import Now
 from fairgate.problem import Problem
 from fairgate.settings import Array
 
-
 PRICE = 10.0
 """Reward that a unit of predicted violation costs: 0.01 costs 0.1, more than most policies differ by."""
 
@@ -54,22 +53,28 @@ class Outlook(NamedTuple):
         """Put people and labels together; `moving` (R,) is how much people change meanwhile."""
         mass = now.above[..., :-1] - now.above[..., 1:]
         parts = np.stack((mass * labels.share, mass * labels.hoped, mass**2 * labels.variance))
-        sums = summed(parts)
+        positives, hoped, doubt = summed(parts)
         needs = any(each.needs != "decisions" for each in problem.constraints)
-        later = (sums[0], sums[1])
+        later = (positives, hoped)
         if now.foresight is not None:
             bins = now.foresight.terms[..., :-1] - now.foresight.terms[..., 1:]
             later = (summed(bins * labels.share[:, :, None]), summed(bins * labels.hoped[:, :, None]))
-        return cls(
-            problem, now.shares, now.above, *sums, now.variance + moving[:, None], needs, now.foresight, later
-        )
+        variance = now.variance + moving[:, None]
+        return cls(problem, now.shares, now.above, positives, hoped, doubt, variance, needs, now.foresight, later)
 
     def rows(self, which: NDArray[np.bool_]) -> Outlook:
         """Return the outlook of some replicates."""
-        arrays = (values[which] for values in self[1:7])
-        foresight = None if self.foresight is None else self.foresight.rows(which)
-        later = (self.later[0][which], self.later[1][which])
-        return Outlook(self.problem.rows(np.flatnonzero(which)), *arrays, self.needs_labels, foresight, later)
+        return self._replace(
+            problem=self.problem.rows(np.flatnonzero(which)),
+            shares=self.shares[which],
+            above=self.above[which],
+            positives=self.positives[which],
+            hoped=self.hoped[which],
+            doubt=self.doubt[which],
+            variance=self.variance[which],
+            foresight=None if self.foresight is None else self.foresight.rows(which),
+            later=(self.later[0][which], self.later[1][which]),
+        )
 
     def mix(self, lotteries: Array) -> Mixed:
         """Mix options: the lower with its weight, else the higher one. Lotteries are (3, R, C).
@@ -135,7 +140,9 @@ class Outlook(NamedTuple):
     def read(self, mixed: Mixed) -> tuple[Array, Array]:
         """Return the reward, with the benefit of the doubt, (C, R), and the residuals, (J, C, R)."""
         reward, residual = self._read(self._cells(mixed.rates, mixed.hoped, mixed.missed))
-        return (reward, self._read(self._cells(*mixed[:2], mixed.missed))[1]) if self.needs_labels else (reward, residual)
+        if self.needs_labels:
+            residual = self._read(self._cells(mixed.rates, mixed.positives, mixed.missed))[1]
+        return reward, residual
 
     def value(self, mixed: Mixed, width: float) -> tuple[Array, Array, Array]:
         """Return the reward (C, R), the residuals and how far `width` standard errors could move them, (J, C, R) each.
@@ -144,10 +151,11 @@ class Outlook(NamedTuple):
         errors in turn; the larger effect counts, and the effects add up as independent errors do.
         """
         reward, residual = self.read(mixed)
-        rates, positives, missed = (values.transpose(1, 2, 0) for values in (mixed.rates, mixed.positives, mixed.missed))
+        means = (mixed.rates, mixed.positives, mixed.missed)
+        rates, positives, missed = (values.transpose(1, 2, 0) for values in means)
         errors = [width * values.transpose(1, 2, 0) for values in mixed[4:8]]
         weight = mixed.weight[:, 0].T
-        cells = self._cells(mixed.rates, mixed.positives, mixed.missed)
+        cells = self._cells(*means)
         squared = np.zeros_like(residual)
         for group, share in enumerate(self.shares.T):
             rate, good, bad = rates[group], positives[group], missed[group]

@@ -81,7 +81,7 @@ class PeopleNow:
 
     def window(self, rows: NDArray[np.int64], proved: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the place of the window that has predicted best, (rows,): with answers where these have `proved`."""
-        return np.where(proved, self.answered[:, rows], self.error[:, rows]).argmin(axis=0)
+        return np.asarray(np.where(proved, self.answered[:, rows], self.error[:, rows]).argmin(axis=0))
 
     def now(self, rows: NDArray[np.int64], answers: Answers, age: NDArray[np.int64]) -> Now:
         """Return what the best window says of the people who come now."""

@@ -81,20 +81,18 @@ def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tu
     return reward, upper.round(12), lower
 
 
-def best_threshold(outlook: Outlook, width: float, near: Array | None, reach: int) -> Found:
-    """Return the best safe threshold, no more than `reach` from those in play, `near` (R,), unless these are unsafe."""
+def best_threshold(outlook: Outlook, width: float, near: Array, reach: int) -> Found:
+    """Return the best safe threshold, at most `reach` from those in play, `near` (R,), unless these are unsafe."""
     replicates, _, options = outlook.above.shape
     tried = np.broadcast_to(np.arange(1.0, options - 1.0), (replicates, options - 2))
     reward, upper, lower, ratio = look(outlook, plain(tried, options), width)
     every = np.arange(replicates)
     infeasible = lower.min(axis=0) > 0.0
-    known = np.ones(reward.shape[::-1], dtype=bool)
-    if near is not None:
-        place = (near - 1.0).astype(np.int64)
-        known = (np.abs(tried - near[:, None]) <= reach) | (upper[place, every] > 0.0)[:, None]
+    place = (near - 1.0).astype(np.int64)
+    known = (np.abs(tried - near[:, None]) <= reach) | (upper[place, every] > 0.0)[:, None]
     best = best_feasible(reward.T, upper.T[None], known)
     safe = is_feasible(upper[None, best, every])
-    return Found(plain(best + 1.0, options), safe, infeasible, ratio[best, every])
+    return Found(plain(np.asarray(best + 1.0), options), safe, infeasible, ratio[best, every])
 
 
 def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Array) -> Found:
@@ -109,7 +107,8 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
         infeasible &= lower.min(axis=0) > 0.0
         starts.append(tried[:, every, best_feasible(reward.T, upper.T[None])])
     for thresholds, share in STEPS:
-        around = np.stack(starts, axis=-1)[..., None] + (np.array([thresholds, thresholds, share]) * MOVES).T[:, None, None]
+        moves = (np.array([thresholds, thresholds, share]) * MOVES).T
+        around = np.stack(starts, axis=-1)[..., None] + moves[:, None, None]
         around[0] = np.clip(around[0], 0, options - 2)
         around[1] = np.clip(around[1], around[0] + 1, options - 1)
         around[2] = np.clip(around[2], 0.0, 1.0)
