@@ -507,3 +507,34 @@ def test_how_many_lotteries_are_looked_at_together_changes_nothing(monkeypatch: 
     monkeypatch.setattr("fairgate.learners.tracking.search.CACHE", 1)
     for one, other in zip(look(outlook, some_lotteries(), 1.5), whole, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_errors_of_rates_and_labels_are_moved_one_after_the_other() -> None:
+    """More accepted people are as good as those accepted, and were as those rejected; squares of the effects add up."""
+    outlook = outlook_of([EqualOpportunity(0.1), EqualisedOdds(0.1), OutcomeImprovement(1.0, 1.0, 0.0)])
+    lottery = (1, 3, 0.4)
+    mixed = outlook.mix(np.array(lottery)[:, None, None].repeat(2, axis=1))
+    residuals, error = (values[:, 0] for values in outlook.value(mixed, 1.5)[1:])
+    for r in range(2):
+        squared = np.zeros(len(residuals))
+        for g in range(2):
+            rate, good, bad = (float(values[r, g, 0]) for values in (mixed.rates, mixed.positives, mixed.missed))
+            off, surely, perhaps, hardly = (1.5 * float(values[r, g, 0]) for values in mixed[4:8])
+            moves = [
+                (off, off * good / rate, -off * bad / (1 - rate)),
+                (0.0, surely, 0.0),
+                (0.0, lottery[2] * perhaps, (1 - lottery[2]) * perhaps),
+                (0.0, 0.0, hardly),
+            ]
+            for more, better, worse in moves:
+                effects = []
+                for sign in (-1.0, 1.0):
+                    moved = float(np.clip(rate + sign * more, 0.0, 1.0))
+                    right = float(np.clip(good + sign * better, 0.0, moved))
+                    wrong = float(np.clip(bad + sign * worse, 0.0, 1.0 - moved))
+                    cells = cells_of(outlook, r, np.array(lottery))
+                    told = [[1.0 - moved - wrong, moved - right], [wrong, right]]
+                    cells[g] = outlook.shares[r, g] * np.array(told)
+                    effects.append(np.abs(outlook.problem.assess(cells[None]).residuals[:, 0] - residuals[:, r]))
+                squared += np.maximum(*effects) ** 2
+        np.testing.assert_allclose(error[:, r], np.sqrt(squared), rtol=1e-6)
