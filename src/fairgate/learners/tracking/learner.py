@@ -171,17 +171,16 @@ class Tracking(Learner[TrackingState]):
 
     def end_stretch(self, state: TrackingState, rows: NDArray[np.int64]) -> None:
         """Take in the stretch of replicates `rows`, and begin the next."""
-        which = rows
-        scores, labels = state.scores[which], state.labels[which]
-        rounds = (state.age - state.begun)[which].astype(np.float64)
+        scores, labels = state.scores[rows], state.labels[rows]
+        rounds = (state.age - state.begun)[rows].astype(np.float64)
         above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         people = scores.sum(axis=-1)
-        state.people.take_in(which, rounds, above, people, state.answers)
-        state.curve.take_in(which, rounds, labels)
-        state.known[:, which] += np.stack((people.sum(axis=1), labels.sum(axis=(1, 2, 3))))
-        state.scores[which] = state.labels[which] = 0.0
-        state.begun[which] = state.age[which]
-        state.due[which] = state.age[which] + np.clip(state.age[which] // 10, 1, LONGEST)
+        state.people.take_in(rows, rounds, above, people, state.answers)
+        state.curve.take_in(rows, rounds, labels)
+        state.known[:, rows] += np.stack((people.sum(axis=1), labels.sum(axis=(1, 2, 3))))
+        state.scores[rows] = state.labels[rows] = 0.0
+        state.begun[rows] = state.age[rows]
+        state.due[rows] = state.age[rows] + np.clip(state.age[rows] // 10, 1, LONGEST)
 
     def outlook(self, state: TrackingState, rows: NDArray[np.int64]) -> Outlook:
         """Return what policies would do to the people who come now, in replicates `rows`."""
