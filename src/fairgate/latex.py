@@ -142,7 +142,7 @@ def to_latex(
         Learner & Population reward $\uparrow$ & Population violation $\downarrow$ \\
         \midrule
         ofs & $-0.179 \pm 0.004$ & $56.911 \pm 0.390$ \\
-        smooth-optimist & $\mathbf{-0.143}^{\ddagger} \pm 0.000$ & $\mathbf{38.434}^{\ddagger} \pm 0.049$ \\
+        smooth-optimist & $\mathbf{0.099}^{\ddagger} \pm 0.015$ & $\mathbf{3.544}^{\ddagger} \pm 0.861$ \\
     """
     judged = ""
     if isinstance(results, Mapping):
