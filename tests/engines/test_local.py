@@ -99,7 +99,8 @@ def test_processes_end_with_an_unguarded_script_that_is_interrupted_or_killed(nu
         else:
             script.kill()
         _, told = script.communicate(timeout=60)
-    assert told.count("KeyboardInterrupt") == (number == signal.SIGINT)
+    # the script says so once; a worker that was just starting, on a busy machine, may say so too
+    assert (told.count("KeyboardInterrupt") in (1, 2)) == (number == signal.SIGINT)
     psutil.wait_procs([process], timeout=30)
     assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
