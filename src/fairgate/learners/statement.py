@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 
 from fairgate.settings import Array
 
+STRONG = 3.0
+"""Standard errors by which everything must be infeasible before a learner says that nothing is feasible.
+
+That is strong evidence and no certificate: errors are estimated, and looked at again and again.
+"""
+
 LEAST = 100
 """Rounds for which the evidence must have been strong, whatever the age: people may still be on their way."""
 

@@ -7,14 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.statement import STRONG
 from fairgate.problem import Problem, best_feasible, is_feasible
 from fairgate.settings import Array
-
-STRONG = 3.0
-"""Standard errors by which everything must be infeasible before a learner says that nothing is feasible.
-
-That is strong evidence and no certificate: errors are estimated, and looked at again and again.
-"""
 
 
 class Value(NamedTuple):

@@ -101,7 +101,7 @@ class Answers:
         then = self.seen[:, speed, 1:, rows].swapaxes(0, 1) / np.maximum(mass, 1e-9)[:, :, None]  # (W, rows, 3, G)
         return np.asarray(((here - then).swapaxes(2, 3)[:, :, :, None] @ self.terms[rows][:, :, 1:])[:, :, :, 0])
 
-    def age_of(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def ready(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether enough has been seen to conclude anything, (rows,)."""
         return np.asarray(self.rounds[rows] > EARLY)
 

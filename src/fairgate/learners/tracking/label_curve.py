@@ -8,14 +8,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.tracking.people_now import MEMORY
 from fairgate.settings import Array
 
 WINDOWS = np.array([50.0, 300.0, 3000.0])
 """Rounds that labels are remembered for, of which the data choose: who repays at a score changes more slowly than who
 comes."""
-
-MEMORY = 300.0
-"""Rounds that the errors of a window's predictions are remembered for."""
 
 STRENGTH = 10.0
 """Labels of a score bin at which they count as much as the logistic curve through all bins."""

@@ -75,7 +75,7 @@ class Tracking(Learner[TrackingState]):
     threshold is safe, the uniform lottery may be its `refuge`.
     """
 
-    width: Annotated[float, Between(low=0.0)] = 1.5
+    width: Annotated[float, Between(low=0.0, open_low=True)] = 1.5
     benefit: Annotated[float, Between(low=0.0)] = 0.3
     only_thresholds: bool = False
     refuge: bool = False
@@ -199,7 +199,7 @@ class Tracking(Learner[TrackingState]):
             uniform = self.best_uniform(state, rows, outlook)
             state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
             state.safe[rows] |= look(outlook, uniform[..., None], self.width)[1][0] <= 0.0
-        # while people change, plans are made anew at every stretch; else as seldom as knowledge grows
+        # while people change, plans are made again at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)

@@ -99,13 +99,13 @@ class Outlook(NamedTuple):
         positives = good + weight * (good_some - good)
         hoped_some, hoped = both(self.hoped)
         missed = np.clip(self.positives[..., :1] - positives, 0.0, 1.0 - rates)
-        surely, perhaps, hardly = error, error, error
+        doubts = (error, error, error)  # not looked at
         if self.needs_labels:
             doubt_some, doubt = both(self.doubt)
-            surely, perhaps = np.sqrt(doubt), np.sqrt(np.maximum(doubt_some - doubt, 0.0))
-            hardly = np.sqrt(np.maximum(self.doubt[..., :1] - doubt_some, 0.0))
+            between, below = np.maximum(doubt_some - doubt, 0.0), np.maximum(self.doubt[..., :1] - doubt_some, 0.0)
+            doubts = (np.sqrt(doubt), np.sqrt(between), np.sqrt(below))
         hopes = hoped + weight * (hoped_some - hoped)
-        return Mixed(rates, positives, hopes, missed, error, surely, perhaps, hardly, weight)
+        return Mixed(rates, positives, hopes, missed, error, *doubts, weight)
 
     def aim(self, mixed: Mixed, lotteries: Array, reward: Array) -> Array:
         """Return by what lotteries are compared, (C, R): their reward, or what they lead to where that is known.
@@ -159,12 +159,12 @@ class Outlook(NamedTuple):
         squared = np.zeros_like(residual)
         for group, share in enumerate(self.shares.T):
             rate, good, bad = rates[group], positives[group], missed[group]
-            error, surely, perhaps, hardly = (values[group] for values in errors)
+            error, always, sometimes, never = (values[group] for values in errors)
             accepted, rejected = good / np.maximum(rate, 1e-9), bad / np.maximum(1.0 - rate, 1e-9)
             moves: list[tuple[Array | float, Array | float, Array | float]]
             moves = [(error, accepted * error, -rejected * error)]
             if self.needs_labels:
-                moves += [(0.0, surely, 0.0), (0.0, weight * perhaps, (1.0 - weight) * perhaps), (0.0, 0.0, hardly)]
+                moves += [(0.0, always, 0.0), (0.0, weight * sometimes, (1.0 - weight) * sometimes), (0.0, 0.0, never)]
             kept = cells[group].copy()
             for more, better, worse in moves:
                 effects = []

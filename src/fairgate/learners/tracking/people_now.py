@@ -67,7 +67,7 @@ class PeopleNow:
         on = ((shown - np.minimum(np.maximum(predicted, 0.0), 1.0)) ** 2 * scale).sum(axis=(2, 3))
         worth = mass * mass / np.maximum(self.squared[:, rows], 1e-9)
         chance = np.where(known, 1.0 + people / np.maximum(worth, 1.0), 0.0).sum(axis=-1)
-        every, late = np.arange(len(rounds)), answers.age_of(rows)
+        every, late = np.arange(len(rounds)), answers.ready(rows)
         best = self.error[:, rows].argmin(axis=0), self.answered[:, rows].argmin(axis=0)
         answers.evidence[rows] += np.where(late, off[best[0], every] - on[best[1], every], 0.0)
         for total, part in ((self.error, off), (self.answered, on), (self.usual, chance)):

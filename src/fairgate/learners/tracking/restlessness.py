@@ -8,10 +8,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.tracking.people_now import MEMORY
 from fairgate.settings import Array
-
-MEMORY = 300.0
-"""Rounds that are remembered."""
 
 LEAST = 0.01
 """Least variance of one person's acceptance that is reckoned with: near 0 and 1, a few people tell little."""

@@ -8,18 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.mixture import MOVES
+from fairgate.learners.statement import STRONG
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.problem import best_feasible, is_feasible
 from fairgate.settings import Array
 
-STRONG = 3.0
-"""Standard errors by which everything must be infeasible before a learner says that nothing is."""
-
 STEPS = ((3, 0.05), (1, 0.05), (1, 0.02), (1, 0.005))
 """Thresholds, and weight, by which the search moves from the best lotteries: coarse to fine."""
-
-MOVES = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3), axis=-1).reshape(-1, 3)
-"""Down, not at all, or up, for either threshold and the weight."""
 
 INERTIA = 0.005
 """Reward per person for which a lottery far from the one in play is not worth moving people."""
