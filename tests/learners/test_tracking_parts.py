@@ -22,7 +22,7 @@ from fairgate.constraints import (
     ServiceRate,
 )
 from fairgate.learners.shapes import filled
-from fairgate.learners.tracking import answers, label_curve, people_now, restlessness
+from fairgate.learners.tracking import answers, label_curve, people_now
 from fairgate.learners.tracking.answers import SPEEDS, Answers, Foresight
 from fairgate.learners.tracking.label_curve import LabelCurve, Labels, newton
 from fairgate.learners.tracking.outlook import Outlook
@@ -253,7 +253,7 @@ def test_labels_are_remembered_for_the_window_that_predicts_them_best() -> None:
         labels = drawn.reshape(2, 2, 2, 5).swapaxes(2, 3).astype(float)
         rounds = np.array([8.0, 5.0])
         for w, r in product(range(SIZES["L"]), (0, 1)):
-            error[w, r] *= (1 - 1 / label_curve.MEMORY) ** rounds[r]
+            error[w, r] *= (1 - 1 / people_now.MEMORY) ** rounds[r]
             for g, b in product((0, 1), range(5)):
                 usual = 1 / (1 + np.exp(-(curve.curves[r, g, 0] + curve.curves[r, g, 1] * at[b])))
                 bad, fine = sums[w, r, g, b]
@@ -298,7 +298,7 @@ def test_restlessness_is_what_chance_does_not_explain() -> None:
         rate = np.stack((np.full(2, 0.5), np.clip(0.5 + 0.2 * rng.normal(size=2), 0.0, 1.0)))
         accepted = rng.binomial(people.astype(int), rate).astype(float)
         part.take_in(people, accepted)
-        kept = 1.0 - 1.0 / restlessness.MEMORY
+        kept = 1.0 - 1.0 / people_now.MEMORY
         for r in range(2):
             squared[r] = squared[r] * kept + (accepted[r, 0] - 50) ** 2 / 25
             usual[r] = usual[r] * kept + 1
