@@ -139,7 +139,9 @@ class Tracking(Learner[TrackingState]):
         weights = np.stack((state.lottery[2], 1.0 - state.lottery[2]))
         return Policy(np.broadcast_to(thresholds, (2, state.replicates, state.groups)), weights)
 
-    def learn(self, state: TrackingState, played: Policy, feedback: Feedback) -> None:
+    def learn(
+        self, state: TrackingState, played: Policy, feedback: Feedback, only: NDArray[np.bool_] | None = None
+    ) -> None:
         """Add the round to its stretch; at the end of one, follow the people and plan where that is worth it."""
         scores, labels = feedback.observation.binned
         people, accepted = feedback.observation.people, feedback.observation.accepted
@@ -154,6 +156,8 @@ class Tracking(Learner[TrackingState]):
             self.end_stretch(state, rows)
             enough = (state.known[0] >= PEOPLE) & ((state.known[1] >= LABELS) | (state.age >= LATEST))
             rows = rows[~state.exploring[rows] | enough[rows]]
+        if only is not None:
+            rows = rows[only[rows]]
         if rows.size:
             state.exploring[rows] = False
             rounds = (state.due - state.age)[rows].astype(np.float64)
@@ -196,9 +200,9 @@ class Tracking(Learner[TrackingState]):
         state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
         state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         if self.refuge and not found.safe.all():
-            uniform = self.best_uniform(state, rows, outlook)
-            state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
-            state.safe[rows] |= look(outlook, uniform[..., None], self.width)[1][0] <= 0.0
+            other = best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
+            state.lottery[:, rows] = np.where(found.safe, found.lottery, other.lottery)
+            state.safe[rows] |= other.safe
         # while people change, plans are made again at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)

@@ -1,0 +1,145 @@
+"""ForeseeOrFollow: the best threshold by predicted steady states; where these cannot tell, the best for people now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairgate.learners.base import Learner
+from fairgate.learners.forecast.learner import same
+from fairgate.learners.forecast.policy_space import ForecastState
+from fairgate.learners.safe_forecast import SafeForecast, SharedThreshold
+from fairgate.learners.state import State
+from fairgate.learners.tracking.learner import Tracking, TrackingState
+from fairgate.learners.tracking.search import plain
+from fairgate.policy import Policy
+from fairgate.problem import Credit, Feedback
+from fairgate.setting import Setting
+from fairgate.settings import Array
+
+FIRST = 100
+"""Rounds that people are followed for after a forecast has proved wrong; twice as many after each further one."""
+
+DOUBLINGS = 5
+"""How often that doubles: 3,200 rounds in the end."""
+
+
+@dataclass
+class BothState(State):
+    """What both rules know, and which of them plays."""
+
+    foreseen: ForecastState
+    followed: TrackingState
+    following: Annotated[NDArray[np.bool_], "R"]  # whether people are followed now
+    until: Annotated[NDArray[np.int64], "R"]  # age until which they are, because a forecast has proved wrong
+    wrong: Annotated[NDArray[np.int64], "R"]  # how often one has
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Whether a threshold is in play by which people are followed, rather than a lottery, (R,)."""
+        return np.asarray(self.following & (self.followed.lottery[2] == 1.0))
+
+    @property
+    def exploring(self) -> NDArray[np.bool_]:
+        """Whether the uniform lottery is in play in order to learn, (R,)."""
+        return np.asarray(self.foreseen.exploring & ~self.following)
+
+    @property
+    def safe(self) -> NDArray[np.bool_]:
+        """Whether what is in play is in the safe set of the rule that plays, (R,)."""
+        return np.where(self.following, self.followed.safe, self.foreseen.safe)
+
+    @property
+    def infeasible(self) -> NDArray[np.bool_]:
+        """Whether the evidence that no threshold is feasible is strong, and people now do not speak against it, (R,)."""
+        return np.asarray(self.foreseen.infeasible & ~self.kept)
+
+
+@dataclass(frozen=True)
+class ForeseeOrFollow(Learner[BothState]):
+    """One threshold for everybody: foresee with :class:`~fairgate.SafeForecast`, follow by :class:`Tracking`."""
+
+    level: ClassVar[str] = "selective-labels"
+    policies: ClassVar[str] = "lottery"
+    traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
+    version: ClassVar[int] = 1
+    foresight: ClassVar[SafeForecast] = SafeForecast()
+    tracking: ClassVar[Tracking] = Tracking(only_thresholds=True, refuge=True)
+
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> BothState:
+        """Start both rules."""
+        nothing = np.zeros(common["replicates"], dtype=np.int64)
+        return BothState(
+            **common,
+            foreseen=self.foresight.remember(setting, common),
+            followed=self.tracking.remember(setting, common),
+            following=nothing > 0,
+            until=nothing,
+            wrong=nothing.copy(),
+        )
+
+    def propose(self, state: BothState) -> Policy:
+        """Return what is foreseen to be best, or what is best for the people who come now."""
+        play, age = state.foreseen.play, state.followed.age
+        opened = age >= state.foreseen.exploration.opening
+        due = opened & (state.foreseen.response.age == play.due)
+        before = play.policy
+        foreseen = self.foresight.propose(state.foreseen)
+        space: SharedThreshold = state.foreseen.space
+        if due.any():
+            kept = np.flatnonzero(due & ~play.explore & ~state.following & same(before, foreseen, state.grid))
+            self.look_back(state, kept, space.arm)
+        following = opened & (play.explore | (age < state.until))
+        new = np.flatnonzero(following & ~state.following)
+        state.following = following
+        if new.size:
+            self.begin_to_follow(state, new, space.arm)
+        if not following.any():
+            return foreseen
+        followed = self.tracking.propose(state.followed)
+        return Policy(
+            np.where(following[:, None], followed.thresholds, foreseen.thresholds),
+            np.where(following, followed.weights, foreseen.weights),
+        )
+
+    def begin_to_follow(self, state: BothState, rows: NDArray[np.int64], arm: NDArray[np.int64]) -> None:
+        """Plan for the people who come now in replicates `rows`, from the thresholds `arm` (R,) on."""
+        state.followed.near[rows] = arm[rows] + 1.0
+        state.followed.lottery[:, rows] = plain(state.followed.near[rows], len(state.grid) + 2)
+        self.tracking.plan(state.followed, rows, self.tracking.outlook(state.followed, rows))
+
+    def look_back(self, state: BothState, rows: NDArray[np.int64], arm: NDArray[np.int64]) -> None:
+        """Follow people for a while where a threshold was kept, breaks a constraint now, and another one does not."""
+        if not rows.size:
+            return
+        outlook = self.tracking.outlook(state.followed, rows)
+        kept = plain(arm[rows] + 1.0, len(state.grid) + 2)[..., None]
+        _, residuals, error = outlook.value(outlook.mix(kept), self.tracking.width)
+        rows = rows[(residuals - error).max(axis=0, initial=-1.0)[0] > 0.0]
+        if rows.size:
+            self.begin_to_follow(state, rows, arm)
+            lottery, safe = state.followed.lottery[2, rows], state.followed.safe[rows]
+            rows = rows[safe & (lottery == 1.0)]
+            state.until[rows] = state.followed.age[rows] + FIRST * 2 ** np.minimum(state.wrong[rows], DOUBLINGS)
+            state.wrong[rows] += 1
+
+    def learn(self, state: BothState, played: Policy, feedback: Feedback) -> None:
+        """Tell both rules; only where people are followed need that be planned."""
+        self.foresight.learn(state.foreseen, played, feedback)
+        self.tracking.learn(state.followed, played, feedback, only=state.following)
+
+    def credit(self, state: BothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
+        """Tell both rules of labels that arrived in a round in which nobody came."""
+        self.foresight.credit(state.foreseen, feedback, credited)
+        self.tracking.credit(state.followed, feedback, credited)
+
+    def recommend(self, state: BothState) -> Policy:
+        """Return the threshold by which people are followed, or else the one that is foreseen to be best."""
+        foreseen = state.foreseen.space.recommend(state.foreseen)
+        ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
+        followed = Policy.shared(ends[state.followed.lottery[0].astype(np.int64)], state.groups)
+        return Policy(np.where(state.kept[:, None], followed.thresholds, foreseen.thresholds), foreseen.weights)
