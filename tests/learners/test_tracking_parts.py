@@ -314,7 +314,12 @@ def labels_of(share: Array, variance: float = 0.0, hope: float = 0.0) -> Labels:
 
 
 def outlook_of(
-    constraints: list[Constraint], seed: int = 0, variance: float = 0.002, doubt: float = 0.003, thresholds: int = 4
+    constraints: list[Constraint],
+    seed: int = 0,
+    variance: float = 0.002,
+    doubt: float = 0.003,
+    thresholds: int = 4,
+    hope: float = 0.01,
 ) -> Outlook:
     """Return an outlook of two replicates and two groups, of random people and labels."""
     rng = np.random.default_rng(seed)
@@ -323,7 +328,7 @@ def outlook_of(
     share = np.sort(rng.random((2, 2, thresholds + 1)))
     shares = np.array([[0.3, 0.7], [0.5, 0.5]])
     now = Now(above, shares, np.full((2, 2), variance), np.zeros(2), None)
-    return Outlook.of(fg.Problem(fg.Utility(1.5), constraints), now, np.zeros(2), labels_of(share, doubt, 0.01))
+    return Outlook.of(fg.Problem(fg.Utility(1.5), constraints), now, np.zeros(2), labels_of(share, doubt, hope))
 
 
 def some_lotteries(options: int = 6) -> Array:
@@ -354,7 +359,8 @@ def test_lotteries_are_valued_as_if_every_score_bin_were_gone_through() -> None:
     lotteries = some_lotteries()
     mixed = outlook.mix(lotteries)
     _, residuals = outlook.read(mixed)
-    reward = outlook._replace(hoped=outlook.positives).read(outlook._replace(hoped=outlook.positives).mix(lotteries))[0]
+    sober = outlook_of(ALL, hope=0.0)
+    reward = sober.read(sober.mix(lotteries))[0]
     for r, c in product(range(2), range(lotteries.shape[2])):
         cells = cells_of(outlook, r, lotteries[:, r, c])
         found = outlook.problem.assess(cells[None])
@@ -519,7 +525,7 @@ def test_errors_of_rates_and_labels_are_moved_one_after_the_other() -> None:
         squared = np.zeros(len(residuals))
         for g in range(2):
             rate, good, bad = (float(values[r, g, 0]) for values in (mixed.rates, mixed.positives, mixed.missed))
-            off, surely, perhaps, hardly = (1.5 * float(values[r, g, 0]) for values in mixed[4:8])
+            off, surely, perhaps, hardly = (1.5 * float(values[r, g, 0]) for values in (mixed.error, *mixed.doubts))
             moves = [
                 (off, off * good / rate, -off * bad / (1 - rate)),
                 (0.0, surely, 0.0),

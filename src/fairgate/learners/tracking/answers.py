@@ -90,7 +90,7 @@ class Answers:
         self.sums[:, 0] += people
         self.sums[:, 1] += away * people
         self.sums[:, 2] += away * away * people
-        self.sums[:, 3] += ((1.0 - SPEEDS)[:, None] ** age * people.T[:, None]).transpose(1, 2, 0)
+        self.sums[:, 3] += ((1.0 - SPEEDS)[:, None] ** age)[..., None] * people
         rate = accepted / np.maximum(people, 1)
         self.average += SPEEDS[:, None, None] * np.where(people > 0, rate - self.average, 0.0)
 

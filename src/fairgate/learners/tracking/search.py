@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +24,8 @@ INERTIA = 0.005
 PAIRED = 10
 """So many thresholds, -inf and inf among them, are paired at the beginning of a search."""
 
-CACHE = 16384
-"""Lotteries × replicates × groups looked at together: as many as fit in a processor's cache; changes no result."""
+CACHE = 65536
+"""Numbers worked on together: as many as fit in a processor's cache; changes no result."""
 
 
 class Found(NamedTuple):
@@ -49,15 +50,14 @@ def highest(residuals: Array) -> Array:
 def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array, Array, Array]:
     """Return reward, upper bound and lower bound of the largest residual, (C, R), and :attr:`Found.ratio`, (C, R)."""
     found = []
-    size = max(CACHE // outlook.shares.size, 1)
-    for low in range(0, lotteries.shape[2], size):
-        mixed = outlook.mix(lotteries[..., low : low + size])
+    for part in parts_of(lotteries, 2 * outlook.shares.size * outlook.shares.shape[1]):
+        mixed = outlook.mix(part)
         reward, residuals, error = outlook.value(mixed, width)
         upper, lower = highest(residuals + error), highest(residuals - STRONG / width * error)
-        rates = np.sqrt((mixed.error**2).sum(axis=1)).T
+        rates = mixed.noise.T
         gone = (upper - highest(residuals)) / width
         ratio = np.where(rates > 0.0, gone / np.maximum(rates, 1e-12), 0.0)
-        found.append((outlook.aim(mixed, lotteries[..., low : low + size], reward), upper, lower, ratio))
+        found.append((outlook.aim(mixed, reward), upper, lower, ratio))
     reward, upper, lower, ratio = (np.concatenate(each) for each in zip(*found, strict=True))
     return reward, upper.round(12), lower, ratio  # of what differs by rounding alone, the first
 
@@ -65,16 +65,19 @@ def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array
 def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tuple[Array, Array, Array]:
     """Return reward and bounds as :func:`look` does, with errors of residuals by a known `ratio` (R,): far faster."""
     found = []
-    size = max(CACHE // outlook.shares.size, 1)
-    for low in range(0, lotteries.shape[2], size):
-        mixed = outlook.mix(lotteries[..., low : low + size])
+    for part in parts_of(lotteries, outlook.shares.size):
+        mixed = outlook.mix(part)
         reward, residuals = outlook.read(mixed)
-        residual = highest(residuals)
-        error = np.sqrt((mixed.error**2).sum(axis=1)).T * ratio
-        aimed = outlook.aim(mixed, lotteries[..., low : low + size], reward)
-        found.append((aimed, residual + width * error, residual - STRONG * error))
+        residual, error = highest(residuals), mixed.noise.T * ratio
+        found.append((outlook.aim(mixed, reward), residual + width * error, residual - STRONG * error))
     reward, upper, lower = (np.concatenate(each) for each in zip(*found, strict=True))
     return reward, upper.round(12), lower
+
+
+def parts_of(lotteries: Array, numbers: int) -> list[Array]:
+    """Cut lotteries (3, R, C) into parts that fit in the cache, if so many `numbers` are worked on for each of C."""
+    size = max(CACHE // numbers, 1)
+    return [lotteries[..., low : low + size] for low in range(0, lotteries.shape[2], size)]
 
 
 def best_threshold(outlook: Outlook, width: float, near: Array, reach: int) -> Found:
@@ -95,26 +98,28 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
     """Return the best safe lottery, searched from the best of several families and from the one in play, `near`."""
     replicates, _, options = outlook.above.shape
     every = np.arange(replicates)
-    infeasible = np.ones(replicates, dtype=bool)
-    starts = [] if near is None else [near]
-    for family in families(options):
-        tried = np.broadcast_to(family[:, None], (3, replicates, family.shape[1]))
-        reward, upper, lower = glance(outlook, tried, width, ratio)
-        infeasible &= lower.min(axis=0) > 0.0
-        starts.append(tried[:, every, best_feasible(reward.T, upper.T[None])])
+    kinds = families(options)
+    tried = np.broadcast_to(np.concatenate(kinds, axis=1)[:, None], (3, replicates, sum(each.shape[1] for each in kinds)))
+    reward, upper, lower = glance(outlook, tried, width, ratio)
+    infeasible = lower.min(axis=0) > 0.0
+    ends = accumulate((each.shape[1] for each in kinds), initial=0)
+    best = [low + best_feasible(reward[low:high].T, upper[low:high].T[None]) for low, high in pairwise(ends)]
+    starts = tried[:, every, np.stack(best)].swapaxes(1, 2)  # (3, R, starts)
+    if near is not None:
+        starts = np.concatenate((near[..., None], starts), axis=-1)
+    parts = starts.shape[-1]
     for thresholds, share in STEPS:
         moves = (np.array([thresholds, thresholds, share]) * MOVES).T
-        around = np.stack(starts, axis=-1)[..., None] + moves[:, None, None]
+        around = starts[..., None] + moves[:, None, None]
         around[0] = np.clip(around[0], 0, options - 2)
         around[1] = np.clip(around[1], around[0] + 1, options - 1)
         around[2] = np.clip(around[2], 0.0, 1.0)
         tried = around.reshape(3, replicates, -1)
         reward, upper, lower, ratios = look(outlook, tried, width)
         infeasible &= lower.min(axis=0) > 0.0
-        parts = pairwise(range(0, tried.shape[2] + 1, len(MOVES)))
-        starts = [
-            tried[:, every, low + best_feasible(reward[low:high].T, upper[low:high].T[None])] for low, high in parts
-        ]
+        shape = (replicates, parts, len(MOVES))
+        best = best_feasible(reward.T.reshape(shape), upper.T.reshape(1, *shape))
+        starts = np.take_along_axis(around, best[None, ..., None], axis=-1)[..., 0]
     best = best_feasible(reward.T, upper.T[None])
     safe = is_feasible(upper[None, best, every])
     if near is not None:  # the first part lies around what is in play
@@ -124,6 +129,7 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
     return Found(tried[:, every, best], safe, infeasible, ratios[best, every])
 
 
+@lru_cache(maxsize=16)
 def families(options: int) -> list[Array]:
     """Return lotteries to begin with, (3, C) each: neighbours, pairs of few options, and pairs with -inf or inf."""
     coarse = np.unique(np.linspace(0, options - 1, min(PAIRED, options)).round())
