@@ -26,7 +26,7 @@ from fairgate.learners.tracking.search import Found, best_lottery, best_threshol
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, Between
+from fairgate.settings import Array, Between, Index
 
 PEOPLE, LABELS = 300, 150
 """People and labels that the uniform lottery is played for at first: rates are known to about 0.05 then."""
@@ -175,8 +175,9 @@ class Tracking(Learner[TrackingState]):
         rounds = (state.age - state.begun)[rows].astype(np.float64)
         above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         people = scores.sum(axis=-1)
-        state.people.take_in(rows, rounds, above, people, state.answers)
-        state.curve.take_in(rows, rounds, labels)
+        every: Index = slice(None) if len(rows) == state.replicates else rows  # nothing is copied if all are meant
+        state.people.take_in(every, rounds, above, people, state.answers)
+        state.curve.take_in(every, rounds, labels)
         state.known[:, rows] += np.stack((people.sum(axis=1), labels.sum(axis=(1, 2, 3))))
         state.scores[rows] = state.labels[rows] = 0.0
         state.begun[rows] = state.age[rows]
