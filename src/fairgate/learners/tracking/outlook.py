@@ -17,54 +17,88 @@ from fairgate.settings import Array
 
 
 class Mixed:
-    """What lotteries (3, R, C) do: rates, accepted and rejected positives, and their standard errors, (R, G, C) each.
+    """What lotteries do: rates, accepted and rejected positives, and their standard errors, (R, G, C) each.
 
-    The spread of a lottery is the variance of the probability of acceptance over a group's scores: p(1 − p) for a
-    threshold, and 0 for a uniform lottery, whose rate is certain. Labels are looked up when they are asked for.
+    Lotteries are (3, R, C), or (3, R, W, P): P pairs of options with W weights each, so that C = W · P. The spread of a
+    lottery is the variance of the probability of acceptance over a group's scores: p(1 − p) for a threshold, and 0 for
+    a uniform lottery, whose rate is certain. All is worked out when it is asked for.
     """
 
     def __init__(self, outlook: Outlook, lotteries: Array) -> None:
         self.outlook = outlook
-        self.options: NDArray[np.int64] = lotteries[:2].astype(np.int64)
-        self.weight: Array = lotteries[2]  # (R, C)
-        some, always = self._both(outlook.above)
-        more = some - always
-        self.rates: Array = always + self.weight[:, None] * more
-        self.spread: Array = np.maximum(always + (self.weight**2)[:, None] * more - self.rates**2, 0.0)
-        self.variance: Array = self.spread * outlook.variance[..., None]  # of `rates`
+        low, high, self._weight = lotteries if lotteries.ndim == 4 else lotteries[:, :, None]
+        replicates, groups, options = outlook.above.shape
+        self._options = [side[:, :1].astype(np.int64) for side in (low, high)]  # (R, 1, P)
+        first = np.arange(replicates * groups).reshape(replicates, groups).T[..., None, None] * options
+        self._places = [first + side for side in self._options]  # (G, R, 1, P): what is of a group lies together
 
-    @cached_property
-    def _places(self) -> list[NDArray[np.int64]]:
-        """Where both options are in arrays of all options; groups come first in memory, so that theirs lie together."""
-        replicates, groups, options = self.outlook.above.shape
-        first = np.arange(replicates * groups).reshape(replicates, groups).T[..., None] * options
-        return [first + option for option in self.options]
+    def _flat(self, values: Array) -> Array:
+        """Return (…, R, W, P) as (…, R, C)."""
+        return values.reshape(*values.shape[:-2], -1)
 
-    def _both(self, values: Array) -> list[Array]:
-        """Return what is true of the lower and of the higher option, of (R, G, K + 2)."""
+    def _by_group(self, values: Array) -> Array:
+        """Return (G, R, W, P), or (G, R, 1, P), as (R, G, C)."""
+        whole = np.broadcast_to(values, (len(values), *self._weight.shape))
+        return self._flat(whole).swapaxes(0, 1)
+
+    def _both(self, values: Array) -> tuple[Array, Array]:
+        """Return what the higher option is in (R, G, K + 2), and how much more the lower is: (G, R, 1, P) each."""
         flat = values.ravel()
-        return [flat.take(places).swapaxes(0, 1) for places in self._places]
+        some, always = (flat.take(places) for places in self._places)
+        return always, some - always
 
     def _mean(self, values: Array) -> Array:
-        some, always = self._both(values)
-        return np.asarray(always + self.weight[:, None] * (some - always))
+        always, more = self._both(values)
+        return self._by_group(always + self._weight * more)
+
+    @cached_property
+    def _above(self) -> tuple[Array, Array]:
+        return self._both(self.outlook.above)
 
     @property
+    def options(self) -> NDArray[np.int64]:
+        """The lower and the higher option, (2, R, C)."""
+        return np.stack([self._flat(np.broadcast_to(side, self._weight.shape)) for side in self._options])
+
+    @property
+    def weight(self) -> Array:
+        """Weight of the lower option, (R, C)."""
+        return self._flat(self._weight)
+
+    @cached_property
+    def rates(self) -> Array:
+        """P(d=1 | g)."""
+        always, more = self._above
+        return self._by_group(always + self._weight * more)
+
+    @cached_property
+    def spread(self) -> Array:
+        """Variance of the probability of acceptance over the scores of a group."""
+        always, more = self._above
+        left = self._by_group(always * (1.0 - always) + self._weight * (self._weight * (more - more**2) - 2.0 * always * more))
+        return np.maximum(left, 0.0)
+
+    @cached_property
     def error(self) -> Array:
         """Standard error of `rates`."""
-        return np.sqrt(self.variance)
+        return np.sqrt(self.spread * self.outlook.variance[..., None])
 
     @property
     def noise(self) -> Array:
         """Standard error of all groups' rates together, (R, C)."""
-        return np.sqrt(across_groups(np.add, self.variance.swapaxes(1, 2)))
+        always, more = self._above
+        parts = (always * (1.0 - always), more * (1.0 - more), 2.0 * always * more)
+        variance = self.outlook.variance.T[..., None, None]
+        level, square, both = (across_groups(np.add, np.moveaxis(part * variance, 0, -1)) for part in parts)
+        return self._flat(np.sqrt(np.maximum(level + self._weight * (self._weight * square - both), 0.0)))
 
     @property
     def worth(self) -> Array:
         """Reward as the mean of both options', (R, C)."""
-        first = np.arange(len(self.weight))[:, None] * self.outlook.worth.shape[1]
-        some, always = (self.outlook.worth.ravel().take(first + option) for option in self.options)
-        return np.asarray(always + self.weight * (some - always))
+        values = self.outlook.worth
+        first = np.arange(len(values))[:, None, None] * values.shape[1]
+        some, always = (values.ravel().take(first + option) for option in self._options)
+        return self._flat(always + self._weight * (some - always))
 
     @cached_property
     def positives(self) -> Array:
@@ -81,12 +115,12 @@ class Mixed:
         """P(y=1, d=0 | g)."""
         return np.clip(self.outlook.positives[..., :1] - self.positives, 0.0, 1.0 - self.rates)
 
-    @property
-    def doubts(self) -> tuple[Array, Array, Array]:
+    @cached_property
+    def doubts(self) -> list[Array]:
         """Errors of positives who are always accepted, with the lottery's weight, and never: independent."""
-        some, always = self._both(self.outlook.doubt)
-        between, below = np.maximum(some - always, 0.0), np.maximum(self.outlook.doubt[..., :1] - some, 0.0)
-        return np.sqrt(always), np.sqrt(between), np.sqrt(below)
+        always, more = self._both(self.outlook.doubt)
+        never = self.outlook.doubt.swapaxes(0, 1)[:, :, None, :1] - always - more
+        return [self._by_group(np.sqrt(np.maximum(each, 0.0))) for each in (always, more, never)]
 
 
 class Outlook(NamedTuple):
@@ -131,7 +165,7 @@ class Outlook(NamedTuple):
         )
 
     def mix(self, lotteries: Array) -> Mixed:
-        """Mix options: the lower with its weight, else the higher one. Lotteries are (3, R, C)."""
+        """Mix options: the lower with its weight, else the higher one; lotteries as :class:`Mixed` has them."""
         return Mixed(self, lotteries)
 
     def aim(self, mixed: Mixed, reward: Array) -> Array:
@@ -175,8 +209,8 @@ class Outlook(NamedTuple):
         for group, (rate, error) in enumerate(zip(rates, errors, strict=True)):
             np.maximum(rate - error, 0.0, out=moved[group, group, 0])
             np.minimum(rate + error, 1.0, out=moved[group, group, 1])
-        found = self._residuals(Decisions(self.shares, moved.transpose(1, 2, 4, 3, 0)))
-        return across_groups(np.add, np.moveaxis(larger(found.swapaxes(1, 2), residual), 1, -1))
+        effects = self._residuals(Decisions(self.shares, moved.transpose(2, 1, 4, 3, 0)), residual)
+        return across_groups(np.add, np.moveaxis(larger(effects), 1, -1))
 
     def _effects_of_labels(self, mixed: Mixed, residual: Array, width: float) -> Array:
         """Return the sum of squared effects of each group's rate, and of its labels."""
@@ -198,21 +232,21 @@ class Outlook(NamedTuple):
                 right = np.minimum(np.maximum(good + sign * better, 0.0), rates)
                 wrong = np.minimum(np.maximum(bad + sign * worse, 0.0), 1.0 - rates)
                 fill(moved[group, :, :, place], rates, right, wrong, share[:, None])
-            squared += larger(self._residuals(Counts(by_lottery(moved))), residual).sum(axis=1)
+            squared += larger(self._residuals(Counts(by_lottery(moved)), residual)).sum(axis=1)
             moved[group] = cells[group, :, :, None, None]
         return squared
 
-    def _residuals(self, counts: Counts) -> Array:
-        """Return the residuals (J, …, C, R) of counts; those of a replicate lie together in memory."""
+    def _residuals(self, counts: Counts, usual: Array | None = None) -> Array:
+        """Return the residuals (J, …, C, R) of counts, less the `usual` ones; those of a replicate lie together."""
         found = [each for constraint in self.problem.constraints for each in constraint.residuals(counts)]
         *before, lotteries, replicates = counts.people.shape[:-1]
         stacked = np.empty((len(found), *before, replicates, lotteries)).swapaxes(-1, -2)
         for place, residual in enumerate(found):
-            stacked[place] = residual
+            np.subtract(residual, 0.0 if usual is None else usual[place], out=stacked[place])
         return stacked
 
 
-def larger(moved: Array, residual: Array) -> Array:
-    """Return the larger of the squared effects of two moves, down and up: of (J, 2, M, …) against (J, …), (J, M, …)."""
-    effects = np.abs(moved - residual[:, None, None])
-    return np.asarray(np.maximum(effects[:, 0], effects[:, 1]) ** 2)
+def larger(effects: Array) -> Array:
+    """Return the larger square of two effects, (J, 2, …), of moves down and up; writes to `effects`."""
+    effects *= effects
+    return np.maximum(effects[:, 0], effects[:, 1])
