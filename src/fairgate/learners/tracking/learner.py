@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairgate.history import as_history
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.learner import same
-from fairgate.learners.shapes import filled, sizes_of
+from fairgate.learners.shapes import bins_last, filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.learners.statement import Statement
 from fairgate.learners.tracking import label_curve, people_now
@@ -100,6 +101,7 @@ class Tracking(Learner[TrackingState]):
         own = {"W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
         state = filled(TrackingState, sizes_of(setting, replicates) | own, **common, due=1, ratio=1.0)
         state.curve.common[:] = state.curve.curves[:] = label_curve.TYPICAL
+        state.labels, state.curve.labels = bins_last(state.labels), bins_last(state.curve.labels)
         state.answers.average[:] = 0.5
         state.window[:] = acceptance_window(setting.problem, setting.groups)
         options = len(setting.thresholds) + 2
@@ -132,12 +134,8 @@ class Tracking(Learner[TrackingState]):
 
     def propose(self, state: TrackingState) -> Policy:
         """Return what is in play."""
-        ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
-        if self.only_thresholds and not self.refuge:
-            return Policy.shared(ends[state.lottery[0].astype(np.int64)], state.groups)
-        thresholds = ends[state.lottery[:2].astype(np.int64)][:, :, None]
-        weights = np.stack((state.lottery[2], 1.0 - state.lottery[2]))
-        return Policy(np.broadcast_to(thresholds, (2, state.replicates, state.groups)), weights)
+        certain = self.only_thresholds and not self.refuge
+        return policy_of(state.lottery.tobytes(), state.grid.tobytes(), state.groups, certain)
 
     def learn(self, state: TrackingState, played: Policy, feedback: Feedback) -> None:
         """Add the round to its stretch; at the end of one, follow the people and plan where that is worth it."""
@@ -171,11 +169,11 @@ class Tracking(Learner[TrackingState]):
 
     def end_stretch(self, state: TrackingState, rows: NDArray[np.int64]) -> None:
         """Take in the stretch of replicates `rows`, and begin the next."""
-        scores, labels = state.scores[rows], state.labels[rows]
+        every: Index = slice(None) if len(rows) == state.replicates else rows  # nothing is copied if all are meant
+        scores, labels = state.scores[every], state.labels[every]
         rounds = (state.age - state.begun)[rows].astype(np.float64)
         above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         people = scores.sum(axis=-1)
-        every: Index = slice(None) if len(rows) == state.replicates else rows  # nothing is copied if all are meant
         state.people.take_in(every, rounds, above, people, state.answers)
         state.curve.take_in(every, rounds, labels)
         state.known[:, rows] += np.stack((people.sum(axis=1), labels.sum(axis=(1, 2, 3))))
@@ -218,3 +216,17 @@ class Tracking(Learner[TrackingState]):
         if self.only_thresholds:
             return best_threshold(outlook, self.width, state.near[rows], reach=max(len(state.grid) // 20, 1))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
+
+
+@lru_cache(maxsize=8)
+def policy_of(lottery: bytes, grid: bytes, groups: int, certain: bool) -> Policy:
+    """Return the policy of lotteries (3, R), or of their lower options if they are `certain`; the same while these are.
+
+    Plans change seldom, so that what a loop works out of a policy holds for many rounds.
+    """
+    low, high, weight = np.frombuffer(lottery).reshape(3, -1)
+    ends = np.concatenate(([-np.inf], np.frombuffer(grid), [np.inf]))
+    if certain:
+        return Policy.shared(ends[low.astype(np.int64)], groups).frozen()
+    thresholds = ends[np.stack((low, high)).astype(np.int64)][:, :, None].repeat(groups, axis=2)
+    return Policy(thresholds, np.stack((weight, 1.0 - weight))).frozen()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.counts import Counts, Decisions, across_groups
+from fairgate.counts import Counts, Decisions
 from fairgate.learners.tracking.label_curve import Labels
 from fairgate.learners.tracking.later import Later, by_lottery, cells_of, fill, summed
 from fairgate.learners.tracking.people_now import Now
@@ -89,7 +89,7 @@ class Mixed:
         always, more = self._above
         parts = (always * (1.0 - always), more * (1.0 - more), 2.0 * always * more)
         variance = self.outlook.variance.T[..., None, None]
-        level, square, both = (across_groups(np.add, np.moveaxis(part * variance, 0, -1)) for part in parts)
+        level, square, both = (reduce(np.add, part * variance) for part in parts)
         return self._flat(np.sqrt(np.maximum(level + self._weight * (self._weight * square - both), 0.0)))
 
     @property
@@ -210,7 +210,7 @@ class Outlook(NamedTuple):
             np.maximum(rate - error, 0.0, out=moved[group, group, 0])
             np.minimum(rate + error, 1.0, out=moved[group, group, 1])
         effects = self._residuals(Decisions(self.shares, moved.transpose(2, 1, 4, 3, 0)), residual)
-        return across_groups(np.add, np.moveaxis(larger(effects), 1, -1))
+        return np.asarray(reduce(np.add, larger(effects).swapaxes(0, 1)))
 
     def _effects_of_labels(self, mixed: Mixed, residual: Array, width: float) -> Array:
         """Return the sum of squared effects of each group's rate, and of its labels."""
