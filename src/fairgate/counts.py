@@ -122,6 +122,11 @@ class Counts:
         """Number of groups."""
         return int(self.cells.shape[-3])
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many of them there are: (…, replicates)."""
+        return self.cells.shape[:-3]
+
     @cached_property
     def rates(self) -> Array:
         """Acceptance rate of each group, (…, groups); NaN for a group with nobody in the batch."""
@@ -158,7 +163,7 @@ class Decisions(Counts):
     """
 
     def __init__(self, shares: Array, rates: Array) -> None:
-        self.people, self.rates = np.broadcast_to(shares, rates.shape), rates
+        self.shares, self.rates = shares, rates
         self.total = across_groups(np.add, shares)
 
     @property
@@ -166,10 +171,20 @@ class Decisions(Counts):
         """Number of groups."""
         return int(self.rates.shape[-1])
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many of them there are: (…, replicates)."""
+        return self.rates.shape[:-1]
+
+    @cached_property
+    def people(self) -> Array:  # type: ignore[override]
+        """All people, (…, groups)."""
+        return np.broadcast_to(self.shares, self.rates.shape)
+
     @cached_property
     def accepted(self) -> Array:  # type: ignore[override]
         """Accepted people, (…, groups)."""
-        return np.asarray(self.people * self.rates)
+        return np.asarray(self.shares * self.rates)
 
     @cached_property
     def cells(self) -> Cells:  # type: ignore[override]

@@ -32,6 +32,39 @@ class Labels(NamedTuple):
     hoped: Array  # the same, with the benefit of the doubt
     variance: Array  # of `share`
 
+    def read(self) -> Labels:
+        """Return them as they are."""
+        return self
+
+    def rows(self, which: NDArray[np.bool_]) -> Labels:
+        """Return the labels of some replicates."""
+        return Labels(*(values[which] for values in self))
+
+
+class FittedCurves(NamedTuple):
+    """Curves as they are fitted, and the labels that shares are drawn towards them from: read where they are needed."""
+
+    labels: Array  # (R, G, K + 1, 2)
+    curves: Array  # level and slope, (R, G, 2)
+    doubt: Array  # their covariance, (R, G, 2, 2)
+    benefit: float  # standard errors of the curve that are hoped for
+
+    def rows(self, which: NDArray[np.bool_]) -> FittedCurves:
+        """Return the curves of some replicates."""
+        return FittedCurves(self.labels[which], self.curves[which], self.doubt[which], self.benefit)
+
+    def read(self) -> Labels:
+        """Return what the curves say of labels."""
+        at = LabelCurve.positions(self.labels.shape[-2])
+        known = self.labels[..., 0] + self.labels[..., 1]
+        level, mixed, _, steep = np.moveaxis(self.doubt.reshape(*known.shape[:2], 4, 1), 2, 0)
+        spread = np.sqrt(np.maximum(level + at * (2.0 * mixed + at * steep), 0.0))
+        usual, high, hoped = (sigmoid(self.curves, at, shift) for shift in (0.0, spread, self.benefit * spread))
+        share = drawn(self.labels, usual)
+        weight = STRENGTH / (known + STRENGTH)
+        variance = share * (1.0 - share) / (known + STRENGTH) + (weight * (high - usual)) ** 2
+        return Labels(share, drawn(self.labels, hoped), variance)
+
 
 @dataclass
 class LabelCurve:
@@ -68,23 +101,16 @@ class LabelCurve:
         kept = (1.0 - 1.0 / WINDOWS)[:, None] ** rounds
         self.labels[:, rows] = known * kept[..., None, None, None] + labels
 
-    def now(self, rows: NDArray[np.int64], benefit: float) -> Labels:
-        """Fit the curves once more, and return what they say, with the `benefit` of so many standard errors."""
+    def now(self, rows: NDArray[np.int64], benefit: float) -> FittedCurves:
+        """Fit the curves once more, and return them, with the `benefit` of so many standard errors."""
         labels = self.labels[self.error[:, rows].argmin(axis=0), rows]
-        at = self.positions(labels.shape[-2])
-        known, together = labels[..., 0] + labels[..., 1], labels.sum(axis=1)
+        at, together = self.positions(labels.shape[-2]), labels.sum(axis=1)
+        common, curves = self.common[rows], self.curves[rows]
         for _ in range(2):  # a fit begins where the last one ended
-            self.common[rows] = newton(self.common[rows], together, at, TYPICAL, APART[0])[0]
-            near = self.common[rows][:, None]
-            self.curves[rows], self.doubt[rows] = newton(self.curves[rows], labels, at, near, APART[1])
-        level, mixed, _, steep = np.moveaxis(self.doubt[rows].reshape(*known.shape[:2], 4, 1), 2, 0)
-        spread = np.sqrt(np.maximum(level + at * (2.0 * mixed + at * steep), 0.0))
-        usual, high = (sigmoid(self.curves[rows], at, shift) for shift in (0.0, spread))
-        share = drawn(labels, usual)
-        hoped = drawn(labels, sigmoid(self.curves[rows], at, benefit * spread))
-        weight = STRENGTH / (known + STRENGTH)
-        variance = share * (1.0 - share) / (known + STRENGTH) + (weight * (high - usual)) ** 2
-        return Labels(share, hoped, variance)
+            common = newton(common, together, at, TYPICAL, APART[0])[0]
+            curves, doubt = newton(curves, labels, at, common[:, None], APART[1])
+        self.common[rows], self.curves[rows], self.doubt[rows] = common, curves, doubt
+        return FittedCurves(labels, curves, doubt, benefit)
 
 
 def sigmoid(curves: Array, at: Array, shift: Array | float = 0.0) -> Array:

@@ -28,28 +28,13 @@ class Later(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, shares: Array, foresight: Foresight, labels: Labels) -> Later:
-        """Put answers and labels together."""
+        """Put answers together with `labels` of the replicates where they have proved."""
         proved = foresight.proved
         known = foresight.rows(proved)
         bins = known.terms[..., :-1] - known.terms[..., 1:]
-        positives, hoped = (summed(bins * each[proved][:, :, None]) for each in (labels.share, labels.hoped))
+        positives, hoped = (summed(bins * each[:, :, None]) for each in (labels.share, labels.hoped))
         places = np.flatnonzero(proved)
         return cls(places, problem.rows(places), shares[proved], known, positives, hoped)
-
-    def rows(self, which: NDArray[np.bool_]) -> Later | None:
-        """Return the same for some replicates of the outlook; None if answers are known in none of them."""
-        kept = which[self.places]
-        places = np.flatnonzero(kept)
-        if not places.size:
-            return None
-        return Later(
-            (np.cumsum(which) - 1)[self.places[places]],
-            self.problem.rows(places),
-            self.shares[places],
-            self.foresight.rows(kept),
-            self.positives[places],
-            self.hoped[places],
-        )
 
     def aim(self, options: NDArray[np.int64], weight: Array, rates: Array, error: Array, spread: Array) -> Array:
         """Return the reward that lotteries lead to, (C, N); a predicted violation costs :data:`PRICE` as much reward.

@@ -23,7 +23,7 @@ from fairgate.learners.tracking.label_curve import LabelCurve
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import PeopleNow
 from fairgate.learners.tracking.restlessness import Restlessness
-from fairgate.learners.tracking.search import Found, best_lottery, best_threshold, look, plain
+from fairgate.learners.tracking.search import Found, best_lottery, best_threshold, plain, upper_bound
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
@@ -156,7 +156,7 @@ class Tracking(Learner[TrackingState]):
             state.exploring[rows] = False
             rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
-            upper = look(outlook, state.lottery[:, rows, None], 0.5 * self.width)[1][0]
+            upper = upper_bound(outlook, state.lottery[:, rows], 0.5 * self.width)
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > 0.0)
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
@@ -197,7 +197,7 @@ class Tracking(Learner[TrackingState]):
         if self.refuge and not found.safe.all():
             uniform = self.best_uniform(state, rows, outlook)
             state.lottery[:, rows] = np.where(found.safe, found.lottery, uniform)
-            state.safe[rows] |= look(outlook, uniform[..., None], self.width)[1][0] <= 0.0
+            state.safe[rows] |= upper_bound(outlook, uniform, self.width) <= 0.0
         # while people change, plans are made again at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
@@ -208,7 +208,7 @@ class Tracking(Learner[TrackingState]):
         """Return the uniform lottery of highest reward, (3, rows): its reward is linear, so at an end of its window."""
         ends = state.window[:, rows].T
         tried = np.stack((0.0 * ends, 0.0 * ends + len(state.grid) + 1.0, ends))  # (3, rows, 2)
-        better = outlook.read(outlook.mix(tried))[0].argmax(axis=0)
+        better = outlook.reward(outlook.mix(tried)).argmax(axis=0)
         return tried[:, np.arange(len(rows)), better]
 
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:

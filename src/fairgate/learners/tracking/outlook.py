@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts, Decisions
-from fairgate.learners.tracking.label_curve import Labels
+from fairgate.learners.tracking.answers import Foresight
+from fairgate.learners.tracking.label_curve import FittedCurves, Labels
 from fairgate.learners.tracking.later import Later, by_lottery, cells_of, fill, summed
 from fairgate.learners.tracking.people_now import Now
 from fairgate.problem import Problem, Utility
@@ -38,8 +39,8 @@ class Mixed:
 
     def _by_group(self, values: Array) -> Array:
         """Return (G, R, W, P), or (G, R, 1, P), as (R, G, C)."""
-        whole = np.broadcast_to(values, (len(values), *self._weight.shape))
-        return self._flat(whole).swapaxes(0, 1)
+        shape = (len(values), *self._weight.shape)
+        return self._flat(values if values.shape == shape else np.broadcast_to(values, shape)).swapaxes(0, 1)
 
     def _both(self, values: Array) -> tuple[Array, Array]:
         """Return what the higher option is in (R, G, K + 2), and how much more the lower is: (G, R, 1, P) each."""
@@ -123,53 +124,83 @@ class Mixed:
         return [self._by_group(np.sqrt(np.maximum(each, 0.0))) for each in (always, more, never)]
 
 
-class Outlook(NamedTuple):
-    """People and labels now as sums over the scores above each option: -inf, the grid and inf."""
+@dataclass(frozen=True)
+class Outlook:
+    """People and labels now, as sums over the scores above each option: -inf, the grid and inf.
+
+    What depends on labels is worked out when it is asked for: whether a lottery is feasible often does not.
+    """
 
     problem: Problem
     shares: Array  # of the groups, (R, G)
-    above: Array  # P(s ≥ option | g), (R, G, K + 2), as the next three
-    positives: Array  # P(y=1, s ≥ option | g)
-    hoped: Array  # the same with the benefit of the doubt
-    doubt: Array  # variance of `positives` that labels are to blame for
-    worth: Array  # reward with the benefit of the doubt, (R, K + 2)
+    above: Array  # P(s ≥ option | g), (R, G, K + 2)
     variance: Array  # of rates, per unit of spread, (R, G)
-    needs_labels: bool  # whether some constraint does
-    later: Later | None  # what lotteries lead to, where that is known
+    labels: Labels | FittedCurves
+    foresight: Foresight | None  # what people will answer, where that is known
 
     @classmethod
-    def of(cls, problem: Problem, now: Now, moving: Array, labels: Labels) -> Outlook:
+    def of(cls, problem: Problem, now: Now, moving: Array, labels: Labels | FittedCurves) -> Outlook:
         """Put people and labels together; `moving` (R,) is how much people change meanwhile."""
-        mass = now.above[..., :-1] - now.above[..., 1:]
-        parts = np.stack((mass * labels.share, mass * labels.hoped, mass**2 * labels.variance))
-        positives, hoped, doubt = summed(parts)
-        missed = positives[..., :1] - positives
-        worth = problem.utility.reward(Counts(by_lottery(cells_of(now.shares, now.above, hoped, missed)))).T
-        variance = now.variance + moving[:, None]
-        needs = any(each.needs != "decisions" for each in problem.constraints)
-        later = None if now.foresight is None else Later.of(problem, now.shares, now.foresight, labels)
-        return cls(problem, now.shares, now.above, positives, hoped, doubt, worth, variance, needs, later)
+        return cls(problem, now.shares, now.above, now.variance + moving[:, None], labels, now.foresight)
+
+    @cached_property
+    def needs_labels(self) -> bool:
+        """Whether some constraint does."""
+        return any(each.needs != "decisions" for each in self.problem.constraints)
+
+    @cached_property
+    def _sums(self) -> Array:
+        known = self.labels.read()
+        mass = self.above[..., :-1] - self.above[..., 1:]
+        return summed(np.stack((mass * known.share, mass * known.hoped, mass**2 * known.variance)))
+
+    @property
+    def positives(self) -> Array:
+        """P(y=1, s ≥ option | g), (R, G, K + 2), as the next two."""
+        return np.asarray(self._sums[0])
+
+    @property
+    def hoped(self) -> Array:
+        """The same with the benefit of the doubt."""
+        return np.asarray(self._sums[1])
+
+    @property
+    def doubt(self) -> Array:
+        """Variance of `positives` that labels are to blame for."""
+        return np.asarray(self._sums[2])
+
+    @cached_property
+    def worth(self) -> Array:
+        """Reward of each option with the benefit of the doubt, (R, K + 2)."""
+        missed = self.positives[..., :1] - self.positives
+        cells = cells_of(self.shares, self.above, self.hoped, missed)
+        return self.problem.utility.reward(Counts(by_lottery(cells))).T
+
+    @cached_property
+    def later(self) -> Later | None:
+        """What lotteries lead to, where that is known in any replicate."""
+        if self.foresight is None or not self.foresight.proved.any():
+            return None
+        return Later.of(self.problem, self.shares, self.foresight, self.labels.rows(self.foresight.proved).read())
 
     def rows(self, which: NDArray[np.bool_]) -> Outlook:
         """Return the outlook of some replicates."""
-        return self._replace(
-            problem=self.problem.rows(np.flatnonzero(which)),
-            shares=self.shares[which],
-            above=self.above[which],
-            positives=self.positives[which],
-            hoped=self.hoped[which],
-            doubt=self.doubt[which],
-            worth=self.worth[which],
-            variance=self.variance[which],
-            later=None if self.later is None else self.later.rows(which),
+        return Outlook(
+            self.problem.rows(np.flatnonzero(which)),
+            self.shares[which],
+            self.above[which],
+            self.variance[which],
+            self.labels.rows(which),
+            None if self.foresight is None else self.foresight.rows(which),
         )
 
     def mix(self, lotteries: Array) -> Mixed:
         """Mix options: the lower with its weight, else the higher one; lotteries as :class:`Mixed` has them."""
         return Mixed(self, lotteries)
 
-    def aim(self, mixed: Mixed, reward: Array) -> Array:
+    def aim(self, mixed: Mixed) -> Array:
         """Return by what lotteries are compared, (C, R): their reward, or what they lead to where that is known."""
+        reward = self.reward(mixed)
         if self.later is None:
             return reward
         which = self.later.places
@@ -178,27 +209,29 @@ class Outlook(NamedTuple):
         aimed[:, which] = self.later.aim(mixed.options[:, which], mixed.weight[which], *now)
         return aimed
 
-    def read(self, mixed: Mixed) -> tuple[Array, Array]:
-        """Return the reward, with the benefit of the doubt, (C, R), and the residuals, (J, C, R)."""
+    def reward(self, mixed: Mixed) -> Array:
+        """Return the reward, with the benefit of the doubt, (C, R)."""
         if type(self.problem.utility) is Utility:  # linear, so that a lottery's reward is the mean of its options'
-            reward = mixed.worth.T
-        else:
-            cells = cells_of(self.shares, mixed.rates, mixed.hoped, mixed.missed)
-            reward = self.problem.utility.reward(Counts(by_lottery(cells)))
+            return mixed.worth.T
+        cells = cells_of(self.shares, mixed.rates, mixed.hoped, mixed.missed)
+        return self.problem.utility.reward(Counts(by_lottery(cells)))
+
+    def residuals(self, mixed: Mixed) -> Array:
+        """Return the residuals, (J, C, R)."""
         if self.needs_labels:
             cells = cells_of(self.shares, mixed.rates, mixed.positives, mixed.missed)
-            return reward, self._residuals(Counts(by_lottery(cells)))
-        return reward, self._residuals(Decisions(self.shares, mixed.rates.transpose(2, 0, 1)))
+            return self._residuals(Counts(by_lottery(cells)))
+        return self._residuals(Decisions(self.shares, mixed.rates.transpose(2, 0, 1)))
 
-    def value(self, mixed: Mixed, width: float) -> tuple[Array, Array, Array]:
-        """Return the reward (C, R), the residuals and how far `width` standard errors could move them, (J, C, R) each.
+    def bounds(self, mixed: Mixed, width: float) -> tuple[Array, Array]:
+        """Return the residuals and how far `width` standard errors could move them, (J, C, R) each.
 
         Each group's rates, and if a constraint needs labels its positives, are moved up and down by so many standard
         errors in turn; the larger effect counts, and the effects add up as independent errors do.
         """
-        reward, residual = self.read(mixed)
+        residual = self.residuals(mixed)
         effects = self._effects_of_labels if self.needs_labels else self._effects_of_rates
-        return reward, residual, np.sqrt(effects(mixed, residual, width))
+        return residual, np.sqrt(effects(mixed, residual, width))
 
     def _effects_of_rates(self, mixed: Mixed, residual: Array, width: float) -> Array:
         """Return the sum of squared effects of each group's rate."""
@@ -239,7 +272,7 @@ class Outlook(NamedTuple):
     def _residuals(self, counts: Counts, usual: Array | None = None) -> Array:
         """Return the residuals (J, …, C, R) of counts, less the `usual` ones; those of a replicate lie together."""
         found = [each for constraint in self.problem.constraints for each in constraint.residuals(counts)]
-        *before, lotteries, replicates = counts.people.shape[:-1]
+        *before, lotteries, replicates = counts.shape
         stacked = np.empty((len(found), *before, replicates, lotteries)).swapaxes(-1, -2)
         for place, residual in enumerate(found):
             np.subtract(residual, 0.0 if usual is None else usual[place], out=stacked[place])

@@ -58,12 +58,12 @@ def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array
     """
 
     def part(mixed: Mixed) -> tuple[Array, Array, Array, Array]:
-        reward, residuals, error = outlook.value(mixed, width)
+        residuals, error = outlook.bounds(mixed, width)
         upper, lower = highest(residuals + error), highest(residuals - STRONG / width * error)
         rates = mixed.noise.T
         gone = (upper - highest(residuals)) / width
         ratio = np.where(rates > 0.0, gone / np.maximum(rates, 1e-12), 0.0)
-        return outlook.aim(mixed, reward), upper, lower, ratio
+        return outlook.aim(mixed), upper, lower, ratio
 
     reward, upper, lower, ratio = in_parts(part, outlook, lotteries, 2 * outlook.shares.shape[1])
     return reward, upper.round(12), lower, ratio  # of what differs by rounding alone, the first
@@ -73,9 +73,8 @@ def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tu
     """Return reward and bounds as :func:`look` does, with errors of residuals by a known `ratio` (R,): far faster."""
 
     def part(mixed: Mixed) -> tuple[Array, Array, Array]:
-        reward, residuals = outlook.read(mixed)
-        residual, error = highest(residuals), mixed.noise.T * ratio
-        return outlook.aim(mixed, reward), residual + width * error, residual - STRONG * error
+        residual, error = highest(outlook.residuals(mixed)), mixed.noise.T * ratio
+        return outlook.aim(mixed), residual + width * error, residual - STRONG * error
 
     reward, upper, lower = in_parts(part, outlook, lotteries, 1)
     return reward, upper.round(12), lower
@@ -95,6 +94,12 @@ def in_parts(
         found.append([each.T.reshape(some.shape[1:]) for each in look_at(outlook.mix(some))])
     joined = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
     return [each.reshape(len(each), -1).T for each in joined]
+
+
+def upper_bound(outlook: Outlook, lottery: Array, width: float) -> Array:
+    """Return the upper bound of the largest residual of one lottery each, (3, R): (R,)."""
+    residuals, error = outlook.bounds(outlook.mix(lottery[..., None]), width)
+    return highest(residuals + error)[0].round(12)
 
 
 def best_threshold(outlook: Outlook, width: float, near: Array, reach: int) -> Found:
@@ -125,7 +130,7 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
         infeasible &= lower.min(axis=(1, 2)) > 0.0
         best = best_feasible(reward, upper[None])
         tried = by_start(tried)
-        starts = list(np.take_along_axis(tried, best[None, ..., None], axis=-1).transpose(2, 0, 1, 3)[..., 0])
+        starts = list(tried[:, every[:, None], np.arange(len(starts)), best].transpose(2, 0, 1))
     close = best[:, 0]  # around what is in play, if anything is
     reward, upper, ratios = (each.reshape(replicates, -1) for each in (reward, upper, ratios))
     chosen = best_feasible(reward, upper[None])
@@ -155,9 +160,9 @@ def best_of_families(outlook: Outlook, width: float, ratio: Array) -> tuple[NDAr
 def moved(starts: Array, thresholds: int, share: float, options: int) -> Array:
     """Return lotteries around `starts` (3, R, S): (3, R, W, S, P), of P pairs of options and W weights each."""
     low, high, weight = starts[:, :, None, :, None]
-    low = np.clip(low + thresholds * PAIRS[0], 0, options - 2)
-    high = np.clip(high + thresholds * PAIRS[1], low + 1, options - 1)
-    weight = np.clip(weight + share * WEIGHTS[:, None, None], 0.0, 1.0)
+    low = np.minimum(np.maximum(low + thresholds * PAIRS[0], 0), options - 2)
+    high = np.minimum(np.maximum(high + thresholds * PAIRS[1], low + 1), options - 1)
+    weight = np.minimum(np.maximum(weight + share * WEIGHTS[:, None, None], 0.0), 1.0)
     return np.stack(np.broadcast_arrays(low, high, weight))
 
 
