@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import product
 from typing import Any
 
@@ -28,7 +29,7 @@ from fairgate.learners.tracking.label_curve import LabelCurve, Labels, newton
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import Now, PeopleNow
 from fairgate.learners.tracking.restlessness import Restlessness
-from fairgate.learners.tracking.search import best_lottery, best_threshold, glance, look, plain
+from fairgate.learners.tracking.search import best_lottery, best_threshold, glance, look, plain, upper_bound
 from fairgate.settings import Array
 
 SIZES = {"R": 2, "G": 2, "K": 4, "W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
@@ -506,6 +507,34 @@ def test_a_glance_sees_what_a_look_does_where_the_ratio_is_known() -> None:
         quick = glance(outlook, lotteries[..., c : c + 1], 1.5, ratio[c])
         np.testing.assert_allclose(quick[0][0], reward[c])
         np.testing.assert_allclose(quick[1][0], upper[c], atol=1e-9)
+
+
+def test_pairs_with_several_weights_are_looked_at_as_one_by_one() -> None:
+    """Whatever the constraints need; and one lottery each has the upper bound that a look tells."""
+    rng = np.random.default_rng(3)
+    low = rng.integers(0, 4, size=(2, 1, 7))
+    pairs = (low, low + rng.integers(1, 3, size=low.shape), rng.random((2, 4, 7)))
+    together = np.stack(np.broadcast_arrays(*pairs))
+    for constraints in (ALL, ALL[3:], ALL[:1]):
+        outlook = outlook_of(constraints)
+        found = look(outlook, together, 1.5)
+        for one, other in zip(found, look(outlook, together.reshape(3, 2, -1), 1.5), strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(upper_bound(outlook, together[:, :, 0, 0], 1.5), found[1][0])
+
+
+def test_a_utility_of_ones_own_is_asked_about_every_lottery() -> None:
+    class Own:
+        """The built-in utility, plus something that is not linear."""
+
+        def reward(self, counts: fg.Counts) -> Array:
+            return fg.Utility(1.5).reward(counts) + counts.overall**2
+
+    outlook = outlook_of(ALL[:1])
+    mixed = outlook.mix(some_lotteries())
+    own = dataclasses.replace(outlook, problem=fg.Problem(Own(), ALL[:1]))
+    overall = np.einsum("rgc,rg->cr", mixed.rates, outlook.shares)
+    np.testing.assert_allclose(own.reward(own.mix(some_lotteries())), outlook.reward(mixed) + overall**2)
 
 
 def test_how_many_lotteries_are_looked_at_together_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,9 @@ class Mixed:
     def spread(self) -> Array:
         """Variance of the probability of acceptance over the scores of a group."""
         always, more = self._above
-        left = self._by_group(always * (1.0 - always) + self._weight * (self._weight * (more - more**2) - 2.0 * always * more))
+        left = self._by_group(
+            always * (1.0 - always) + self._weight * (self._weight * (more - more**2) - 2.0 * always * more)
+        )
         return np.maximum(left, 0.0)
 
     @cached_property

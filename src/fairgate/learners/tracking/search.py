@@ -99,7 +99,7 @@ def in_parts(
 def upper_bound(outlook: Outlook, lottery: Array, width: float) -> Array:
     """Return the upper bound of the largest residual of one lottery each, (3, R): (R,)."""
     residuals, error = outlook.bounds(outlook.mix(lottery[..., None]), width)
-    return highest(residuals + error)[0].round(12)
+    return np.asarray(highest(residuals + error)[0].round(12))
 
 
 def best_threshold(outlook: Outlook, width: float, near: Array, reach: int) -> Found:
