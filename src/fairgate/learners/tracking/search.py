@@ -28,7 +28,7 @@ INERTIA = 0.005
 PAIRED = 10
 """So many thresholds, -inf and inf among them, are paired at the beginning of a search."""
 
-CACHE = 65536
+CACHE = 131072
 """Numbers worked on together: as many as fit in a processor's cache; changes no result."""
 
 
