@@ -23,6 +23,9 @@ from fairgate.learners.registry import kind_of
 from fairgate.nature import Nature
 
 REPLICATES = 100
+CLASSES = ("safe-search:policies=lottery", "safe-search:lottery=false")
+"""Rules of the recommended learner that its name alone does not stand for."""
+
 STRUCTURED = 80_000
 """Rounds per second that learners of level `selective-labels` are to reach."""
 
@@ -91,7 +94,7 @@ def main() -> None:
     parser.add_argument("--task", nargs="+", default=["interior", "compas"], help="tasks to run on")
     parser.add_argument("--rounds", type=int, default=1000, help="rounds a run")
     given = parser.parse_args()
-    names = [name for name in LEARNERS if name != "fixed"]
+    names = [*(name for name in LEARNERS if name != "fixed"), *CLASSES]
     for each in given.task:
         task = fg.load_task(each)
         fg.simulate(task, fg.OFS(), 20, REPLICATES)  # tables are made once
@@ -103,7 +106,7 @@ def main() -> None:
         ofs = rate_of(task, "ofs", given.rounds)
         for name in names:
             rate = ofs if name == "ofs" else rate_of(task, name, given.rounds)
-            level = kind_of(name).level
+            level = kind_of(name.partition(":")[0]).level
             goal = (
                 ""
                 if level != "selective-labels"

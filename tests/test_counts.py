@@ -14,7 +14,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.stats import chi2_contingency
 
 import fairgate as fg
-from fairgate.counts import Counts, draw
+from fairgate.constraints import Budget, DemographicParity, DisparateImpact, GroupService, ServiceRate
+from fairgate.counts import Counts, Decisions, draw
 from fairgate.errors import InputError
 from tests.reference import people, tabulate
 
@@ -136,3 +137,25 @@ def test_a_batch_of_nobody_has_no_rates_and_no_warnings() -> None:
     nobody = Counts(np.zeros((2, 3, 2, 2)))
     assert np.isnan(nobody.overall).all()
     assert np.isnan(nobody.rates).all()
+
+
+@given(st.integers(0, 1000), st.integers(2, 8))
+def test_decisions_alone_read_as_all_cells_do(seed: int, groups: int) -> None:
+    """Of lotteries × replicates, with settings by replicate; and a constraint of one's own may still look at cells."""
+    rng = np.random.default_rng(seed)
+    rates, shares = rng.random((5, 3, groups)), rng.dirichlet(np.ones(groups), size=3) + 0.01
+    decisions = Decisions(shares, rates)
+    whole = Counts.of_decisions(np.broadcast_to(shares, rates.shape), shares * rates)
+    limit = np.array([0.1, 0.2, 0.3])
+    for constraint in (
+        DemographicParity(limit),
+        DisparateImpact(1.0 - limit),
+        ServiceRate(limit, 0.8),
+        Budget(limit),
+        GroupService(limit, 0.9),
+    ):
+        for one, other in zip(constraint.residuals(decisions), constraint.residuals(whole), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+    assert decisions.shape == whole.shape == (5, 3)
+    np.testing.assert_allclose(decisions.people, whole.people)
+    np.testing.assert_allclose(decisions.cells, whole.cells)

@@ -108,3 +108,22 @@ def test_a_run_keeps_every_policy_whole(small_task: fg.Task, tmp_path: Any) -> N
     np.testing.assert_array_equal(back.policies.thresholds, run.policies.thresholds)
     np.testing.assert_array_equal(back.policies.weights, run.policies.weights)
     np.testing.assert_array_equal(back.settled().weights, settled.weights)
+
+
+@given(policies())
+def test_what_is_asked_about_a_frozen_policy_is_worked_out_once_and_is_the_same(policy: Policy) -> None:
+    frozen = policy.copy().frozen()
+    assert frozen.is_frozen
+    assert not policy.is_frozen
+    share = frozen.accepted_share(GRID)
+    np.testing.assert_array_equal(share, policy.accepted_share(GRID))
+    assert frozen.accepted_share(GRID.copy()) is share
+    np.testing.assert_array_equal(frozen.accepted_share(GRID[1:]), policy.accepted_share(GRID[1:]))
+    for array in (*frozen, share):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0
+    shape = policy.thresholds.shape[1:]
+    assert frozen.checked(None, shape, GRID) is frozen
+    for _ in range(2):  # what is wrong is said each time
+        with pytest.raises(fg.InputError, match="must have thresholds of shape"):
+            frozen.checked(None, (shape[0] + 1, shape[1]), GRID)

@@ -122,6 +122,11 @@ class Counts:
         """Number of groups."""
         return int(self.cells.shape[-3])
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many of them there are: (…, replicates)."""
+        return self.cells.shape[:-3]
+
     @cached_property
     def rates(self) -> Array:
         """Acceptance rate of each group, (…, groups); NaN for a group with nobody in the batch."""
@@ -136,6 +141,56 @@ class Counts:
     def gap(self) -> Array:
         """Largest minus smallest acceptance rate among the groups present, (…,); 0 if only one is."""
         return np.asarray(across_groups(np.fmax, self.rates) - across_groups(np.fmin, self.rates))
+
+
+class Decisions(Counts):
+    """Acceptance rates of groups and their shares of all people: counts of which only decisions are known.
+
+    Reads what depends on decisions alone, faster than counts of all cells; `cells` are as if all labels were 0.
+
+    Parameters
+    ----------
+    shares
+        (replicates, groups), above 0.
+    rates
+        (…, replicates, groups).
+
+    Examples
+    --------
+    >>> decisions = Decisions(np.array([[0.5, 0.5]]), np.array([[0.6, 0.9]]))
+    >>> decisions.overall, decisions.gap.round(2), decisions.cells[..., 1].sum(axis=-1)
+    (array([0.75]), array([0.3]), array([[0.3 , 0.45]]))
+    """
+
+    def __init__(self, shares: Array, rates: Array) -> None:
+        self.shares, self.rates = shares, rates
+        self.total = across_groups(np.add, shares)
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups."""
+        return int(self.rates.shape[-1])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many of them there are: (…, replicates)."""
+        return self.rates.shape[:-1]
+
+    @cached_property
+    def people(self) -> Array:  # type: ignore[override]
+        """All people, (…, groups)."""
+        return np.broadcast_to(self.shares, self.rates.shape)
+
+    @cached_property
+    def accepted(self) -> Array:  # type: ignore[override]
+        """Accepted people, (…, groups)."""
+        return np.asarray(self.shares * self.rates)
+
+    @cached_property
+    def cells(self) -> Cells:  # type: ignore[override]
+        """People by group × label × decision, all with label 0."""
+        decided = np.stack((self.people - self.accepted, self.accepted), axis=-1)
+        return np.stack((decided, np.zeros_like(decided)), axis=-2)
 
 
 def per_person(total: Cells, people: Cells) -> Array:

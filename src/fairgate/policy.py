@@ -108,8 +108,22 @@ class Policy(NamedTuple):
         mean = (weights * np.where(finite, self.thresholds, 0.0)).sum(axis=0)
         return np.asarray(np.divide(mean, total, out=np.full(total.shape, np.nan), where=total > 0))
 
+    def frozen(self) -> Policy:
+        """Return the policy once nobody can write to it, so that what is asked about it is worked out only once."""
+        for array in self:
+            array.flags.writeable = False
+        return self
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether nobody can write to it."""
+        return not (self.thresholds.flags.writeable or self.weights.flags.writeable)
+
     def accepted_share(self, edges: Array) -> Array:
         """Return the share accepted per score bin, (replicates, groups, bins), for thresholds in `edges` or ±inf."""
+        return _share(_Asked(self, edges)) if self.is_frozen else self._share(edges)
+
+    def _share(self, edges: Array) -> Array:
         lowest = np.concatenate(([-np.inf], edges))
         if len(self.weights) == 1 or (self.weights.max(axis=0).min() == 1.0 and self.is_certain.all()):
             return np.asarray(lowest >= self.single[..., None], dtype=np.float64)
@@ -182,22 +196,26 @@ class Policy(NamedTuple):
 
     def checked(self, owner: object, shape: tuple[int, ...], edges: Array | None = None) -> Policy:
         """Return the policy if it fits replicates and groups of `shape`, and `edges` if given; else say why not."""
-        thresholds, weights = np.asarray(self.thresholds), np.asarray(self.weights)
-        wanted, wrong = (len(weights), *shape), ""
-        if thresholds.shape != wanted or weights.shape != wanted[:2]:
-            got = f"got {thresholds.shape} and {weights.shape}"
-            wrong = f"thresholds of shape {wanted} and weights of shape {wanted[:2]}, {got}"
-        elif np.count_nonzero(np.isnan(thresholds)):
-            wrong = "thresholds that are numbers or ±inf, got nan"
-        elif weights is not _certain(shape[0]) and not _weights(weights):
-            wrong = "weights of at least 0 that sum to 1"
-        elif edges is not None:
-            nearest = edges[np.minimum(edges.searchsorted(thresholds), len(edges) - 1)]
-            strange = thresholds[(nearest != thresholds) & np.isfinite(thresholds)]
-            wrong = f"thresholds of the grid, as it sees scores in bins, got {strange[0]:g}" if strange.size else ""
+        wrong = _wrong(_Asked(self, edges), shape) if self.is_frozen else self._wrong(shape, edges)
         if wrong:
             raise InputError(f"the policy of {owner!r} must have {wrong}" if owner else f"a policy must have {wrong}")
         return self
+
+    def _wrong(self, shape: tuple[int, ...], edges: Array | None) -> str:
+        thresholds, weights = np.asarray(self.thresholds), np.asarray(self.weights)
+        wanted = (len(weights), *shape)
+        if thresholds.shape != wanted or weights.shape != wanted[:2]:
+            got = f"got {thresholds.shape} and {weights.shape}"
+            return f"thresholds of shape {wanted} and weights of shape {wanted[:2]}, {got}"
+        if np.count_nonzero(np.isnan(thresholds)):
+            return "thresholds that are numbers or ±inf, got nan"
+        if weights is not _certain(shape[0]) and not _weights(weights):
+            return "weights of at least 0 that sum to 1"
+        if edges is not None:
+            nearest = edges[np.minimum(edges.searchsorted(thresholds), len(edges) - 1)]
+            strange = thresholds[(nearest != thresholds) & np.isfinite(thresholds)]
+            return f"thresholds of the grid, as it sees scores in bins, got {strange[0]:g}" if strange.size else ""
+        return ""
 
 
 def as_policy(proposed: Any) -> Policy:
@@ -216,3 +234,31 @@ def _certain(replicates: int) -> Array:
     ones = np.ones((1, replicates))
     ones.flags.writeable = False
     return ones
+
+
+class _Asked:
+    """A frozen policy that something is asked about: the same if it is the same object, and the edges are equal."""
+
+    def __init__(self, policy: Policy, edges: Array | None) -> None:
+        self.policy, self.edges = policy, edges
+        self.key = (id(policy), None if edges is None else edges.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@functools.lru_cache(maxsize=4)
+def _share(asked: _Asked) -> Array:
+    """Return what :meth:`Policy.accepted_share` does, once; shared, so it cannot be written to."""
+    share = asked.policy._share(np.asarray(asked.edges))
+    share.flags.writeable = False
+    return share
+
+
+@functools.lru_cache(maxsize=4)
+def _wrong(asked: _Asked, shape: tuple[int, ...]) -> str:
+    """Return what is wrong with a policy, as :meth:`Policy.checked` says it; nothing if all is right."""
+    return asked.policy._wrong(shape, asked.edges)

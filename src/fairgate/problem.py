@@ -228,6 +228,8 @@ def best_feasible(reward: Array, residuals: Array, known: NDArray[np.bool_] | No
     """
     feasible = is_feasible(residuals) if known is None else is_feasible(residuals) & known
     best = np.where(feasible, reward, -np.inf).argmax(axis=-1)
+    if feasible.any(axis=-1).all():
+        return np.asarray(best)
     broken = violation(residuals) if known is None else np.where(known, violation(residuals), np.inf)
     return np.asarray(np.where(feasible.any(axis=-1), best, broken.argmin(axis=-1)))
 

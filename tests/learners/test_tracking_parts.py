@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import product
 from typing import Any
 
@@ -28,7 +29,7 @@ from fairgate.learners.tracking.label_curve import LabelCurve, Labels, newton
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import Now, PeopleNow
 from fairgate.learners.tracking.restlessness import Restlessness
-from fairgate.learners.tracking.search import best_lottery, best_threshold, glance, look, plain
+from fairgate.learners.tracking.search import best_lottery, best_threshold, glance, look, plain, upper_bound
 from fairgate.settings import Array
 
 SIZES = {"R": 2, "G": 2, "K": 4, "W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
@@ -261,7 +262,7 @@ def test_labels_are_remembered_for_the_window_that_predicts_them_best() -> None:
                 error[w, r] += labels[r, g, b, 1] * (1 - share) ** 2 + labels[r, g, b, 0] * share**2
             sums[w, r] = sums[w, r] * (1 - 1 / label_curve.WINDOWS[w]) ** rounds[r] + labels[r]
         curve.take_in(EVERY, rounds, labels)
-        found = curve.now(EVERY, benefit=0.3)
+        found = curve.now(EVERY, benefit=0.3).read()
     np.testing.assert_allclose(curve.labels, sums)
     np.testing.assert_allclose(curve.error, error)
     assert error[:, 0].argmin() > error[:, 1].argmin() == 0
@@ -274,14 +275,14 @@ def test_labels_are_remembered_for_the_window_that_predicts_them_best() -> None:
 def test_a_score_without_labels_has_the_curves_share_and_a_larger_error() -> None:
     curve = filled(LabelCurve, SIZES)
     curve.common[:] = curve.curves[:] = label_curve.TYPICAL
-    nothing = curve.now(EVERY, benefit=0.3)
+    nothing = curve.now(EVERY, benefit=0.3).read()
     usual = label_curve.sigmoid(label_curve.TYPICAL, LabelCurve.positions(5))
     np.testing.assert_allclose(nothing.share, np.broadcast_to(usual, (2, 2, 5)))
     labels = np.zeros((2, 2, 5, 2))
     labels[:, 0, 3:] = [20.0, 180.0]  # of one group, and high scores only
     curve.take_in(EVERY, np.ones(2), labels)
     for _ in range(5):
-        found = curve.now(EVERY, benefit=0.3)
+        found = curve.now(EVERY, benefit=0.3).read()
     np.testing.assert_allclose(found.share[:, 0, 3:], 0.9, atol=0.03)
     assert (found.variance[:, 0, 0] > 4 * found.variance[:, 0, 4]).all()
     assert (found.variance[:, 1] > found.variance[:, 0]).all()  # the group without labels
@@ -314,7 +315,12 @@ def labels_of(share: Array, variance: float = 0.0, hope: float = 0.0) -> Labels:
 
 
 def outlook_of(
-    constraints: list[Constraint], seed: int = 0, variance: float = 0.002, doubt: float = 0.003, thresholds: int = 4
+    constraints: list[Constraint],
+    seed: int = 0,
+    variance: float = 0.002,
+    doubt: float = 0.003,
+    thresholds: int = 4,
+    hope: float = 0.01,
 ) -> Outlook:
     """Return an outlook of two replicates and two groups, of random people and labels."""
     rng = np.random.default_rng(seed)
@@ -323,7 +329,7 @@ def outlook_of(
     share = np.sort(rng.random((2, 2, thresholds + 1)))
     shares = np.array([[0.3, 0.7], [0.5, 0.5]])
     now = Now(above, shares, np.full((2, 2), variance), np.zeros(2), None)
-    return Outlook.of(fg.Problem(fg.Utility(1.5), constraints), now, np.zeros(2), labels_of(share, doubt, 0.01))
+    return Outlook.of(fg.Problem(fg.Utility(1.5), constraints), now, np.zeros(2), labels_of(share, doubt, hope))
 
 
 def some_lotteries(options: int = 6) -> Array:
@@ -353,8 +359,9 @@ def test_lotteries_are_valued_as_if_every_score_bin_were_gone_through() -> None:
     outlook = outlook_of(ALL)
     lotteries = some_lotteries()
     mixed = outlook.mix(lotteries)
-    _, residuals = outlook.read(mixed)
-    reward = outlook._replace(hoped=outlook.positives).read(outlook._replace(hoped=outlook.positives).mix(lotteries))[0]
+    residuals = outlook.residuals(mixed)
+    sober = outlook_of(ALL, hope=0.0)
+    reward = sober.reward(sober.mix(lotteries))
     for r, c in product(range(2), range(lotteries.shape[2])):
         cells = cells_of(outlook, r, lotteries[:, r, c])
         found = outlook.problem.assess(cells[None])
@@ -363,7 +370,7 @@ def test_lotteries_are_valued_as_if_every_score_bin_were_gone_through() -> None:
         np.testing.assert_allclose(mixed.rates[r, :, c], cells[:, :, 1].sum(axis=1) / outlook.shares[r])
         np.testing.assert_allclose(mixed.positives[r, :, c], cells[:, 1, 1] / outlook.shares[r])
         np.testing.assert_allclose(mixed.missed[r, :, c], cells[:, 1, 0] / outlook.shares[r], atol=1e-12)
-    hopeful = outlook.read(mixed)[0]
+    hopeful = outlook.reward(mixed)
     assert (hopeful >= reward - 1e-12).all()
     assert (hopeful > reward).any()
 
@@ -388,10 +395,10 @@ def test_a_uniform_lottery_treats_groups_alike_for_certain(constraint: Constrain
     outlook = outlook_of([constraint], variance=0.1, doubt=0.1)
     for chance in (0.1, 0.5, 0.9):
         uniform = np.array([0.0, 5.0, chance])[:, None, None].repeat(2, axis=1)
-        _, residuals, error = outlook.value(outlook.mix(uniform), 2.0)
+        residuals, error = outlook.bounds(outlook.mix(uniform), 2.0)
         np.testing.assert_allclose(error, 0.0, atol=1e-9)
         np.testing.assert_allclose(residuals, -0.1, atol=1e-9)
-    _, _, error = outlook.value(outlook.mix(plain(np.full((2, 1), 2.0), 6)), 2.0)
+    _, error = outlook.bounds(outlook.mix(plain(np.full((2, 1), 2.0), 6)), 2.0)
     assert (error > 0.01).all()
 
 
@@ -400,7 +407,7 @@ def test_how_far_errors_move_each_residual() -> None:
     outlook = outlook_of([DemographicParity(0.1), ServiceRate(0.3, 0.6)])
     lotteries = plain(np.array([[2.0], [3.0]]), 6)
     mixed = outlook.mix(lotteries)
-    _, residuals, error = outlook.value(mixed, 1.5)
+    residuals, error = outlook.bounds(mixed, 1.5)
     for r in range(2):
         gap = abs(mixed.rates[r, 0, 0] - mixed.rates[r, 1, 0])
         assert gap > 1.5 * mixed.error[r].max()  # so that none turns the gap round
@@ -408,8 +415,8 @@ def test_how_far_errors_move_each_residual() -> None:
         assert error[0, 0, r] == pytest.approx(np.sqrt((moved**2).sum()))
         overall = np.sqrt(((outlook.shares[r] * moved) ** 2).sum())
         np.testing.assert_allclose(error[1:, 0, r], overall)
-    np.testing.assert_allclose(outlook.value(mixed, 3.0)[2], 2.0 * error, rtol=1e-9)
-    np.testing.assert_allclose(residuals, outlook.read(mixed)[1])
+    np.testing.assert_allclose(outlook.bounds(mixed, 3.0)[1], 2.0 * error, rtol=1e-9)
+    np.testing.assert_allclose(residuals, outlook.residuals(mixed))
 
 
 def test_doubt_about_labels_counts_only_for_constraints_that_need_them() -> None:
@@ -421,7 +428,7 @@ def test_doubt_about_labels_counts_only_for_constraints_that_need_them() -> None
     ]
     for constraint, needed in told:
         sure, unsure = (outlook_of([constraint], doubt=doubt) for doubt in (0.0, 0.01))
-        small, large = (each.value(each.mix(lotteries), 1.0)[2] for each in (sure, unsure))
+        small, large = (each.bounds(each.mix(lotteries), 1.0)[1] for each in (sure, unsure))
         assert (large >= small - 1e-9).all()
         assert (large > small + 1e-6).any() == needed
 
@@ -431,9 +438,9 @@ def test_replicates_of_an_outlook_can_be_taken_out() -> None:
     for which in ([True, False], [False, True]):
         row = np.array(which)
         lotteries = some_lotteries()
-        whole = outlook.value(outlook.mix(lotteries), 1.5)
+        whole = look(outlook, lotteries, 1.5)
         part = outlook.rows(row)
-        for one, other in zip(part.value(part.mix(lotteries[:, row]), 1.5), whole, strict=True):
+        for one, other in zip(look(part, lotteries[:, row], 1.5), whole, strict=True):
             np.testing.assert_array_equal(one, other[..., row])
 
 
@@ -454,7 +461,8 @@ def test_the_best_threshold_is_that_of_a_loop(seed: int) -> None:
 def value_of(outlook: Outlook, r: int, lottery: tuple[float, float, float], width: float) -> tuple[float, float]:
     """Return reward and upper bound of the largest residual of one lottery, in one replicate."""
     one = outlook.rows(np.arange(2) == r)
-    reward, residuals, error = one.value(one.mix(np.array(lottery, dtype=float)[:, None, None]), width)
+    mixed = one.mix(np.array(lottery, dtype=float)[:, None, None])
+    reward, (residuals, error) = one.reward(mixed), one.bounds(mixed, width)
     return float(reward[0, 0]), float((residuals + error).max())
 
 
@@ -501,6 +509,34 @@ def test_a_glance_sees_what_a_look_does_where_the_ratio_is_known() -> None:
         np.testing.assert_allclose(quick[1][0], upper[c], atol=1e-9)
 
 
+def test_pairs_with_several_weights_are_looked_at_as_one_by_one() -> None:
+    """Whatever the constraints need; and one lottery each has the upper bound that a look tells."""
+    rng = np.random.default_rng(3)
+    low = rng.integers(0, 4, size=(2, 1, 7))
+    pairs = (low, low + rng.integers(1, 3, size=low.shape), rng.random((2, 4, 7)))
+    together = np.stack(np.broadcast_arrays(*pairs))
+    for constraints in (ALL, ALL[3:], ALL[:1]):
+        outlook = outlook_of(constraints)
+        found = look(outlook, together, 1.5)
+        for one, other in zip(found, look(outlook, together.reshape(3, 2, -1), 1.5), strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(upper_bound(outlook, together[:, :, 0, 0], 1.5), found[1][0])
+
+
+def test_a_utility_of_ones_own_is_asked_about_every_lottery() -> None:
+    class Own:
+        """The built-in utility, plus something that is not linear."""
+
+        def reward(self, counts: fg.Counts) -> Array:
+            return fg.Utility(1.5).reward(counts) + counts.overall**2
+
+    outlook = outlook_of(ALL[:1])
+    mixed = outlook.mix(some_lotteries())
+    own = dataclasses.replace(outlook, problem=fg.Problem(Own(), ALL[:1]))
+    overall = np.einsum("rgc,rg->cr", mixed.rates, outlook.shares)
+    np.testing.assert_allclose(own.reward(own.mix(some_lotteries())), outlook.reward(mixed) + overall**2)
+
+
 def test_how_many_lotteries_are_looked_at_together_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     outlook = outlook_of(ALL)
     whole = look(outlook, some_lotteries(), 1.5)
@@ -514,12 +550,12 @@ def test_errors_of_rates_and_labels_are_moved_one_after_the_other() -> None:
     outlook = outlook_of([EqualOpportunity(0.1), EqualisedOdds(0.1), OutcomeImprovement(1.0, 1.0, 0.0)])
     lottery = (1, 3, 0.4)
     mixed = outlook.mix(np.array(lottery)[:, None, None].repeat(2, axis=1))
-    residuals, error = (values[:, 0] for values in outlook.value(mixed, 1.5)[1:])
+    residuals, error = (values[:, 0] for values in outlook.bounds(mixed, 1.5))
     for r in range(2):
         squared = np.zeros(len(residuals))
         for g in range(2):
             rate, good, bad = (float(values[r, g, 0]) for values in (mixed.rates, mixed.positives, mixed.missed))
-            off, surely, perhaps, hardly = (1.5 * float(values[r, g, 0]) for values in mixed[4:8])
+            off, surely, perhaps, hardly = (1.5 * float(values[r, g, 0]) for values in (mixed.error, *mixed.doubts))
             moves = [
                 (off, off * good / rate, -off * bad / (1 - rate)),
                 (0.0, surely, 0.0),

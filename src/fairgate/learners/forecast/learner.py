@@ -124,6 +124,6 @@ def same(one: Policy, other: Policy, grid: Array) -> NDArray[np.bool_]:
     >>> same(Policy.of([[0.0, 0.5], [0.5, 0.5]]), Policy.shared([0.0, 0.5], groups=2), np.array([0.0, 0.5]))
     array([False,  True])
     """
-    if all(np.array_equal(*arrays) for arrays in zip(one, other, strict=True)):
+    if one is other or all(np.array_equal(*arrays) for arrays in zip(one, other, strict=True)):
         return np.ones(one.replicates, dtype=bool)
     return np.asarray(np.isclose(one.accepted_share(grid), other.accepted_share(grid)).all(axis=(1, 2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -35,13 +36,8 @@ class Plan:
     @property
     def policy(self) -> Policy:
         """The policy, with the uniform lottery in its place where that is to be played."""
-        where, probability = self.explore, self.acceptance[self.explore]
-        thresholds, weights = self.thresholds.copy(), self.weights.copy()
-        if not probability.size:
-            return Policy(thresholds, weights)
-        thresholds[0, where], thresholds[1:, where] = -np.inf, np.inf
-        weights[0, where], weights[1, where], weights[2:, where] = probability, 1.0 - probability, 0.0
-        return Policy(thresholds, weights)
+        parts = (self.thresholds, self.weights, self.explore, self.acceptance)
+        return policy_of(self.thresholds.shape, *(part.tobytes() for part in parts))
 
 
 @dataclass
@@ -97,3 +93,20 @@ class Play(Plan):
         """Make the first epoch due once more in some replicates."""
         self.due[rows] = 0
         self.infeasible[rows] = False
+
+
+@lru_cache(maxsize=8)
+def policy_of(
+    shape: tuple[int, int, int], thresholds: bytes, weights: bytes, explore: bytes, acceptance: bytes
+) -> Policy:
+    """Return the policy of thresholds of this shape, uniform where to `explore`; the same while all of these are.
+
+    Plans change seldom, so that what a loop works out of a policy holds for many rounds.
+    """
+    options, shares = np.frombuffer(thresholds).reshape(shape).copy(), np.frombuffer(weights).reshape(shape[:2]).copy()
+    where = np.frombuffer(explore, dtype=np.bool_)
+    probability = np.frombuffer(acceptance)[where]
+    if probability.size:
+        options[0, where], options[1:, where] = -np.inf, np.inf
+        shares[0, where], shares[1, where], shares[2:, where] = probability, 1.0 - probability, 0.0
+    return Policy(options, shares).frozen()

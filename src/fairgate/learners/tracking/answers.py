@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.settings import Array
+from fairgate.settings import Array, Index
 
 SPEEDS = np.array([0.005, 0.015, 0.04, 0.1, 0.25, 0.6])
 """Speeds of the moving average of acceptance that people answer to, of which the data choose."""
@@ -90,27 +90,28 @@ class Answers:
         self.sums[:, 0] += people
         self.sums[:, 1] += away * people
         self.sums[:, 2] += away * away * people
-        self.sums[:, 3] += ((1.0 - SPEEDS)[:, None] ** age * people.T[:, None]).transpose(1, 2, 0)
+        self.sums[:, 3] += ((1.0 - SPEEDS)[:, None] ** age)[..., None] * people
         rate = accepted / np.maximum(people, 1)
         self.average += SPEEDS[:, None, None] * np.where(people > 0, rate - self.average, 0.0)
 
-    def shifts(self, rows: NDArray[np.int64], people: Array, mass: Array) -> Array:
+    def shifts(self, rows: Index, people: Array, mass: Array) -> Array:
         """Return what answers add to the predictions of each window for a stretch of `people`, (W, rows, G, K)."""
-        speed = self.speed[rows]
-        here = self.sums[speed, 1:, rows] / np.maximum(people, 1.0)[:, None]  # (rows, 3, G)
-        then = self.seen[:, speed, 1:, rows].swapaxes(0, 1) / np.maximum(mass, 1e-9)[:, :, None]  # (W, rows, 3, G)
+        speed, places = self.speed[rows], np.arange(len(self.speed))[rows]
+        here = self.sums[speed, 1:, places] / np.maximum(people, 1.0)[:, None]  # (rows, 3, G)
+        then = self.seen[:, speed, 1:, places].swapaxes(0, 1) / np.maximum(mass, 1e-9)[:, :, None]  # (W, rows, 3, G)
         return np.asarray(((here - then).swapaxes(2, 3)[:, :, :, None] @ self.terms[rows][:, :, 1:])[:, :, :, 0])
 
-    def ready(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def ready(self, rows: Index) -> NDArray[np.bool_]:
         """Whether enough has been seen to conclude anything, (rows,)."""
         return np.asarray(self.rounds[rows] > EARLY)
 
-    def end_stretch(self, rows: NDArray[np.int64], kept: Array, above: Array, people: Array) -> None:
+    def end_stretch(self, rows: Index, kept: Array, above: Array, people: Array) -> None:
         """Add the stretch to the regression and to the windows, of which `kept` (W, rows) is left."""
         sums = self.sums[..., rows, :]
         terms = np.moveaxis(sums / np.maximum(people, 1.0), 1, -1)  # (P, rows, G, 4)
         self.gram[:, rows] += (people[..., None] * terms)[..., :, None] * terms[..., None, :]
-        self.cross[:, rows] += terms[..., :, None] * above[:, :, None]
+        for cross, term in zip(self.cross, terms, strict=True):  # one by one they fit in a processor's cache
+            cross[rows] += term[..., None] * above[:, :, None]
         self.seen[..., rows, :] = self.seen[..., rows, :] * kept[:, None, None, :, None] + sums
         self.sums[..., rows, :] = 0.0
 

@@ -32,6 +32,39 @@ class Labels(NamedTuple):
     hoped: Array  # the same, with the benefit of the doubt
     variance: Array  # of `share`
 
+    def read(self) -> Labels:
+        """Return them as they are."""
+        return self
+
+    def rows(self, which: NDArray[np.bool_]) -> Labels:
+        """Return the labels of some replicates."""
+        return Labels(*(values[which] for values in self))
+
+
+class FittedCurves(NamedTuple):
+    """Curves as they are fitted, and the labels that shares are drawn towards them from: read where they are needed."""
+
+    labels: Array  # (R, G, K + 1, 2)
+    curves: Array  # level and slope, (R, G, 2)
+    doubt: Array  # their covariance, (R, G, 2, 2)
+    benefit: float  # standard errors of the curve that are hoped for
+
+    def rows(self, which: NDArray[np.bool_]) -> FittedCurves:
+        """Return the curves of some replicates."""
+        return FittedCurves(self.labels[which], self.curves[which], self.doubt[which], self.benefit)
+
+    def read(self) -> Labels:
+        """Return what the curves say of labels."""
+        at = LabelCurve.positions(self.labels.shape[-2])
+        known = self.labels[..., 0] + self.labels[..., 1]
+        level, mixed, _, steep = np.moveaxis(self.doubt.reshape(*known.shape[:2], 4, 1), 2, 0)
+        spread = np.sqrt(np.maximum(level + at * (2.0 * mixed + at * steep), 0.0))
+        usual, high, hoped = (sigmoid(self.curves, at, shift) for shift in (0.0, spread, self.benefit * spread))
+        share = drawn(self.labels, usual)
+        weight = STRENGTH / (known + STRENGTH)
+        variance = share * (1.0 - share) / (known + STRENGTH) + (weight * (high - usual)) ** 2
+        return Labels(share, drawn(self.labels, hoped), variance)
+
 
 @dataclass
 class LabelCurve:
@@ -59,32 +92,25 @@ class LabelCurve:
 
     def take_in(self, rows: NDArray[np.int64] | slice, rounds: Array, labels: Array) -> None:
         """Compare the labels that arrived in a stretch of `rounds` (rows,) with their predictions, and add them."""
-        self.error[:, rows] *= (1.0 - 1.0 / MEMORY) ** rounds
         usual = sigmoid(self.curves[rows], self.positions(labels.shape[-2]))
-        for place, window in enumerate(WINDOWS):
-            known = self.labels[place, rows]
-            share = drawn(known, usual)
-            wrong = labels[..., 1] * (1.0 - share) ** 2 + labels[..., 0] * share**2
-            self.error[place, rows] += wrong.sum(axis=(1, 2))
-            self.labels[place, rows] = known * ((1.0 - 1.0 / window) ** rounds)[:, None, None, None] + labels
+        known = self.labels[:, rows]
+        share = drawn(known, usual)
+        wrong = labels[..., 1] * (1.0 - share) ** 2 + labels[..., 0] * share**2
+        fading = (1.0 - 1.0 / MEMORY) ** rounds
+        self.error[:, rows] = self.error[:, rows] * fading + wrong.sum(axis=(2, 3))
+        kept = (1.0 - 1.0 / WINDOWS)[:, None] ** rounds
+        self.labels[:, rows] = known * kept[..., None, None, None] + labels
 
-    def now(self, rows: NDArray[np.int64], benefit: float) -> Labels:
-        """Fit the curves once more, and return what they say, with the `benefit` of so many standard errors."""
+    def now(self, rows: NDArray[np.int64], benefit: float) -> FittedCurves:
+        """Fit the curves once more, and return them, with the `benefit` of so many standard errors."""
         labels = self.labels[self.error[:, rows].argmin(axis=0), rows]
-        at = self.positions(labels.shape[-2])
-        known = labels.sum(axis=-1)
+        at, together = self.positions(labels.shape[-2]), labels.sum(axis=1)
+        common, curves = self.common[rows], self.curves[rows]
         for _ in range(2):  # a fit begins where the last one ended
-            self.common[rows] = newton(self.common[rows], labels.sum(axis=1), at, TYPICAL, APART[0])[0]
-            near = self.common[rows][:, None]
-            self.curves[rows], self.doubt[rows] = newton(self.curves[rows], labels, at, near, APART[1])
-        terms = np.stack((np.ones_like(at), at), axis=-1)
-        spread = np.sqrt(np.maximum(((terms @ self.doubt[rows]) * terms).sum(axis=-1), 0.0))
-        usual, high = (sigmoid(self.curves[rows], at, shift) for shift in (0.0, spread))
-        share = drawn(labels, usual)
-        hoped = drawn(labels, sigmoid(self.curves[rows], at, benefit * spread))
-        weight = STRENGTH / (known + STRENGTH)
-        variance = share * (1.0 - share) / (known + STRENGTH) + (weight * (high - usual)) ** 2
-        return Labels(share, hoped, variance)
+            common = newton(common, together, at, TYPICAL, APART[0])[0]
+            curves, doubt = newton(curves, labels, at, common[:, None], APART[1])
+        self.common[rows], self.curves[rows], self.doubt[rows] = common, curves, doubt
+        return FittedCurves(labels, curves, doubt, benefit)
 
 
 def sigmoid(curves: Array, at: Array, shift: Array | float = 0.0) -> Array:
@@ -93,12 +119,13 @@ def sigmoid(curves: Array, at: Array, shift: Array | float = 0.0) -> Array:
     >>> sigmoid(np.array([0.0, 2.0]), np.array([0.0, 100.0]))
     array([0.5       , 0.99999969])
     """
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(curves[..., :1] + curves[..., 1:] * at + shift, -15.0, 15.0))))
+    score = curves[..., :1] + curves[..., 1:] * at + shift
+    return np.asarray(1.0 / (1.0 + np.exp(-np.minimum(np.maximum(score, -15.0), 15.0))))
 
 
 def drawn(labels: Array, usual: Array) -> Array:
     """Return the share of positives among labels (…, 2), drawn towards what is usual."""
-    return np.asarray((labels[..., 1] + STRENGTH * usual) / (labels.sum(axis=-1) + STRENGTH))
+    return np.asarray((labels[..., 1] + STRENGTH * usual) / (labels[..., 0] + labels[..., 1] + STRENGTH))
 
 
 def newton(curves: Array, labels: Array, at: Array, near: Array, precision: float) -> tuple[Array, Array]:
@@ -106,11 +133,13 @@ def newton(curves: Array, labels: Array, at: Array, near: Array, precision: floa
 
     Also returned is their covariance, (…, 2, 2).
     """
-    known, share = labels.sum(axis=-1), sigmoid(curves, at)
-    terms = np.stack((np.ones_like(at), at))
-    slope = ((labels[..., 1] - known * share)[..., None, :] * terms).sum(axis=-1) - precision * (curves - near)
-    weight = known * share * (1.0 - share)
-    level, mixed, steep = weight.sum(axis=-1), (weight * at).sum(axis=-1), (weight * at * at).sum(axis=-1)
+    known, share = labels[..., 0] + labels[..., 1], sigmoid(curves, at)
+    expected = known * share
+    beyond = labels[..., 1] - expected
+    slope = np.stack((beyond.sum(axis=-1), (beyond * at).sum(axis=-1)), axis=-1) - precision * (curves - near)
+    weight = expected * (1.0 - share)
+    tilted = weight * at
+    level, mixed, steep = weight.sum(axis=-1), tilted.sum(axis=-1), (tilted * at).sum(axis=-1)
     level, steep = level + precision, steep + precision
     scale = 1.0 / (level * steep - mixed * mixed)
     covariance = np.stack((np.stack((steep, -mixed), -1), np.stack((-mixed, level), -1)), -2) * scale[..., None, None]

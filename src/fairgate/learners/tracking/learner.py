@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairgate.history import as_history
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.learner import same
-from fairgate.learners.shapes import filled, sizes_of
+from fairgate.learners.shapes import bins_last, filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.learners.statement import Statement
 from fairgate.learners.tracking import label_curve, people_now
@@ -22,11 +23,11 @@ from fairgate.learners.tracking.label_curve import LabelCurve
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import PeopleNow
 from fairgate.learners.tracking.restlessness import Restlessness
-from fairgate.learners.tracking.search import Found, best_lottery, best_threshold, look, plain
+from fairgate.learners.tracking.search import Found, best_lottery, best_threshold, plain, upper_bound
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
-from fairgate.settings import Array, Between
+from fairgate.settings import Array, Between, Index
 
 PEOPLE, LABELS = 300, 150
 """People and labels that the uniform lottery is played for at first: rates are known to about 0.05 then."""
@@ -100,6 +101,7 @@ class Tracking(Learner[TrackingState]):
         own = {"W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
         state = filled(TrackingState, sizes_of(setting, replicates) | own, **common, due=1, ratio=1.0)
         state.curve.common[:] = state.curve.curves[:] = label_curve.TYPICAL
+        state.labels, state.curve.labels = bins_last(state.labels), bins_last(state.curve.labels)
         state.answers.average[:] = 0.5
         state.window[:] = acceptance_window(setting.problem, setting.groups)
         options = len(setting.thresholds) + 2
@@ -132,17 +134,15 @@ class Tracking(Learner[TrackingState]):
 
     def propose(self, state: TrackingState) -> Policy:
         """Return what is in play."""
-        ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
-        if self.only_thresholds and not self.refuge:
-            return Policy.shared(ends[state.lottery[0].astype(np.int64)], state.groups)
-        thresholds = ends[state.lottery[:2].astype(np.int64)][:, :, None]
-        weights = np.stack((state.lottery[2], 1.0 - state.lottery[2]))
-        return Policy(np.broadcast_to(thresholds, (2, state.replicates, state.groups)), weights)
+        certain = self.only_thresholds and not self.refuge
+        return policy_of(state.lottery.tobytes(), state.grid.tobytes(), state.groups, certain)
 
-    def learn(
-        self, state: TrackingState, played: Policy, feedback: Feedback, only: NDArray[np.bool_] | None = None
-    ) -> None:
+    def learn(self, state: TrackingState, played: Policy, feedback: Feedback) -> None:
         """Add the round to its stretch; at the end of one, follow the people and plan where that is worth it."""
+        self.decide(state, self.take_in(state, played, feedback))
+
+    def take_in(self, state: TrackingState, played: Policy, feedback: Feedback) -> NDArray[np.int64]:
+        """Add the round to its stretch; return the replicates in which one has ended and enough is known to plan."""
         scores, labels = feedback.observation.binned
         people, accepted = feedback.observation.people, feedback.observation.accepted
         as_proposed = same(played, self.propose(state), state.grid)
@@ -156,13 +156,15 @@ class Tracking(Learner[TrackingState]):
             self.end_stretch(state, rows)
             enough = (state.known[0] >= PEOPLE) & ((state.known[1] >= LABELS) | (state.age >= LATEST))
             rows = rows[~state.exploring[rows] | enough[rows]]
-        if only is not None:
-            rows = rows[only[rows]]
+        return rows
+
+    def decide(self, state: TrackingState, rows: NDArray[np.int64]) -> None:
+        """Plan in replicates `rows` where that is worth it."""
         if rows.size:
             state.exploring[rows] = False
             rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
-            upper = look(outlook, state.lottery[:, rows, None], 0.5 * self.width)[1][0]
+            upper = upper_bound(outlook, state.lottery[:, rows], 0.5 * self.width)
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > 0.0)
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
@@ -175,12 +177,13 @@ class Tracking(Learner[TrackingState]):
 
     def end_stretch(self, state: TrackingState, rows: NDArray[np.int64]) -> None:
         """Take in the stretch of replicates `rows`, and begin the next."""
-        scores, labels = state.scores[rows], state.labels[rows]
+        every: Index = slice(None) if len(rows) == state.replicates else rows  # nothing is copied if all are meant
+        scores, labels = state.scores[every], state.labels[every]
         rounds = (state.age - state.begun)[rows].astype(np.float64)
         above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         people = scores.sum(axis=-1)
-        state.people.take_in(rows, rounds, above, people, state.answers)
-        state.curve.take_in(rows, rounds, labels)
+        state.people.take_in(every, rounds, above, people, state.answers)
+        state.curve.take_in(every, rounds, labels)
         state.known[:, rows] += np.stack((people.sum(axis=1), labels.sum(axis=(1, 2, 3))))
         state.scores[rows] = state.labels[rows] = 0.0
         state.begun[rows] = state.age[rows]
@@ -208,16 +211,22 @@ class Tracking(Learner[TrackingState]):
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
 
-    @staticmethod
-    def best_uniform(state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Array:
-        """Return the uniform lottery of highest reward, (3, rows): its reward is linear, so at an end of its window."""
-        ends = state.window[:, rows].T
-        tried = np.stack((0.0 * ends, 0.0 * ends + len(state.grid) + 1.0, ends))  # (3, rows, 2)
-        better = outlook.read(outlook.mix(tried))[0].argmax(axis=0)
-        return tried[:, np.arange(len(rows)), better]
-
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
             return best_threshold(outlook, self.width, state.near[rows], reach=max(len(state.grid) // 20, 1))
         return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
+
+
+@lru_cache(maxsize=8)
+def policy_of(lottery: bytes, grid: bytes, groups: int, certain: bool) -> Policy:
+    """Return the policy of lotteries (3, R), or of their lower options if they are `certain`; the same while these are.
+
+    Plans change seldom, so that what a loop works out of a policy holds for many rounds.
+    """
+    low, high, weight = np.frombuffer(lottery).reshape(3, -1)
+    ends = np.concatenate(([-np.inf], np.frombuffer(grid), [np.inf]))
+    if certain:
+        return Policy.shared(ends[low.astype(np.int64)], groups).frozen()
+    thresholds = ends[np.stack((low, high)).astype(np.int64)][:, :, None].repeat(groups, axis=2)
+    return Policy(thresholds, np.stack((weight, 1.0 - weight))).frozen()

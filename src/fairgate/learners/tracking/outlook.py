@@ -2,203 +2,286 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import Counts, Decisions
 from fairgate.learners.tracking.answers import Foresight
-from fairgate.learners.tracking.label_curve import Labels
+from fairgate.learners.tracking.label_curve import FittedCurves, Labels
+from fairgate.learners.tracking.later import Later, by_lottery, cells_of, fill, summed
 from fairgate.learners.tracking.people_now import Now
-from fairgate.problem import Problem
+from fairgate.problem import Problem, Utility
 from fairgate.settings import Array
 
-PRICE = 10.0
-"""Reward that a unit of predicted violation costs: 0.01 costs 0.1, more than most policies differ by."""
 
+class Mixed:
+    """What lotteries do: rates, accepted and rejected positives, and their standard errors, (R, G, C) each.
 
-class Mixed(NamedTuple):
-    """What lotteries do, (R, G, C) each: rates, accepted and rejected positives, and their standard errors.
-
-    Labels of those who are always accepted, sometimes or never are wrong independently of each other.
+    Lotteries are (3, R, C), or (3, R, W, P): P pairs of options with W weights each, so that C = W · P. The spread of a
+    lottery is the variance of the probability of acceptance over a group's scores: p(1 − p) for a threshold, and 0 for
+    a uniform lottery, whose rate is certain. All is worked out when it is asked for.
     """
 
-    rates: Array
-    positives: Array
-    hoped: Array  # positives with the benefit of the doubt, by which rewards are compared
-    missed: Array  # P(y=1, d=0 | g)
-    error: Array  # of `rates`
-    always: Array  # error of positives who are always accepted
-    sometimes: Array  # of those who are with the lottery's weight
-    never: Array
-    weight: Array  # the lottery's, (R, 1, C)
+    def __init__(self, outlook: Outlook, lotteries: Array) -> None:
+        self.outlook = outlook
+        low, high, self._weight = lotteries if lotteries.ndim == 4 else lotteries[:, :, None]
+        replicates, groups, options = outlook.above.shape
+        self._options = [side[:, :1].astype(np.int64) for side in (low, high)]  # (R, 1, P)
+        first = np.arange(replicates * groups).reshape(replicates, groups).T[..., None, None] * options
+        self._places = [first + side for side in self._options]  # (G, R, 1, P): what is of a group lies together
+
+    def _flat(self, values: Array) -> Array:
+        """Return (…, R, W, P) as (…, R, C)."""
+        return values.reshape(*values.shape[:-2], -1)
+
+    def _by_group(self, values: Array) -> Array:
+        """Return (G, R, W, P), or (G, R, 1, P), as (R, G, C)."""
+        shape = (len(values), *self._weight.shape)
+        return self._flat(values if values.shape == shape else np.broadcast_to(values, shape)).swapaxes(0, 1)
+
+    def _both(self, values: Array) -> tuple[Array, Array]:
+        """Return what the higher option is in (R, G, K + 2), and how much more the lower is: (G, R, 1, P) each."""
+        flat = values.ravel()
+        some, always = (flat.take(places) for places in self._places)
+        return always, some - always
+
+    def _mean(self, values: Array) -> Array:
+        always, more = self._both(values)
+        return self._by_group(always + self._weight * more)
+
+    @cached_property
+    def _above(self) -> tuple[Array, Array]:
+        return self._both(self.outlook.above)
+
+    @property
+    def options(self) -> NDArray[np.int64]:
+        """The lower and the higher option, (2, R, C)."""
+        return np.stack([self._flat(np.broadcast_to(side, self._weight.shape)) for side in self._options])
+
+    @property
+    def weight(self) -> Array:
+        """Weight of the lower option, (R, C)."""
+        return self._flat(self._weight)
+
+    @cached_property
+    def rates(self) -> Array:
+        """P(d=1 | g)."""
+        always, more = self._above
+        return self._by_group(always + self._weight * more)
+
+    @cached_property
+    def spread(self) -> Array:
+        """Variance of the probability of acceptance over the scores of a group."""
+        always, more = self._above
+        left = self._by_group(
+            always * (1.0 - always) + self._weight * (self._weight * (more - more**2) - 2.0 * always * more)
+        )
+        return np.maximum(left, 0.0)
+
+    @cached_property
+    def error(self) -> Array:
+        """Standard error of `rates`."""
+        return np.sqrt(self.spread * self.outlook.variance[..., None])
+
+    @property
+    def noise(self) -> Array:
+        """Standard error of all groups' rates together, (R, C)."""
+        always, more = self._above
+        parts = (always * (1.0 - always), more * (1.0 - more), 2.0 * always * more)
+        variance = self.outlook.variance.T[..., None, None]
+        level, square, both = (reduce(np.add, part * variance) for part in parts)
+        return self._flat(np.sqrt(np.maximum(level + self._weight * (self._weight * square - both), 0.0)))
+
+    @property
+    def worth(self) -> Array:
+        """Reward as the mean of both options', (R, C)."""
+        values = self.outlook.worth
+        first = np.arange(len(values))[:, None, None] * values.shape[1]
+        some, always = (values.ravel().take(first + option) for option in self._options)
+        return self._flat(always + self._weight * (some - always))
+
+    @cached_property
+    def positives(self) -> Array:
+        """P(y=1, d=1 | g)."""
+        return self._mean(self.outlook.positives)
+
+    @property
+    def hoped(self) -> Array:
+        """Positives with the benefit of the doubt, by which rewards are compared."""
+        return self._mean(self.outlook.hoped)
+
+    @cached_property
+    def missed(self) -> Array:
+        """P(y=1, d=0 | g)."""
+        return np.clip(self.outlook.positives[..., :1] - self.positives, 0.0, 1.0 - self.rates)
+
+    @cached_property
+    def doubts(self) -> list[Array]:
+        """Errors of positives who are always accepted, with the lottery's weight, and never: independent."""
+        always, more = self._both(self.outlook.doubt)
+        never = self.outlook.doubt.swapaxes(0, 1)[:, :, None, :1] - always - more
+        return [self._by_group(np.sqrt(np.maximum(each, 0.0))) for each in (always, more, never)]
 
 
-class Outlook(NamedTuple):
-    """People and labels now as sums over the scores above each option: -inf, the grid and inf."""
+@dataclass(frozen=True)
+class Outlook:
+    """People and labels now, as sums over the scores above each option: -inf, the grid and inf.
+
+    What depends on labels is worked out when it is asked for: whether a lottery is feasible often does not.
+    """
 
     problem: Problem
     shares: Array  # of the groups, (R, G)
-    above: Array  # P(s ≥ option | g), (R, G, K + 2), as the next three
-    positives: Array  # P(y=1, s ≥ option | g)
-    hoped: Array  # the same with the benefit of the doubt
-    doubt: Array  # variance of `positives` that labels are to blame for
+    above: Array  # P(s ≥ option | g), (R, G, K + 2)
     variance: Array  # of rates, per unit of spread, (R, G)
-    needs_labels: bool  # whether some constraint does
+    labels: Labels | FittedCurves
     foresight: Foresight | None  # what people will answer, where that is known
-    later: tuple[Array, Array]  # `positives` and `hoped` as terms of acceptance, (R, G, 3, K + 2)
 
     @classmethod
-    def of(cls, problem: Problem, now: Now, moving: Array, labels: Labels) -> Outlook:
+    def of(cls, problem: Problem, now: Now, moving: Array, labels: Labels | FittedCurves) -> Outlook:
         """Put people and labels together; `moving` (R,) is how much people change meanwhile."""
-        mass = now.above[..., :-1] - now.above[..., 1:]
-        parts = np.stack((mass * labels.share, mass * labels.hoped, mass**2 * labels.variance))
-        positives, hoped, doubt = summed(parts)
-        needs = any(each.needs != "decisions" for each in problem.constraints)
-        later = (positives, hoped)
-        if now.foresight is not None:
-            bins = now.foresight.terms[..., :-1] - now.foresight.terms[..., 1:]
-            later = (summed(bins * labels.share[:, :, None]), summed(bins * labels.hoped[:, :, None]))
-        variance = now.variance + moving[:, None]
-        return cls(problem, now.shares, now.above, positives, hoped, doubt, variance, needs, now.foresight, later)
+        return cls(problem, now.shares, now.above, now.variance + moving[:, None], labels, now.foresight)
+
+    @cached_property
+    def needs_labels(self) -> bool:
+        """Whether some constraint does."""
+        return any(each.needs != "decisions" for each in self.problem.constraints)
+
+    @cached_property
+    def _sums(self) -> Array:
+        known = self.labels.read()
+        mass = self.above[..., :-1] - self.above[..., 1:]
+        return summed(np.stack((mass * known.share, mass * known.hoped, mass**2 * known.variance)))
+
+    @property
+    def positives(self) -> Array:
+        """P(y=1, s ≥ option | g), (R, G, K + 2), as the next two."""
+        return np.asarray(self._sums[0])
+
+    @property
+    def hoped(self) -> Array:
+        """The same with the benefit of the doubt."""
+        return np.asarray(self._sums[1])
+
+    @property
+    def doubt(self) -> Array:
+        """Variance of `positives` that labels are to blame for."""
+        return np.asarray(self._sums[2])
+
+    @cached_property
+    def worth(self) -> Array:
+        """Reward of each option with the benefit of the doubt, (R, K + 2)."""
+        missed = self.positives[..., :1] - self.positives
+        cells = cells_of(self.shares, self.above, self.hoped, missed)
+        return self.problem.utility.reward(Counts(by_lottery(cells))).T
+
+    @cached_property
+    def later(self) -> Later | None:
+        """What lotteries lead to, where that is known in any replicate."""
+        if self.foresight is None or not self.foresight.proved.any():
+            return None
+        return Later.of(self.problem, self.shares, self.foresight, self.labels.rows(self.foresight.proved).read())
 
     def rows(self, which: NDArray[np.bool_]) -> Outlook:
         """Return the outlook of some replicates."""
-        return self._replace(
-            problem=self.problem.rows(np.flatnonzero(which)),
-            shares=self.shares[which],
-            above=self.above[which],
-            positives=self.positives[which],
-            hoped=self.hoped[which],
-            doubt=self.doubt[which],
-            variance=self.variance[which],
-            foresight=None if self.foresight is None else self.foresight.rows(which),
-            later=(self.later[0][which], self.later[1][which]),
+        return Outlook(
+            self.problem.rows(np.flatnonzero(which)),
+            self.shares[which],
+            self.above[which],
+            self.variance[which],
+            self.labels.rows(which),
+            None if self.foresight is None else self.foresight.rows(which),
         )
 
     def mix(self, lotteries: Array) -> Mixed:
-        """Mix options: the lower with its weight, else the higher one. Lotteries are (3, R, C).
+        """Mix options: the lower with its weight, else the higher one; lotteries as :class:`Mixed` has them."""
+        return Mixed(self, lotteries)
 
-        The spread of a lottery is the variance of the probability of acceptance over a group's scores: p(1 − p) for a
-        threshold, and 0 for a uniform lottery, whose rate is certain.
-        """
-        replicates, groups, options = self.above.shape
-        first = (np.arange(replicates * groups) * options).reshape(replicates, groups, 1)
-        low, high = (first + lotteries[side].astype(np.int64)[:, None] for side in (0, 1))
-        weight = lotteries[2][:, None]
-
-        def both(values: Array) -> tuple[Array, Array]:
-            flat = values.ravel()
-            return flat.take(low), flat.take(high)
-
-        some, always = both(self.above)
-        rates = always + weight * (some - always)
-        spread = np.maximum(always + weight**2 * (some - always) - rates**2, 0.0)
-        error = np.sqrt(spread * self.variance[..., None])
-        good_some, good = both(self.positives)
-        positives = good + weight * (good_some - good)
-        hoped_some, hoped = both(self.hoped)
-        missed = np.clip(self.positives[..., :1] - positives, 0.0, 1.0 - rates)
-        doubts = (error, error, error)  # not looked at
-        if self.needs_labels:
-            doubt_some, doubt = both(self.doubt)
-            between, below = np.maximum(doubt_some - doubt, 0.0), np.maximum(self.doubt[..., :1] - doubt_some, 0.0)
-            doubts = (np.sqrt(doubt), np.sqrt(between), np.sqrt(below))
-        hopes = hoped + weight * (hoped_some - hoped)
-        return Mixed(rates, positives, hopes, missed, error, *doubts, weight)
-
-    def aim(self, mixed: Mixed, lotteries: Array, reward: Array) -> Array:
-        """Return by what lotteries are compared, (C, R): their reward, or what they lead to where that is known.
-
-        There, a predicted violation costs :data:`PRICE` as much reward.
-        """
-        if self.foresight is None or not self.foresight.proved.any():
+    def aim(self, mixed: Mixed) -> Array:
+        """Return by what lotteries are compared, (C, R): their reward, or what they lead to where that is known."""
+        reward = self.reward(mixed)
+        if self.later is None:
             return reward
-        first = lotteries[:2].astype(np.int64)[:, :, None]
-        weight = lotteries[2][:, None]
-        always = np.take_along_axis(self.above, first[1], axis=-1)
-        some = np.take_along_axis(self.above, first[0], axis=-1)
-        spread = np.maximum(always + weight**2 * (some - always) - mixed.rates**2, 0.0)
-        rates = self.foresight.leads_to(first, weight, mixed.rates, mixed.error, spread)
-        away = rates - 0.5
+        which = self.later.places
+        aimed = reward.copy()
+        now = (mixed.rates[which], mixed.error[which], mixed.spread[which])
+        aimed[:, which] = self.later.aim(mixed.options[:, which], mixed.weight[which], *now)
+        return aimed
 
-        def at(terms: Array) -> tuple[Array, Array]:
-            low, high = (np.take_along_axis(terms, place[:, None], axis=-1) for place in first)
-            level, slope, curve = np.moveaxis(high + weight[:, :, None] * (low - high), 2, 0)
-            whole = terms[:, :, :, :1]
-            everybody = whole[:, :, 0] + away * (whole[:, :, 1] + away * whole[:, :, 2])
-            return np.clip(level + away * (slope + away * curve), 0.0, rates), everybody
+    def reward(self, mixed: Mixed) -> Array:
+        """Return the reward, with the benefit of the doubt, (C, R)."""
+        if type(self.problem.utility) is Utility:  # linear, so that a lottery's reward is the mean of its options'
+            return mixed.worth.T
+        cells = cells_of(self.shares, mixed.rates, mixed.hoped, mixed.missed)
+        return self.problem.utility.reward(Counts(by_lottery(cells)))
 
-        (positives, everybody), (hoped, _) = at(self.later[0]), at(self.later[1])
-        missed = np.clip(everybody - positives, 0.0, 1.0 - rates)
-        later, residuals = self._read(self._cells(rates, hoped, missed))
+    def residuals(self, mixed: Mixed) -> Array:
+        """Return the residuals, (J, C, R)."""
         if self.needs_labels:
-            residuals = self._read(self._cells(rates, positives, missed))[1]
-        broken = np.maximum(residuals.max(axis=0, initial=-1.0), 0.0)
-        return np.where(self.foresight.proved, later - PRICE * broken, reward)
+            cells = cells_of(self.shares, mixed.rates, mixed.positives, mixed.missed)
+            return self._residuals(Counts(by_lottery(cells)))
+        return self._residuals(Decisions(self.shares, mixed.rates.transpose(2, 0, 1)))
 
-    def read(self, mixed: Mixed) -> tuple[Array, Array]:
-        """Return the reward, with the benefit of the doubt, (C, R), and the residuals, (J, C, R)."""
-        reward, residual = self._read(self._cells(mixed.rates, mixed.hoped, mixed.missed))
-        if self.needs_labels:
-            residual = self._read(self._cells(mixed.rates, mixed.positives, mixed.missed))[1]
-        return reward, residual
-
-    def value(self, mixed: Mixed, width: float) -> tuple[Array, Array, Array]:
-        """Return the reward (C, R), the residuals and how far `width` standard errors could move them, (J, C, R) each.
+    def bounds(self, mixed: Mixed, width: float) -> tuple[Array, Array]:
+        """Return the residuals and how far `width` standard errors could move them, (J, C, R) each.
 
         Each group's rates, and if a constraint needs labels its positives, are moved up and down by so many standard
         errors in turn; the larger effect counts, and the effects add up as independent errors do.
         """
-        reward, residual = self.read(mixed)
-        means = (mixed.rates, mixed.positives, mixed.missed)
-        rates, positives, missed = (values.transpose(1, 2, 0) for values in means)
-        errors = [width * values.transpose(1, 2, 0) for values in mixed[4:8]]
-        weight = mixed.weight[:, 0].T
-        cells = self._cells(*means)
+        residual = self.residuals(mixed)
+        effects = self._effects_of_labels if self.needs_labels else self._effects_of_rates
+        return residual, np.sqrt(effects(mixed, residual, width))
+
+    def _effects_of_rates(self, mixed: Mixed, residual: Array, width: float) -> Array:
+        """Return the sum of squared effects of each group's rate."""
+        rates, errors = mixed.rates.swapaxes(0, 1), width * mixed.error.swapaxes(0, 1)
+        groups = len(rates)
+        moved = np.empty((groups, groups, 2, *rates.shape[1:]))  # rates of all, if one group's is moved, down or up
+        moved[:] = rates[:, None, None]
+        for group, (rate, error) in enumerate(zip(rates, errors, strict=True)):
+            np.maximum(rate - error, 0.0, out=moved[group, group, 0])
+            np.minimum(rate + error, 1.0, out=moved[group, group, 1])
+        effects = self._residuals(Decisions(self.shares, moved.transpose(2, 1, 4, 3, 0)), residual)
+        return np.asarray(reduce(np.add, larger(effects).swapaxes(0, 1)))
+
+    def _effects_of_labels(self, mixed: Mixed, residual: Array, width: float) -> Array:
+        """Return the sum of squared effects of each group's rate, and of its labels."""
+        cells = cells_of(self.shares, mixed.rates, mixed.positives, mixed.missed)
+        moved = np.empty((*cells.shape[:3], 2, 4, *cells.shape[3:]))  # cells of all, if one group's are, down or up
+        moved[:] = cells[:, :, :, None, None]
         squared = np.zeros_like(residual)
+        nothing = np.zeros(mixed.weight.shape)
+        doubts = mixed.doubts
         for group, share in enumerate(self.shares.T):
-            rate, good, bad = rates[group], positives[group], missed[group]
-            error, always, sometimes, never = (values[group] for values in errors)
+            rate, good, bad = (each[:, group] for each in (mixed.rates, mixed.positives, mixed.missed))
+            error, (always, sometimes, never) = mixed.error[:, group], (each[:, group] for each in doubts)
             accepted, rejected = good / np.maximum(rate, 1e-9), bad / np.maximum(1.0 - rate, 1e-9)
-            moves: list[tuple[Array | float, Array | float, Array | float]]
-            moves = [(error, accepted * error, -rejected * error)]
-            if self.needs_labels:
-                moves += [(0.0, always, 0.0), (0.0, weight * sometimes, (1.0 - weight) * sometimes), (0.0, 0.0, never)]
-            kept = cells[group].copy()
-            for more, better, worse in moves:
-                effects = []
-                for sign in (-1.0, 1.0):
-                    moved = np.minimum(np.maximum(rate + sign * more, 0.0), 1.0)
-                    right = np.minimum(np.maximum(good + sign * better, 0.0), moved)
-                    wrong = np.minimum(np.maximum(bad + sign * worse, 0.0), 1.0 - moved)
-                    _fill(cells[group], moved, right, wrong, share)
-                    effects.append(np.abs(self._read(cells)[1] - residual))
-                squared += np.maximum(*effects) ** 2
-            cells[group] = kept
-        return reward, residual, np.sqrt(squared)
+            more = np.stack((error, nothing, nothing, nothing))
+            better = np.stack((accepted * error, always, mixed.weight * sometimes, nothing))
+            worse = np.stack((-rejected * error, nothing, (1.0 - mixed.weight) * sometimes, never))
+            for place, sign in enumerate((-width, width)):
+                rates = np.minimum(np.maximum(rate + sign * more, 0.0), 1.0)
+                right = np.minimum(np.maximum(good + sign * better, 0.0), rates)
+                wrong = np.minimum(np.maximum(bad + sign * worse, 0.0), 1.0 - rates)
+                fill(moved[group, :, :, place], rates, right, wrong, share[:, None])
+            squared += larger(self._residuals(Counts(by_lottery(moved)), residual)).sum(axis=1)
+            moved[group] = cells[group, :, :, None, None]
+        return squared
 
-    def _cells(self, rates: Array, positives: Array, missed: Array) -> Array:
-        """Return P(group, label, decision), (G, 2, 2, C, R)."""
-        cells = np.empty((rates.shape[1], 2, 2, rates.shape[2], rates.shape[0]))
-        for group, share in enumerate(self.shares.T):
-            _fill(cells[group], rates[:, group].T, positives[:, group].T, missed[:, group].T, share)
-        return cells
-
-    def _read(self, cells: Array) -> tuple[Array, Array]:
-        found = self.problem.assess(np.moveaxis(cells, (3, 4), (0, 1)))
-        return found.reward, found.residuals
+    def _residuals(self, counts: Counts, usual: Array | None = None) -> Array:
+        """Return the residuals (J, …, C, R) of counts, less the `usual` ones; those of a replicate lie together."""
+        found = [each for constraint in self.problem.constraints for each in constraint.residuals(counts)]
+        *before, lotteries, replicates = counts.shape
+        stacked = np.empty((len(found), *before, replicates, lotteries)).swapaxes(-1, -2)
+        for place, residual in enumerate(found):
+            np.subtract(residual, 0.0 if usual is None else usual[place], out=stacked[place])
+        return stacked
 
 
-def summed(bins: Array) -> Array:
-    """Sum score bins (…, K + 1) from each option up, (…, K + 2)."""
-    return np.concatenate((bins[..., ::-1].cumsum(axis=-1)[..., ::-1], np.zeros((*bins.shape[:-1], 1))), axis=-1)
-
-
-def _fill(cells: NDArray[np.float64], rates: Array, positives: Array, missed: Array, share: Array) -> None:
-    """Write P(label, decision) of one group, (2, 2, C, R), in place."""
-    cells[1, 1] = positives
-    cells[0, 1] = rates - positives
-    cells[1, 0] = missed
-    cells[0, 0] = 1.0 - rates - missed
-    cells *= share
+def larger(effects: Array) -> Array:
+    """Return the larger square of two effects, (J, 2, …), of moves down and up; writes to `effects`."""
+    effects *= effects
+    return np.maximum(effects[:, 0], effects[:, 1])

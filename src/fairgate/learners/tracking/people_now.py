@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.tracking.answers import Answers, Foresight
-from fairgate.settings import Array
+from fairgate.settings import Array, Index
 
 WINDOWS = np.array([6.0, 20.0, 60.0, 200.0, 600.0, 2500.0])
 """Rounds that a moving average looks back, of which the data choose: about three times the one before."""
@@ -49,7 +49,7 @@ class PeopleNow:
     usual: Annotated[Array, "W R"]  # what chance explains of them
     judged: Annotated[Array, "R"]  # people they are of
 
-    def take_in(self, rows: NDArray[np.int64], rounds: Array, above: Array, people: Array, answers: Answers) -> None:
+    def take_in(self, rows: Index, rounds: Array, above: Array, people: Array, answers: Answers) -> None:
         """Compare a stretch of so many `rounds` (rows,) with its predictions, and add it to all windows and answers.
 
         `above` are the people at or above each threshold, (rows, G, K), of all `people`, (rows, G).
@@ -62,9 +62,10 @@ class PeopleNow:
         predicted = sums / np.maximum(mass, 1e-9)[..., None]
         noise = np.maximum(predicted[0] * (1.0 - predicted[0]), 0.5 / np.maximum(mass[0], 1.0)[..., None])
         scale = weight[..., None] / (noise * above.shape[-1])  # the same for all windows, so that their errors compare
-        off = ((shown - predicted) ** 2 * scale).sum(axis=(2, 3))
+        off = squares(shown - predicted, scale)
         predicted += answers.shifts(rows, people, mass)
-        on = ((shown - np.minimum(np.maximum(predicted, 0.0), 1.0)) ** 2 * scale).sum(axis=(2, 3))
+        np.minimum(np.maximum(predicted, 0.0, out=predicted), 1.0, out=predicted)
+        on = squares(np.subtract(shown, predicted, out=predicted), scale)
         worth = mass * mass / np.maximum(self.squared[:, rows], 1e-9)
         chance = np.where(known, 1.0 + people / np.maximum(worth, 1.0), 0.0).sum(axis=-1)
         every, late = np.arange(len(rounds)), answers.ready(rows)
@@ -74,7 +75,8 @@ class PeopleNow:
             total[:, rows] = total[:, rows] * fading + part
         self.judged[rows] = self.judged[rows] * fading + weight.sum(axis=1)
         kept = (1.0 - 1.0 / WINDOWS)[:, None] ** rounds
-        self.above[:, rows] = sums * kept[..., None, None] + above
+        sums *= kept[..., None, None]  # a copy, unless all rows are meant
+        self.above[:, rows] = np.add(sums, above, out=sums)
         self.people[:, rows] = mass * kept[..., None] + people
         self.squared[:, rows] = self.squared[:, rows] * kept[..., None] ** 2 + people
         answers.end_stretch(rows, kept, above, people)
@@ -103,3 +105,10 @@ class PeopleNow:
             above, more, foresight = answers.now(rows, place, above, mass, age)
             variance = variance + more
         return Now(above, shares, variance, moving, foresight)
+
+
+def squares(errors: Array, scale: Array) -> Array:
+    """Return the sum of squared errors (W, R, G, K) in units of a scale, (W, R); writes to `errors`."""
+    errors *= errors
+    errors *= scale
+    return np.asarray(errors.sum(axis=(2, 3)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +12,15 @@ from numpy.typing import NDArray
 
 from fairgate.learners.mixture import MOVES
 from fairgate.learners.statement import STRONG
-from fairgate.learners.tracking.outlook import Outlook
+from fairgate.learners.tracking.outlook import Mixed, Outlook
 from fairgate.problem import best_feasible, is_feasible
 from fairgate.settings import Array
 
 STEPS = ((3, 0.05), (1, 0.05), (1, 0.02), (1, 0.005))
 """Thresholds, and weight, by which the search moves from the best lotteries: coarse to fine."""
+
+PAIRS, WEIGHTS = MOVES[::3, :2].T, MOVES[:3, 2]
+"""Moves of both thresholds, (2, 9), and of the weight: down, not at all, or up."""
 
 INERTIA = 0.005
 """Reward per person for which a lottery far from the one in play is not worth moving people."""
@@ -23,8 +28,8 @@ INERTIA = 0.005
 PAIRED = 10
 """So many thresholds, -inf and inf among them, are paired at the beginning of a search."""
 
-CACHE = 16384
-"""Lotteries × replicates × groups looked at together: as many as fit in a processor's cache; changes no result."""
+CACHE = 131072
+"""Numbers worked on together: as many as fit in a processor's cache; changes no result."""
 
 
 class Found(NamedTuple):
@@ -47,34 +52,54 @@ def highest(residuals: Array) -> Array:
 
 
 def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array, Array, Array]:
-    """Return reward, upper bound and lower bound of the largest residual, (C, R), and :attr:`Found.ratio`, (C, R)."""
-    found = []
-    size = max(CACHE // outlook.shares.size, 1)
-    for low in range(0, lotteries.shape[2], size):
-        mixed = outlook.mix(lotteries[..., low : low + size])
-        reward, residuals, error = outlook.value(mixed, width)
+    """Return reward, upper bound and lower bound of the largest residual, (C, R), and :attr:`Found.ratio`, (C, R).
+
+    Lotteries are (3, R, C), or (3, R, W, P): P pairs of options with W weights each.
+    """
+
+    def part(mixed: Mixed) -> tuple[Array, Array, Array, Array]:
+        residuals, error = outlook.bounds(mixed, width)
         upper, lower = highest(residuals + error), highest(residuals - STRONG / width * error)
-        rates = np.sqrt((mixed.error**2).sum(axis=1)).T
+        rates = mixed.noise.T
         gone = (upper - highest(residuals)) / width
         ratio = np.where(rates > 0.0, gone / np.maximum(rates, 1e-12), 0.0)
-        found.append((outlook.aim(mixed, lotteries[..., low : low + size], reward), upper, lower, ratio))
-    reward, upper, lower, ratio = (np.concatenate(each) for each in zip(*found, strict=True))
+        return outlook.aim(mixed), upper, lower, ratio
+
+    reward, upper, lower, ratio = in_parts(part, outlook, lotteries, 2 * outlook.shares.shape[1])
     return reward, upper.round(12), lower, ratio  # of what differs by rounding alone, the first
 
 
 def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tuple[Array, Array, Array]:
     """Return reward and bounds as :func:`look` does, with errors of residuals by a known `ratio` (R,): far faster."""
-    found = []
-    size = max(CACHE // outlook.shares.size, 1)
-    for low in range(0, lotteries.shape[2], size):
-        mixed = outlook.mix(lotteries[..., low : low + size])
-        reward, residuals = outlook.read(mixed)
-        residual = highest(residuals)
-        error = np.sqrt((mixed.error**2).sum(axis=1)).T * ratio
-        aimed = outlook.aim(mixed, lotteries[..., low : low + size], reward)
-        found.append((aimed, residual + width * error, residual - STRONG * error))
-    reward, upper, lower = (np.concatenate(each) for each in zip(*found, strict=True))
+
+    def part(mixed: Mixed) -> tuple[Array, Array, Array]:
+        residual, error = highest(outlook.residuals(mixed)), mixed.noise.T * ratio
+        return outlook.aim(mixed), residual + width * error, residual - STRONG * error
+
+    reward, upper, lower = in_parts(part, outlook, lotteries, 1)
     return reward, upper.round(12), lower
+
+
+def in_parts(
+    look_at: Callable[[Mixed], tuple[Array, ...]], outlook: Outlook, lotteries: Array, numbers: int
+) -> list[Array]:
+    """Look at lotteries in parts that fit in the cache, if so many `numbers` belong to each of a group: (C, R) each."""
+    pairs, each = lotteries.shape[-1], lotteries[0, ..., 0].size * outlook.shares.shape[1] * numbers
+    size = max(CACHE // each, 1)
+    if size >= pairs:
+        return list(look_at(outlook.mix(lotteries)))
+    found = []
+    for low in range(0, pairs, size):
+        some = lotteries[..., low : low + size]
+        found.append([each.T.reshape(some.shape[1:]) for each in look_at(outlook.mix(some))])
+    joined = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
+    return [each.reshape(len(each), -1).T for each in joined]
+
+
+def upper_bound(outlook: Outlook, lottery: Array, width: float) -> Array:
+    """Return the upper bound of the largest residual of one lottery each, (3, R): (R,)."""
+    residuals, error = outlook.bounds(outlook.mix(lottery[..., None]), width)
+    return np.asarray(highest(residuals + error)[0].round(12))
 
 
 def best_threshold(outlook: Outlook, width: float, near: Array, reach: int) -> Found:
@@ -95,47 +120,71 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
     """Return the best safe lottery, searched from the best of several families and from the one in play, `near`."""
     replicates, _, options = outlook.above.shape
     every = np.arange(replicates)
-    infeasible = np.ones(replicates, dtype=bool)
-    starts = [] if near is None else [near]
-    for family in families(options):
-        tried = np.broadcast_to(family[:, None], (3, replicates, family.shape[1]))
-        reward, upper, lower = glance(outlook, tried, width, ratio)
-        infeasible &= lower.min(axis=0) > 0.0
-        starts.append(tried[:, every, best_feasible(reward.T, upper.T[None])])
+    infeasible, starts = best_of_families(outlook, width, ratio)
+    if near is not None:
+        starts.insert(0, near)
     for thresholds, share in STEPS:
-        moves = (np.array([thresholds, thresholds, share]) * MOVES).T
-        around = np.stack(starts, axis=-1)[..., None] + moves[:, None, None]
-        around[0] = np.clip(around[0], 0, options - 2)
-        around[1] = np.clip(around[1], around[0] + 1, options - 1)
-        around[2] = np.clip(around[2], 0.0, 1.0)
-        tried = around.reshape(3, replicates, -1)
-        reward, upper, lower, ratios = look(outlook, tried, width)
+        tried = moved(np.stack(starts, axis=-1), thresholds, share, options)
+        found = look(outlook, tried.reshape(*tried.shape[:3], -1), width)
+        reward, upper, lower, ratios = (by_start(each.T.reshape(tried.shape[1:])) for each in found)
+        infeasible &= lower.min(axis=(1, 2)) > 0.0
+        best = best_feasible(reward, upper[None])
+        tried = by_start(tried)
+        starts = list(tried[:, every[:, None], np.arange(len(starts)), best].transpose(2, 0, 1))
+    close = best[:, 0]  # around what is in play, if anything is
+    reward, upper, ratios = (each.reshape(replicates, -1) for each in (reward, upper, ratios))
+    chosen = best_feasible(reward, upper[None])
+    safe = is_feasible(upper[None, every, chosen])
+    if near is not None:
+        stay = is_feasible(upper[None, every, close]) & (reward[every, close] >= reward[every, chosen] - INERTIA)
+        chosen = np.where(stay, close, chosen)
+    return Found(tried.reshape(3, replicates, -1)[:, every, chosen], safe, infeasible, ratios[every, chosen])
+
+
+def best_of_families(outlook: Outlook, width: float, ratio: Array) -> tuple[NDArray[np.bool_], list[Array]]:
+    """Return whether nothing in any family is feasible by strong evidence, (R,), and the best of each, (3, R) each."""
+    replicates, _, options = outlook.above.shape
+    infeasible, best = np.ones(replicates, dtype=bool), []
+    for together in families(options):
+        tried = np.concatenate(together, axis=-1)
+        shape = (replicates, *tried.shape[1:])
+        reward, upper, lower = glance(outlook, np.broadcast_to(tried[:, None], (3, *shape)), width, ratio)
         infeasible &= lower.min(axis=0) > 0.0
-        parts = pairwise(range(0, tried.shape[2] + 1, len(MOVES)))
-        starts = [
-            tried[:, every, low + best_feasible(reward[low:high].T, upper[low:high].T[None])] for low, high in parts
-        ]
-    best = best_feasible(reward.T, upper.T[None])
-    safe = is_feasible(upper[None, best, every])
-    if near is not None:  # the first part lies around what is in play
-        close = best_feasible(reward[: len(MOVES)].T, upper[: len(MOVES)].T[None])
-        stay = is_feasible(upper[None, close, every]) & (reward[close, every] >= reward[best, every] - INERTIA)
-        best = np.where(stay, close, best)
-    return Found(tried[:, every, best], safe, infeasible, ratios[best, every])
+        reward, upper = (each.T.reshape(shape) for each in (reward, upper))
+        for low, high in pairwise(accumulate((family.shape[-1] for family in together), initial=0)):
+            gain, bound = (each[..., low:high].reshape(replicates, -1) for each in (reward, upper))
+            best.append(tried[..., low:high].reshape(3, -1)[:, best_feasible(gain, bound[None])])
+    return infeasible, best
 
 
-def families(options: int) -> list[Array]:
-    """Return lotteries to begin with, (3, C) each: neighbours, pairs of few options, and pairs with -inf or inf."""
+def moved(starts: Array, thresholds: int, share: float, options: int) -> Array:
+    """Return lotteries around `starts` (3, R, S): (3, R, W, S, P), of P pairs of options and W weights each."""
+    low, high, weight = starts[:, :, None, :, None]
+    low = np.minimum(np.maximum(low + thresholds * PAIRS[0], 0), options - 2)
+    high = np.minimum(np.maximum(high + thresholds * PAIRS[1], low + 1), options - 1)
+    weight = np.minimum(np.maximum(weight + share * WEIGHTS[:, None, None], 0.0), 1.0)
+    return np.stack(np.broadcast_arrays(low, high, weight))
+
+
+def by_start(values: Array) -> Array:
+    """Return what is known of lotteries (…, W, S, P) as (…, S, W · P)."""
+    swapped = values.swapaxes(-3, -2)
+    return swapped.reshape(*swapped.shape[:-2], -1)
+
+
+@lru_cache(maxsize=16)
+def families(options: int) -> list[list[Array]]:
+    """Return lotteries to begin with, (3, W, P) each: neighbours, pairs of few options, and pairs with -inf or inf.
+
+    Those with the same weights come together.
+    """
     coarse = np.unique(np.linspace(0, options - 1, min(PAIRED, options)).round())
     inner = np.arange(1.0, options - 1.0, 1.0 if options < 50 else options // 25)
-    pairs = [
-        np.stack((np.arange(options - 1.0), np.arange(1.0, options))),
-        np.stack([coarse[side] for side in np.triu_indices(len(coarse), 1)]),
-        np.concatenate((np.stack((0.0 * inner, inner)), np.stack((inner, 0.0 * inner + options - 1.0))), axis=1),
-    ]
-    tenths = np.linspace(0.1, 0.9, 9)
-    weights = [np.array([0.5, 1.0]), tenths, tenths]
+    neighbours = (np.arange(options - 1.0), np.arange(1.0, options))
+    few = [coarse[side] for side in np.triu_indices(len(coarse), 1)]
+    ends = np.concatenate((np.stack((0.0 * inner, inner)), np.stack((inner, 0.0 * inner + options - 1.0))), axis=1)
+    tenths = np.linspace(0.1, 0.9, 9)[:, None]
     return [
-        np.concatenate((np.repeat(pair, len(weight), axis=1), np.tile(weight, pair.shape[1])[None]))
-        for pair, weight in zip(pairs, weights, strict=True)
+        [np.stack(np.broadcast_arrays(*neighbours, np.array([[0.5], [1.0]])))],
+        [np.stack(np.broadcast_arrays(*pairs, tenths)) for pairs in (few, ends)],
     ]
