@@ -158,12 +158,14 @@ class Tracking(Learner[TrackingState]):
             state.exploring[rows] = False
             rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
+            before = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
             upper = look(outlook, state.lottery[:, rows, None], 0.5 * self.width)[1][0]
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > 0.0)
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
             state.infeasible[rows] = state.statement.stands(rows, state.strong[rows], rounds, state.age[rows])
-            state.restlessness.expected[rows] = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
+            rates = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
+            state.restlessness.expect(rows, rates, before)
 
     def credit(self, state: TrackingState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Take in labels that arrived in a round in which nobody came."""
