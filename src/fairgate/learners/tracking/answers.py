@@ -23,6 +23,9 @@ By chance they are less by a few; a start far from where people end up looks lik
 60 on development worlds in which nothing answers.
 """
 
+TRIAL = 30
+"""Rounds, and three times as long as answers take, after which foresight must have earned as much as following did."""
+
 EARLY = 30
 """Rounds of which nothing is concluded: few people make a regression."""
 
@@ -31,6 +34,9 @@ STEEPEST = 0.9
 
 STEPS = 5
 """Newton's steps to where a policy leads; more change nothing."""
+
+REMEMBERED = 300.0
+"""Rounds that rewards are remembered for."""
 
 
 class Foresight(NamedTuple):
@@ -82,6 +88,9 @@ class Answers:
     speed: Annotated[NDArray[np.int64], "R"]  # index of the speed that explains most
     rounds: Annotated[NDArray[np.int64], "R"]  # rounds taken in
     evidence: Annotated[Array, "R"]  # by how much errors were less with answers than without
+    needed: Annotated[Array, "R"]  # of that, for answers to be believed
+    earned: Annotated[Array, "2 R"]  # reward while people were followed, and while answers were foreseen, discounted
+    played: Annotated[Array, "2 R"]  # rounds of each, discounted
 
     def take_in(self, people: Array, accepted: Array, age: NDArray[np.int64]) -> None:
         """Take in a round."""
@@ -124,7 +133,24 @@ class Answers:
 
     def proved(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether answers have proved to predict better, (rows,)."""
-        return np.asarray(self.evidence[rows] > PROOF)
+        return np.asarray(self.evidence[rows] > self.needed[rows])
+
+    def judge(self, rows: NDArray[np.int64], reward: Array, rounds: Array) -> None:
+        """Take in the `reward` (rows,) of so many `rounds`: what was foreseen must earn as much as following did.
+
+        Where it does not, although people answer as they should, rewards do not: twice the proof is needed.
+        """
+        proved = self.proved(rows)
+        kind = proved.astype(np.int64)
+        kept = (1.0 - 1.0 / REMEMBERED) ** rounds
+        self.played[kind, rows] = self.played[kind, rows] * kept + rounds
+        self.earned[kind, rows] = self.earned[kind, rows] * kept + rounds * reward
+        followed, foreseen = self.earned[:, rows] / np.maximum(self.played[:, rows], 1.0)
+        tried = self.played[1, rows] >= TRIAL + 3.0 / SPEEDS[self.speed[rows]]
+        broken = proved & tried & (foreseen < followed)
+        self.needed[rows] = np.where(broken, 2.0 * self.evidence[rows], self.needed[rows])
+        self.played[1, rows] = np.where(broken, 0.0, self.played[1, rows])
+        self.earned[1, rows] = np.where(broken, 0.0, self.earned[1, rows])
 
     def now(
         self, rows: NDArray[np.int64], window: NDArray[np.int64], above: Array, mass: Array, age: NDArray[np.int64]
