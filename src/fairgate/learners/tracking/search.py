@@ -23,6 +23,9 @@ INERTIA = 0.005
 PAIRED = 10
 """So many thresholds, -inf and inf among them, are paired at the beginning of a search."""
 
+PROBED = 12
+"""So many higher thresholds, inf among them, are tried to look for labels of everybody."""
+
 CACHE = 16384
 """Lotteries × replicates × groups looked at together: as many as fit in a processor's cache; changes no result."""
 
@@ -122,6 +125,24 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
         stay = is_feasible(upper[None, close, every]) & (reward[close, every] >= reward[best, every] - INERTIA)
         best = np.where(stay, close, best)
     return Found(tried[:, every, best], safe, infeasible, ratios[best, every])
+
+
+def cheapest_probe(outlook: Outlook, width: float, played: Array) -> tuple[Array, Array]:
+    """Return the safe lottery that accepts anybody, whatever the score, at the least price per such person.
+
+    The price is in reward, compared with what is `played`. Returned are the lottery, (3, R), and its price, (R,), which
+    is infinite if none is safe.
+    """
+    replicates, _, options = outlook.above.shape
+    higher = np.unique(np.linspace(1, options - 1, min(PROBED, options - 1)).round())
+    weight = np.linspace(0.05, 0.95, 19)
+    pairs = np.stack([side.ravel() for side in np.meshgrid(0.0, higher, weight)])
+    tried = np.concatenate((np.broadcast_to(pairs[:, None], (3, replicates, pairs.shape[1])), played[..., None]), axis=2)
+    reward, upper, _, _ = look(outlook, tried, width)
+    price = np.maximum(reward[-1] - reward[:-1], 1e-6)
+    best = np.where(upper[:-1] <= 0.0, price / pairs[2][:, None], np.inf).argmin(axis=0)
+    every = np.arange(replicates)
+    return tried[:, every, best], np.where(upper[best, every] <= 0.0, price[best, every], np.inf)
 
 
 def families(options: int) -> list[Array]:
