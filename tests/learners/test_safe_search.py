@@ -251,6 +251,22 @@ def test_a_lottery_begins_uniformly_and_then_has_a_say_of_the_score() -> None:
     exploring = run.traces["exploring"]
     assert exploring[:, 0].all()
     assert not exploring[:, -1].any()
+    assert (np.diff(exploring.astype(int), axis=1) <= 0).all()  # and no more is spent on labels
+
+
+def test_labels_of_the_rejected_are_looked_for_where_a_constraint_needs_them() -> None:
+    """Equalised odds: anybody may be accepted in some later rounds, and that is feasible and pays."""
+    task = task_of([load_world(51)])
+    run = fg.simulate(task, LOTTERY, rounds=120, seeds=1, batch=3000)
+    probes = run.traces["exploring"][0].astype(bool)
+    probes[: int((~probes).argmax())] = False  # the opening
+    assert 0 < probes.sum() < 30
+    thresholds, weights = run.policies
+    assert np.isneginf(thresholds[0, 0, probes]).all()
+    assert (weights[0, 0, probes] >= 0.05).all()
+    assert run.population.residuals[:, 0, probes].max() <= 0.0
+    last = int(np.flatnonzero(probes).max())
+    assert run.population.reward[0, last + 1 :].mean() > run.population.reward[0, 5:20].mean()
 
 
 def test_rounds_in_which_something_else_was_played_do_not_make_it_restless() -> None:

@@ -17,7 +17,7 @@ from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.learners.statement import Statement
 from fairgate.learners.tracking import label_curve, people_now
-from fairgate.learners.tracking.answers import PROOF, SPEEDS, Answers
+from fairgate.learners.tracking.answers import SPEEDS, Answers
 from fairgate.learners.tracking.label_curve import LabelCurve
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import PeopleNow
@@ -106,7 +106,6 @@ class Tracking(Learner[TrackingState]):
         state = filled(TrackingState, sizes_of(setting, replicates) | own, **common, due=1, ratio=1.0)
         state.curve.common[:] = state.curve.curves[:] = label_curve.TYPICAL
         state.answers.average[:] = 0.5
-        state.answers.needed[:] = PROOF
         state.window[:] = acceptance_window(setting.problem, setting.groups)
         options = len(setting.thresholds) + 2
         if self.only_thresholds:

@@ -20,6 +20,9 @@ STEPS = ((3, 0.05), (1, 0.05), (1, 0.02), (1, 0.005))
 INERTIA = 0.005
 """Reward per person for which a lottery far from the one in play is not worth moving people."""
 
+ROOM = 0.002
+"""By how much a policy must be feasible beyond its margin: people move that much unseen, even where all is known."""
+
 PAIRED = 10
 """So many thresholds, -inf and inf among them, are paired at the beginning of a search."""
 
@@ -56,9 +59,9 @@ def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array
     for low in range(0, lotteries.shape[2], size):
         mixed = outlook.mix(lotteries[..., low : low + size])
         reward, residuals, error = outlook.value(mixed, width)
-        upper, lower = highest(residuals + error), highest(residuals - STRONG / width * error)
+        upper, lower = highest(residuals + error) + ROOM, highest(residuals - STRONG / width * error)
         rates = np.sqrt((mixed.error**2).sum(axis=1)).T
-        gone = (upper - highest(residuals)) / width
+        gone = (upper - ROOM - highest(residuals)) / width
         ratio = np.where(rates > 0.0, gone / np.maximum(rates, 1e-12), 0.0)
         found.append((outlook.aim(mixed, lotteries[..., low : low + size], reward), upper, lower, ratio))
     reward, upper, lower, ratio = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -75,7 +78,7 @@ def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tu
         residual = highest(residuals)
         error = np.sqrt((mixed.error**2).sum(axis=1)).T * ratio
         aimed = outlook.aim(mixed, lotteries[..., low : low + size], reward)
-        found.append((aimed, residual + width * error, residual - STRONG * error))
+        found.append((aimed, residual + width * error + ROOM, residual - STRONG * error))
     reward, upper, lower = (np.concatenate(each) for each in zip(*found, strict=True))
     return reward, upper.round(12), lower
 
