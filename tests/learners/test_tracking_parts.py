@@ -521,7 +521,7 @@ def test_the_cheapest_probe_accepts_anybody_at_the_least_price() -> None:
     for r in range(2):
         had = value_of(outlook, r, tuple(played[:, r].tolist()), 1.5)[0]
         asked = []
-        for high, weight in product(range(1, 7), np.linspace(0.05, 0.95, 19)):
+        for high, weight in product(range(1, 7), search.PROBES):
             reward, upper = value_of(outlook, r, (0, high, weight), 1.5)
             if upper <= 0.0:
                 asked.append((max(had - reward, 1e-6) / weight, high, weight))

@@ -223,7 +223,8 @@ class Tracking(Learner[TrackingState]):
         lost by that, compared with what would be safe if labels were certain, is counted, and a part of it may be spent
         on labels of everybody.
         """
-        certain = best_lottery(outlook._replace(doubt=0.0 * outlook.doubt), self.width, found.lottery, found.ratio)
+        sure = outlook._replace(needs_labels=False, hoped=outlook.positives)  # labels are what they are thought to be
+        certain = best_lottery(sure, self.width, found.lottery, found.ratio)
         probe, price = cheapest_probe(outlook, self.width, found.lottery)
         both = np.stack((found.lottery, certain.lottery), axis=-1)
         gain = np.maximum(np.diff(outlook.read(outlook.mix(both))[0], axis=0)[0], 0.0)

@@ -29,6 +29,9 @@ PAIRED = 10
 PROBED = 12
 """So many higher thresholds, inf among them, are tried to look for labels of everybody."""
 
+PROBES = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
+"""And so many probabilities with which anybody is accepted."""
+
 CACHE = 16384
 """Lotteries × replicates × groups looked at together: as many as fit in a processor's cache; changes no result."""
 
@@ -138,8 +141,7 @@ def cheapest_probe(outlook: Outlook, width: float, played: Array) -> tuple[Array
     """
     replicates, _, options = outlook.above.shape
     higher = np.unique(np.linspace(1, options - 1, min(PROBED, options - 1)).round())
-    weight = np.linspace(0.05, 0.95, 19)
-    pairs = np.stack([side.ravel() for side in np.meshgrid(0.0, higher, weight)])
+    pairs = np.stack([side.ravel() for side in np.meshgrid(0.0, higher, PROBES)])
     tried = np.concatenate((np.broadcast_to(pairs[:, None], (3, replicates, pairs.shape[1])), played[..., None]), axis=2)
     reward, upper, _, _ = look(outlook, tried, width)
     price = np.maximum(reward[-1] - reward[:-1], 1e-6)
