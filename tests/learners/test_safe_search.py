@@ -26,7 +26,7 @@ from fairgate.learners import PerGroup, SafeForecast, check_learner, load_learne
 from fairgate.learners.base import Learner
 from fairgate.learners.state import encode
 from fairgate.learners.tracking.learner import Tracking
-from fairgate.learners.tracking.search import look, plain
+from fairgate.learners.tracking.search import PROBES, look, plain
 from fairgate.loop import Loop
 from fairgate.nature import Nature
 from fairgate.policy import Policy
@@ -255,18 +255,17 @@ def test_a_lottery_begins_uniformly_and_then_has_a_say_of_the_score() -> None:
 
 
 def test_labels_of_the_rejected_are_looked_for_where_a_constraint_needs_them() -> None:
-    """Equalised odds: anybody may be accepted in some later rounds, and that is feasible and pays."""
-    task = task_of([load_world(51)])
-    run = fg.simulate(task, LOTTERY, rounds=120, seeds=1, batch=3000)
+    """Equal opportunity: in some later rounds anybody may be accepted, which is feasible, and pays."""
+    run = fg.simulate(task_of([load_world(77)]), LOTTERY, rounds=100, seeds=1, batch=500)
     probes = run.traces["exploring"][0].astype(bool)
     probes[: int((~probes).argmax())] = False  # the opening
-    assert 0 < probes.sum() < 30
+    assert 0 < probes.sum() < 20
     thresholds, weights = run.policies
     assert np.isneginf(thresholds[0, 0, probes]).all()
-    assert (weights[0, 0, probes] >= 0.05).all()
+    assert np.isin(weights[0, 0, probes], PROBES).all()
     assert run.population.residuals[:, 0, probes].max() <= 0.0
     last = int(np.flatnonzero(probes).max())
-    assert run.population.reward[0, last + 1 :].mean() > run.population.reward[0, 5:20].mean()
+    assert run.population.reward[0, last + 1 :].mean() > run.population.reward[0, 3:9].mean()
 
 
 def test_rounds_in_which_something_else_was_played_do_not_make_it_restless() -> None:

@@ -312,15 +312,18 @@ def test_restlessness_is_what_chance_does_not_explain() -> None:
 
 def test_what_people_do_when_they_are_offered_something_new_is_not_restlessness() -> None:
     part = filled(Restlessness, SIZES)
-    part.rounds[:] = restlessness.PAUSE
+    calm = restlessness.PAUSE + restlessness.SELDOM
+    part.rounds[:] = calm
     rates = np.full((2, 2), 0.5)
-    part.expect(EVERY, rates, before=rates - np.array([[0.0, 0.1], [0.0, 0.01]]))  # far, and near
+    before = rates - np.array([[0.0, 0.1], [0.0, 0.01]])  # far, and near
     people, accepted = np.full((2, 2), 100.0), np.full((2, 2), 80.0)
-    for number in range(restlessness.PAUSE + 1):
-        assert part.now(EVERY)[0] == 0.0
-        assert (part.now(EVERY)[1] > 0.0) == (number > 0)
+    for _ in range(restlessness.PAUSE):
+        part.expect(EVERY, rates, before)
         part.take_in(people, accepted)
-    assert part.now(EVERY)[0] > 0.0
+        assert (part.now(EVERY) > 0.0).tolist() == [False, True]
+    part.expect(EVERY, rates, before)  # so soon, there is no other pause
+    part.take_in(people, accepted)
+    assert (part.now(EVERY) > 0.0).all()
 
 
 def test_foresight_that_earns_less_than_following_must_prove_itself_anew() -> None:
