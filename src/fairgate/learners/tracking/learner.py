@@ -22,7 +22,7 @@ from fairgate.learners.tracking.label_curve import LabelCurve
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import PeopleNow
 from fairgate.learners.tracking.restlessness import Restlessness
-from fairgate.learners.tracking.search import Found, best_lottery, best_threshold, cheapest_probe, look, plain
+from fairgate.learners.tracking.search import ROOM, Found, best_lottery, best_threshold, cheapest_probe, look, plain
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
@@ -99,6 +99,11 @@ class Tracking(Learner[TrackingState]):
             object.__setattr__(self, "searched", "threshold")
             object.__setattr__(self, "policies", "lottery" if self.refuge else "threshold")
 
+    @property
+    def room(self) -> float:
+        """By how much a policy must be feasible beyond its margin."""
+        return 0.0 if self.only_thresholds else ROOM
+
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TrackingState:
         """Start with what the past tells, if there is one, or else with the uniform lottery or a threshold halfway."""
         replicates = common["replicates"]
@@ -168,7 +173,7 @@ class Tracking(Learner[TrackingState]):
             before = mixed.rates[..., 0]
             state.answers.judge(rows, outlook.read(mixed)[0][0], rounds)
             upper = look(outlook, state.lottery[:, rows, None], 0.5 * self.width)[1][0]
-            needed = (state.age[rows] >= state.fresh[rows]) | (upper > 0.0) | (state.flow[rows] < 0.0)
+            needed = (state.age[rows] >= state.fresh[rows]) | (upper > -self.room) | (state.flow[rows] < 0.0)
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
             state.infeasible[rows] = state.statement.stands(rows, state.strong[rows], rounds, state.age[rows])

@@ -20,9 +20,6 @@ FAR = 0.02
 PAUSE = 20
 """Rounds after such a policy that are not looked at: people who answer quickly have answered then."""
 
-SELDOM = 100
-"""Rounds after such a pause in which there is no other: who is moved again and again does not rest."""
-
 
 @dataclass
 class Restlessness:
@@ -33,7 +30,7 @@ class Restlessness:
     """
 
     expected: Annotated[Array, "R G"]  # acceptance rate of what is in play; 0 if nothing is known of it
-    rounds: Annotated[NDArray[np.int64], "R"]  # since the last pause began
+    rounds: Annotated[NDArray[np.int64], "R"]  # since people were last offered something new
     squared: Annotated[Array, "R"]  # squared differences in units of their variance, over groups
     usual: Annotated[Array, "R"]  # how many they are: what chance explains
     people: Annotated[Array, "R"]  # people they are of
@@ -56,8 +53,7 @@ class Restlessness:
     def expect(self, rows: NDArray[np.int64], rates: Array, before: Array) -> None:
         """Expect the `rates` (rows, G) of what is in play; pause where they are far from those `before` the plan."""
         self.expected[rows] = rates
-        far = (np.abs(rates - before).max(axis=1) > FAR) & (self.rounds[rows] >= PAUSE + SELDOM)
-        self.rounds[rows] = np.where(far, 0, self.rounds[rows])
+        self.rounds[rows] = np.where(np.abs(rates - before).max(axis=1) > FAR, 0, self.rounds[rows])
 
     def now(self, rows: NDArray[np.int64]) -> Array:
         """Return the variance of rates from round to round, per unit of p(1 − p), (rows,).

@@ -21,7 +21,10 @@ INERTIA = 0.005
 """Reward per person for which a lottery far from the one in play is not worth moving people."""
 
 ROOM = 0.002
-"""By how much a policy must be feasible beyond its margin: people move that much unseen, even where all is known."""
+"""By how much a lottery must be feasible beyond its margin: people move that much unseen, even where all is known.
+
+A threshold cannot be moved by a little, and need not be.
+"""
 
 PAIRED = 10
 """So many thresholds, -inf and inf among them, are paired at the beginning of a search."""
@@ -62,9 +65,9 @@ def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array
     for low in range(0, lotteries.shape[2], size):
         mixed = outlook.mix(lotteries[..., low : low + size])
         reward, residuals, error = outlook.value(mixed, width)
-        upper, lower = highest(residuals + error) + ROOM, highest(residuals - STRONG / width * error)
+        upper, lower = highest(residuals + error), highest(residuals - STRONG / width * error)
         rates = np.sqrt((mixed.error**2).sum(axis=1)).T
-        gone = (upper - ROOM - highest(residuals)) / width
+        gone = (upper - highest(residuals)) / width
         ratio = np.where(rates > 0.0, gone / np.maximum(rates, 1e-12), 0.0)
         found.append((outlook.aim(mixed, lotteries[..., low : low + size], reward), upper, lower, ratio))
     reward, upper, lower, ratio = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -81,7 +84,7 @@ def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tu
         residual = highest(residuals)
         error = np.sqrt((mixed.error**2).sum(axis=1)).T * ratio
         aimed = outlook.aim(mixed, lotteries[..., low : low + size], reward)
-        found.append((aimed, residual + width * error + ROOM, residual - STRONG * error))
+        found.append((aimed, residual + width * error, residual - STRONG * error))
     reward, upper, lower = (np.concatenate(each) for each in zip(*found, strict=True))
     return reward, upper.round(12), lower
 
@@ -109,6 +112,7 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
     for family in families(options):
         tried = np.broadcast_to(family[:, None], (3, replicates, family.shape[1]))
         reward, upper, lower = glance(outlook, tried, width, ratio)
+        upper = upper + ROOM
         infeasible &= lower.min(axis=0) > 0.0
         starts.append(tried[:, every, best_feasible(reward.T, upper.T[None])])
     for thresholds, share in STEPS:
@@ -119,6 +123,7 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
         around[2] = np.clip(around[2], 0.0, 1.0)
         tried = around.reshape(3, replicates, -1)
         reward, upper, lower, ratios = look(outlook, tried, width)
+        upper = upper + ROOM
         infeasible &= lower.min(axis=0) > 0.0
         parts = pairwise(range(0, tried.shape[2] + 1, len(MOVES)))
         starts = [
@@ -142,12 +147,14 @@ def cheapest_probe(outlook: Outlook, width: float, played: Array) -> tuple[Array
     replicates, _, options = outlook.above.shape
     higher = np.unique(np.linspace(1, options - 1, min(PROBED, options - 1)).round())
     pairs = np.stack([side.ravel() for side in np.meshgrid(0.0, higher, PROBES)])
-    tried = np.concatenate((np.broadcast_to(pairs[:, None], (3, replicates, pairs.shape[1])), played[..., None]), axis=2)
+    every_pair = np.broadcast_to(pairs[:, None], (3, replicates, pairs.shape[1]))
+    tried = np.concatenate((every_pair, played[..., None]), axis=2)
     reward, upper, _, _ = look(outlook, tried, width)
+    safe = upper[:-1] <= -ROOM
     price = np.maximum(reward[-1] - reward[:-1], 1e-6)
-    best = np.where(upper[:-1] <= 0.0, price / pairs[2][:, None], np.inf).argmin(axis=0)
+    best = np.where(safe, price / pairs[2][:, None], np.inf).argmin(axis=0)
     every = np.arange(replicates)
-    return tried[:, every, best], np.where(upper[best, every] <= 0.0, price[best, every], np.inf)
+    return tried[:, every, best], np.where(safe[best, every], price[best, every], np.inf)
 
 
 def families(options: int) -> list[Array]:
