@@ -26,7 +26,7 @@ from fairgate.learners import PerGroup, SafeForecast, check_learner, load_learne
 from fairgate.learners.base import Learner
 from fairgate.learners.state import encode
 from fairgate.learners.tracking.learner import Tracking
-from fairgate.learners.tracking.search import look, plain
+from fairgate.learners.tracking.search import PROBES, look, plain
 from fairgate.loop import Loop
 from fairgate.nature import Nature
 from fairgate.policy import Policy
@@ -251,6 +251,21 @@ def test_a_lottery_begins_uniformly_and_then_has_a_say_of_the_score() -> None:
     exploring = run.traces["exploring"]
     assert exploring[:, 0].all()
     assert not exploring[:, -1].any()
+    assert (np.diff(exploring.astype(int), axis=1) <= 0).all()  # and no more is spent on labels
+
+
+def test_labels_of_the_rejected_are_looked_for_where_a_constraint_needs_them() -> None:
+    """Equal opportunity: in some later rounds anybody may be accepted, which is feasible, and pays."""
+    run = fg.simulate(task_of([load_world(77)]), LOTTERY, rounds=100, seeds=1, batch=500)
+    probes = run.traces["exploring"][0].astype(bool)
+    probes[: int((~probes).argmax())] = False  # the opening
+    assert 0 < probes.sum() < 20
+    thresholds, weights = run.policies
+    assert np.isneginf(thresholds[0, 0, probes]).all()
+    assert np.isin(weights[0, 0, probes], PROBES).all()
+    assert run.population.residuals[:, 0, probes].max() <= 0.0
+    last = int(np.flatnonzero(probes).max())
+    assert run.population.reward[0, last + 1 :].mean() > run.population.reward[0, 3:9].mean()
 
 
 def test_rounds_in_which_something_else_was_played_do_not_make_it_restless() -> None:

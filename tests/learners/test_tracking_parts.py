@@ -23,13 +23,21 @@ from fairgate.constraints import (
     ServiceRate,
 )
 from fairgate.learners.shapes import filled
-from fairgate.learners.tracking import answers, label_curve, people_now
+from fairgate.learners.tracking import answers, label_curve, people_now, restlessness, search
 from fairgate.learners.tracking.answers import SPEEDS, Answers, Foresight
 from fairgate.learners.tracking.label_curve import LabelCurve, Labels, newton
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import Now, PeopleNow
 from fairgate.learners.tracking.restlessness import Restlessness
-from fairgate.learners.tracking.search import best_lottery, best_threshold, glance, look, plain, upper_bound
+from fairgate.learners.tracking.search import (
+    best_lottery,
+    best_threshold,
+    cheapest_probe,
+    glance,
+    look,
+    plain,
+    upper_bound,
+)
 from fairgate.settings import Array
 
 SIZES = {"R": 2, "G": 2, "K": 4, "W": len(people_now.WINDOWS), "L": len(label_curve.WINDOWS), "P": len(SPEEDS)}
@@ -293,6 +301,7 @@ def test_restlessness_is_what_chance_does_not_explain() -> None:
     rng = np.random.default_rng(9)
     part = filled(Restlessness, SIZES)
     part.expected[:] = [[0.5, 0.0], [0.5, 0.0]]  # nothing is known of the second group
+    part.rounds[:] = restlessness.PAUSE
     squared, usual, seen = np.zeros(2), np.zeros(2), np.zeros(2)
     for _ in range(200):
         people = np.array([[100.0, 50.0], [100.0, 50.0]])
@@ -308,6 +317,38 @@ def test_restlessness_is_what_chance_does_not_explain() -> None:
     np.testing.assert_allclose(part.now(EVERY), beyond)
     assert beyond[0] < 0.003
     assert beyond[1] == pytest.approx(0.2**2 / 0.25, rel=0.4)
+
+
+def test_what_people_do_when_they_are_offered_something_new_is_not_restlessness() -> None:
+    part = filled(Restlessness, SIZES)
+    part.rounds[:] = restlessness.PAUSE
+    rates = np.full((2, 2), 0.5)
+    part.expect(EVERY, rates, before=rates - np.array([[0.0, 0.1], [0.0, 0.01]]))  # far, and near
+    people, accepted = np.full((2, 2), 100.0), np.full((2, 2), 80.0)
+    for _ in range(restlessness.PAUSE):
+        part.take_in(people, accepted)
+        assert (part.now(EVERY) > 0.0).tolist() == [False, True]
+    part.take_in(people, accepted)
+    assert (part.now(EVERY) > 0.0).all()
+
+
+def test_foresight_that_earns_less_than_following_must_prove_itself_anew() -> None:
+    replies = filled(Answers, SIZES)
+    replies.speed[:] = SPEEDS.argmax()
+    for _ in range(30):  # people are followed
+        replies.judge(EVERY, np.array([0.2, 0.2]), np.full(2, 10.0))
+    replies.evidence[:] = 1.1 * answers.PROOF
+    trial = answers.TRIAL + 3.0 / SPEEDS.max()
+    for number in range(60):  # and foreseen, to less and to more
+        assert replies.proved(EVERY).tolist() == [number < trial, True]
+        replies.judge(EVERY, np.array([0.1, 0.3]), np.ones(2))
+    assert replies.refuted.tolist() == [replies.evidence[0], 0.0]
+    replies.evidence *= 1.9
+    assert replies.proved(EVERY).tolist() == [False, True]
+    replies.evidence *= 1.1
+    assert replies.proved(EVERY).tolist() == [True, True]
+    replies.judge(EVERY, np.array([0.1, 0.3]), np.full(2, 10.0))
+    assert replies.proved(EVERY).all()  # it is tried anew
 
 
 def labels_of(share: Array, variance: float = 0.0, hope: float = 0.0) -> Labels:
@@ -474,11 +515,11 @@ def test_the_best_lottery_is_near_that_of_an_exhaustive_search(seed: int) -> Non
     reward, upper, *_ = look(outlook, every, 1.5)
     found = best_lottery(outlook, 1.5, None, np.ones(2))
     for r in range(2):
-        fine = upper[:, r] <= 0
+        fine = upper[:, r] <= -search.ROOM
         mine, bound = value_of(outlook, r, tuple(found.lottery[:, r].tolist()), 1.5)
         assert found.safe[r] == fine.any()
         assert not found.infeasible[r]
-        assert bound <= 1e-9
+        assert bound <= -search.ROOM + 1e-9
         assert mine >= reward[fine, r].max() - 0.01
         low, high, weight = found.lottery[:, r]
         assert 0 <= low < high <= 6
@@ -486,7 +527,25 @@ def test_the_best_lottery_is_near_that_of_an_exhaustive_search(seed: int) -> Non
         stay = best_lottery(outlook, 1.5, found.lottery, found.ratio)
         again, bound = value_of(outlook, r, tuple(stay.lottery[:, r].tolist()), 1.5)
         assert again >= mine - 0.006  # what is in play is kept, or bettered
-        assert bound <= 1e-9
+        assert bound <= -search.ROOM + 1e-9
+
+
+def test_the_cheapest_probe_accepts_anybody_at_the_least_price() -> None:
+    outlook = outlook_of([EqualOpportunity(0.1), ServiceRate(0.2, 0.8)], variance=0.001, thresholds=5)
+    played = best_lottery(outlook, 1.5, None, np.ones(2)).lottery
+    probe, price = cheapest_probe(outlook, 1.5, played)
+    for r in range(2):
+        had = value_of(outlook, r, tuple(played[:, r].tolist()), 1.5)[0]
+        asked = []
+        for high, weight in product(range(1, 7), search.PROBES):
+            reward, upper = value_of(outlook, r, (0, high, weight), 1.5)
+            if upper <= -search.ROOM:
+                asked.append((max(had - reward, 1e-6) / weight, high, weight))
+        each, high, weight = min(asked)
+        np.testing.assert_allclose(probe[:, r], [0.0, high, weight])
+        assert price[r] == pytest.approx(each * weight)
+    hopeless = outlook_of([ServiceRate(0.9, 1.0), GroupService(0.0, 0.2)])
+    assert np.isinf(cheapest_probe(hopeless, 1.5, played)[1]).all()
 
 
 def test_where_nothing_can_be_feasible_the_search_says_so_and_violates_least() -> None:

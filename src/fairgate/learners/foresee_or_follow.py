@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairgate.learners.base import Learner
 from fairgate.learners.forecast.learner import same
 from fairgate.learners.forecast.policy_space import ForecastState
-from fairgate.learners.safe_forecast import SafeForecast, SharedThreshold
+from fairgate.learners.safe_forecast import SafeForecast
 from fairgate.learners.state import State
 from fairgate.learners.tracking.learner import Tracking, TrackingState
 from fairgate.learners.tracking.search import plain
@@ -44,6 +44,11 @@ class BothState(State):
         return np.asarray(self.following & (self.followed.lottery[2] == 1.0))
 
     @property
+    def planned(self) -> Array:
+        """The threshold that is foreseen to be best, as a place among all options, (R,)."""
+        return self.grid.searchsorted(self.foreseen.play.thresholds[0, :, 0]) + 1.0
+
+    @property
     def exploring(self) -> NDArray[np.bool_]:
         """Whether the uniform lottery is in play in order to learn, (R,)."""
         return np.asarray(self.foreseen.exploring & ~self.following)
@@ -55,7 +60,7 @@ class BothState(State):
 
     @property
     def infeasible(self) -> NDArray[np.bool_]:
-        """Whether the evidence that no threshold is feasible is strong, and people now do not speak against it, (R,)."""
+        """Whether the evidence that no threshold is feasible is strong, and none is safe for people now, (R,)."""
         return np.asarray(self.foreseen.infeasible & ~self.kept)
 
 
@@ -89,15 +94,14 @@ class ForeseeOrFollow(Learner[BothState]):
         due = opened & (state.foreseen.response.age == play.due)
         before = play.policy
         foreseen = self.foresight.propose(state.foreseen)
-        space: SharedThreshold = state.foreseen.space
         if due.any():
             kept = np.flatnonzero(due & ~play.explore & ~state.following & same(before, foreseen, state.grid))
-            self.look_back(state, kept, space.arm)
+            self.look_back(state, kept)
         following = opened & (play.explore | (age < state.until))
         new = np.flatnonzero(following & ~state.following)
         state.following = following
         if new.size:
-            self.begin_to_follow(state, new, space.arm)
+            self.begin_to_follow(state, new)
         if not following.any():
             return foreseen
         followed = self.tracking.propose(state.followed)
@@ -106,22 +110,22 @@ class ForeseeOrFollow(Learner[BothState]):
             np.where(following, followed.weights, foreseen.weights),
         )
 
-    def begin_to_follow(self, state: BothState, rows: NDArray[np.int64], arm: NDArray[np.int64]) -> None:
-        """Plan for the people who come now in replicates `rows`, from the thresholds `arm` (R,) on."""
-        state.followed.near[rows] = arm[rows] + 1.0
+    def begin_to_follow(self, state: BothState, rows: NDArray[np.int64]) -> None:
+        """Plan for the people who come now in replicates `rows`, from the threshold on that was foreseen to be best."""
+        state.followed.near[rows] = state.planned[rows]
         state.followed.lottery[:, rows] = plain(state.followed.near[rows], len(state.grid) + 2)
-        self.tracking.plan(state.followed, rows, self.tracking.outlook(state.followed, rows))
+        self.tracking.begin(state.followed, rows)
 
-    def look_back(self, state: BothState, rows: NDArray[np.int64], arm: NDArray[np.int64]) -> None:
+    def look_back(self, state: BothState, rows: NDArray[np.int64]) -> None:
         """Follow people for a while where a threshold was kept, breaks a constraint now, and another one does not."""
         if not rows.size:
             return
         outlook = self.tracking.outlook(state.followed, rows)
-        kept = plain(arm[rows] + 1.0, len(state.grid) + 2)[..., None]
-        _, residuals, error = outlook.value(outlook.mix(kept), self.tracking.width)
+        kept = plain(state.planned[rows], len(state.grid) + 2)[..., None]
+        residuals, error = outlook.bounds(outlook.mix(kept), self.tracking.width)
         rows = rows[(residuals - error).max(axis=0, initial=-1.0)[0] > 0.0]
         if rows.size:
-            self.begin_to_follow(state, rows, arm)
+            self.begin_to_follow(state, rows)
             lottery, safe = state.followed.lottery[2, rows], state.followed.safe[rows]
             rows = rows[safe & (lottery == 1.0)]
             state.until[rows] = state.followed.age[rows] + FIRST * 2 ** np.minimum(state.wrong[rows], DOUBLINGS)
@@ -130,16 +134,19 @@ class ForeseeOrFollow(Learner[BothState]):
     def learn(self, state: BothState, played: Policy, feedback: Feedback) -> None:
         """Tell both rules; only where people are followed need that be planned."""
         self.foresight.learn(state.foreseen, played, feedback)
-        self.tracking.learn(state.followed, played, feedback, only=state.following)
+        ended = self.tracking.take_in(state.followed, played, feedback)
+        self.tracking.decide(state.followed, ended[state.following[ended]])
 
     def credit(self, state: BothState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Tell both rules of labels that arrived in a round in which nobody came."""
         self.foresight.credit(state.foreseen, feedback, credited)
         self.tracking.credit(state.followed, feedback, credited)
 
-    def recommend(self, state: BothState) -> Policy:
+    def recommend(self, state: BothState) -> Policy | None:
         """Return the threshold by which people are followed, or else the one that is foreseen to be best."""
-        foreseen = state.foreseen.space.recommend(state.foreseen)
+        foreseen = self.foresight.recommend(state.foreseen)
+        if foreseen is None:
+            return None
         ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
-        followed = Policy.shared(ends[state.followed.lottery[0].astype(np.int64)], state.groups)
-        return Policy(np.where(state.kept[:, None], followed.thresholds, foreseen.thresholds), foreseen.weights)
+        followed = ends[state.followed.lottery[0].astype(np.int64)]
+        return Policy.shared(np.where(state.kept, followed, foreseen.single[:, 0]), state.groups)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from fairgate.errors import InputError, unknown_name
 from fairgate.history import as_history
 from fairgate.learners.base import Learner
+from fairgate.learners.foresee_or_follow import ForeseeOrFollow
 from fairgate.learners.per_group import PerGroup
-from fairgate.learners.safe_forecast import SafeForecast
 from fairgate.learners.state import State
 from fairgate.learners.tracking.learner import Tracking
 from fairgate.policy import Policy
@@ -92,7 +92,7 @@ class SafeSearch(Learner[State]):
         if self.policies == "lottery":
             return Tracking(history=self.history)
         if self.lottery and self.history is None:
-            return SafeForecast()
+            return ForeseeOrFollow()
         return Tracking(only_thresholds=True, refuge=self.lottery, history=self.history)
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> State:

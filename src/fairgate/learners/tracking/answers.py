@@ -23,6 +23,12 @@ By chance they are less by a few; a start far from where people end up looks lik
 60 on development worlds in which nothing answers.
 """
 
+TRIAL = 30
+"""Rounds, and three times as long as answers take, after which foresight must earn as much as following did.
+
+Rewards are averaged over as many rounds.
+"""
+
 EARLY = 30
 """Rounds of which nothing is concluded: few people make a regression."""
 
@@ -82,6 +88,9 @@ class Answers:
     speed: Annotated[NDArray[np.int64], "R"]  # index of the speed that explains most
     rounds: Annotated[NDArray[np.int64], "R"]  # rounds taken in
     evidence: Annotated[Array, "R"]  # by how much errors were less with answers than without
+    refuted: Annotated[Array, "R"]  # evidence that was not enough: what was foreseen earned less than following
+    earned: Annotated[Array, "2 R"]  # reward when people were last followed, and since answers are foreseen
+    played: Annotated[Array, "2 R"]  # rounds of each, of the latter in the present trial
 
     def take_in(self, people: Array, accepted: Array, age: NDArray[np.int64]) -> None:
         """Take in a round."""
@@ -125,7 +134,22 @@ class Answers:
 
     def proved(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether answers have proved to predict better, (rows,)."""
-        return np.asarray(self.evidence[rows] > PROOF)
+        return np.asarray(self.evidence[rows] > np.maximum(PROOF, 2.0 * self.refuted[rows]))
+
+    def judge(self, rows: NDArray[np.int64], reward: Array, rounds: Array) -> None:
+        """Take in the `reward` (rows,) of so many `rounds`: what was foreseen must earn as much as following did.
+
+        Where it does not, although people answer as they should, rewards do not: twice the proof is needed.
+        """
+        proved, kind = self.proved(rows), self.proved(rows).astype(np.int64)
+        self.played[0, rows] += np.where(proved, 0.0, rounds)
+        self.played[1, rows] = np.where(proved, self.played[1, rows] + rounds, 0.0)
+        pace = np.maximum(1.0 - (1.0 - 1.0 / TRIAL) ** rounds, rounds / np.maximum(self.played[kind, rows], 1.0))
+        self.earned[kind, rows] += pace * (reward - self.earned[kind, rows])
+        tried = self.played[1, rows] >= TRIAL + 3.0 / SPEEDS[self.speed[rows]]
+        broken = tried & (self.earned[1, rows] < self.earned[0, rows])
+        self.refuted[rows] = np.where(broken, self.evidence[rows], self.refuted[rows])
+        self.played[1, rows] *= ~tried
 
     def now(
         self, rows: NDArray[np.int64], window: NDArray[np.int64], above: Array, mass: Array, age: NDArray[np.int64]

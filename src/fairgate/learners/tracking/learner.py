@@ -23,7 +23,15 @@ from fairgate.learners.tracking.label_curve import LabelCurve
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import PeopleNow
 from fairgate.learners.tracking.restlessness import Restlessness
-from fairgate.learners.tracking.search import Found, best_lottery, best_threshold, plain, upper_bound
+from fairgate.learners.tracking.search import (
+    ROOM,
+    Found,
+    best_lottery,
+    best_threshold,
+    cheapest_probe,
+    plain,
+    upper_bound,
+)
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
@@ -37,6 +45,9 @@ LATEST = 60
 
 LONGEST = 10
 """Rounds of a stretch, at most; before, it is a tenth of the rounds so far."""
+
+THRIFT = 0.5
+"""Part of what doubts about labels have cost that may be spent on labels."""
 
 PAST = 1_000_000_000
 """Past decisions that are taken in as one round: all of them, as tables may be sorted by anything."""
@@ -63,6 +74,8 @@ class TrackingState(State):
     near: Annotated[Array, "R"]  # threshold last chosen, as a place among the options
     ratio: Annotated[Array, "R"]  # error of the largest residual in units of all rates' errors
     exploring: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is in play because little is known
+    purse: Annotated[Array, "R"]  # reward that may be spent on labels
+    flow: Annotated[Array, "R"]  # what a round adds to it, or takes from it while labels are looked for
     safe: Annotated[NDArray[np.bool_], "R"]  # whether what is in play is in the safe set
     strong: Annotated[NDArray[np.bool_], "R"]  # whether the last plan found nothing feasible by three standard errors
     infeasible: Annotated[NDArray[np.bool_], "R"]  # whether that has been so for long: nothing looked at is feasible
@@ -94,6 +107,11 @@ class Tracking(Learner[TrackingState]):
         if self.only_thresholds:
             object.__setattr__(self, "searched", "threshold")
             object.__setattr__(self, "policies", "lottery" if self.refuge else "threshold")
+
+    @property
+    def room(self) -> float:
+        """By how much a policy must be feasible beyond its margin."""
+        return 0.0 if self.only_thresholds else ROOM
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> TrackingState:
         """Start with what the past tells, if there is one, or else with the uniform lottery or a threshold halfway."""
@@ -130,7 +148,14 @@ class Tracking(Learner[TrackingState]):
         state.lottery[:] = plain(old, len(state.grid) + 2)
         state.exploring[:] = False
         state.due[:] = state.age + 1
-        self.plan(state, every, self.outlook(state, every))
+        self.begin(state, every)
+
+    def begin(self, state: TrackingState, rows: NDArray[np.int64]) -> None:
+        """Plan from what is thought to be in play, in replicates `rows`."""
+        outlook = self.outlook(state, rows)
+        self.plan(state, rows, outlook)
+        state.restlessness.expected[rows] = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
+        state.restlessness.rounds[rows] = 0
 
     def propose(self, state: TrackingState) -> Policy:
         """Return what is in play."""
@@ -164,12 +189,17 @@ class Tracking(Learner[TrackingState]):
             state.exploring[rows] = False
             rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
+            state.purse[rows] += state.flow[rows] * rounds
+            mixed = outlook.mix(state.lottery[:, rows, None])
+            before = mixed.rates[..., 0]
+            state.answers.judge(rows, outlook.reward(mixed)[0], rounds)
             upper = upper_bound(outlook, state.lottery[:, rows], 0.5 * self.width)
-            needed = (state.age[rows] >= state.fresh[rows]) | (upper > 0.0)
+            needed = (state.age[rows] >= state.fresh[rows]) | (upper > -self.room) | (state.flow[rows] < 0.0)
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
             state.infeasible[rows] = state.statement.stands(rows, state.strong[rows], rounds, state.age[rows])
-            state.restlessness.expected[rows] = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
+            rates = outlook.mix(state.lottery[:, rows, None]).rates[..., 0]
+            state.restlessness.expect(rows, rates, before)
 
     def credit(self, state: TrackingState, feedback: Feedback, credited: Sequence[Credit]) -> None:
         """Take in labels that arrived in a round in which nobody came."""
@@ -206,10 +236,28 @@ class Tracking(Learner[TrackingState]):
             other = best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
             state.lottery[:, rows] = np.where(found.safe, found.lottery, other.lottery)
             state.safe[rows] |= other.safe
+        if outlook.needs_labels and not self.only_thresholds:
+            self.look_for_labels(state, rows, outlook, found)
         # while people change, plans are made again at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
+
+    def look_for_labels(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook, found: Found) -> None:
+        """Play a uniform lottery for a stretch where doubts about labels have cost more than that.
+
+        Constraints that look at labels have wide margins as long as few are known of those who are rejected. What is
+        lost by that, compared with what would be safe if labels were certain, is counted, and a part of it may be spent
+        on labels of everybody.
+        """
+        certain = best_lottery(outlook.with_sure_labels(), self.width, found.lottery, found.ratio)
+        probe, price = cheapest_probe(outlook, self.width, found.lottery)
+        both = np.stack((found.lottery, certain.lottery), axis=-1)
+        gain = np.maximum(np.diff(outlook.reward(outlook.mix(both)), axis=0)[0], 0.0)
+        age, cost = state.age[rows], price * (state.due - state.age)[rows]
+        state.exploring[rows] = found.safe & (state.purse[rows] >= cost) & (gain * age >= cost) & (price > 0.0)
+        state.flow[rows] = np.where(state.exploring[rows], -price, THRIFT * gain)
+        state.lottery[:, rows] = np.where(state.exploring[rows], probe, state.lottery[:, rows])
 
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import numpy as np
@@ -195,6 +195,11 @@ class Outlook:
             self.labels.rows(which),
             None if self.foresight is None else self.foresight.rows(which),
         )
+
+    def with_sure_labels(self) -> Outlook:
+        """Return the outlook if labels were what they are thought to be."""
+        share = self.labels.read().share
+        return replace(self, labels=Labels(share, share, np.zeros_like(share)))
 
     def mix(self, lotteries: Array) -> Mixed:
         """Mix options: the lower with its weight, else the higher one; lotteries as :class:`Mixed` has them."""

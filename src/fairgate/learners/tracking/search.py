@@ -25,8 +25,20 @@ PAIRS, WEIGHTS = MOVES[::3, :2].T, MOVES[:3, 2]
 INERTIA = 0.005
 """Reward per person for which a lottery far from the one in play is not worth moving people."""
 
+ROOM = 0.002
+"""By how much a lottery must be feasible beyond its margin: people move that much unseen, even where all is known.
+
+A threshold cannot be moved by a little, and need not be.
+"""
+
 PAIRED = 10
 """So many thresholds, -inf and inf among them, are paired at the beginning of a search."""
+
+PROBED = 12
+"""So many higher thresholds, inf among them, are tried to look for labels of everybody."""
+
+PROBES = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
+"""And so many probabilities with which anybody is accepted."""
 
 CACHE = 131072
 """Numbers worked on together: as many as fit in a processor's cache; changes no result."""
@@ -127,6 +139,7 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
         tried = moved(np.stack(starts, axis=-1), thresholds, share, options)
         found = look(outlook, tried.reshape(*tried.shape[:3], -1), width)
         reward, upper, lower, ratios = (by_start(each.T.reshape(tried.shape[1:])) for each in found)
+        upper = upper + ROOM
         infeasible &= lower.min(axis=(1, 2)) > 0.0
         best = best_feasible(reward, upper[None])
         tried = by_start(tried)
@@ -141,6 +154,25 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
     return Found(tried.reshape(3, replicates, -1)[:, every, chosen], safe, infeasible, ratios[every, chosen])
 
 
+def cheapest_probe(outlook: Outlook, width: float, played: Array) -> tuple[Array, Array]:
+    """Return the safe lottery that accepts anybody, whatever the score, at the least price per such person.
+
+    The price is in reward, compared with what is `played`. Returned are the lottery, (3, R), and its price, (R,), which
+    is infinite if none is safe.
+    """
+    replicates, _, options = outlook.above.shape
+    higher = np.unique(np.linspace(1, options - 1, min(PROBED, options - 1)).round())
+    pairs = np.stack([side.ravel() for side in np.meshgrid(0.0, higher, PROBES)])
+    every_pair = np.broadcast_to(pairs[:, None], (3, replicates, pairs.shape[1]))
+    tried = np.concatenate((every_pair, played[..., None]), axis=2)
+    reward, upper, _, _ = look(outlook, tried, width)
+    safe = upper[:-1] <= -ROOM
+    price = np.maximum(reward[-1] - reward[:-1], 1e-6)
+    best = np.where(safe, price / pairs[2][:, None], np.inf).argmin(axis=0)
+    every = np.arange(replicates)
+    return tried[:, every, best], np.where(safe[best, every], price[best, every], np.inf)
+
+
 def best_of_families(outlook: Outlook, width: float, ratio: Array) -> tuple[NDArray[np.bool_], list[Array]]:
     """Return whether nothing in any family is feasible by strong evidence, (R,), and the best of each, (3, R) each."""
     replicates, _, options = outlook.above.shape
@@ -149,6 +181,7 @@ def best_of_families(outlook: Outlook, width: float, ratio: Array) -> tuple[NDAr
         tried = np.concatenate(together, axis=-1)
         shape = (replicates, *tried.shape[1:])
         reward, upper, lower = glance(outlook, np.broadcast_to(tried[:, None], (3, *shape)), width, ratio)
+        upper = upper + ROOM
         infeasible &= lower.min(axis=0) > 0.0
         reward, upper = (each.T.reshape(shape) for each in (reward, upper))
         for low, high in pairwise(accumulate((family.shape[-1] for family in together), initial=0)):
