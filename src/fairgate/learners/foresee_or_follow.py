@@ -46,7 +46,7 @@ class BothState(State):
     @property
     def planned(self) -> Array:
         """The threshold that is foreseen to be best, as a place among all options, (R,)."""
-        return self.grid.searchsorted(self.foreseen.play.thresholds[0, :, 0]) + 1.0
+        return (self.grid.searchsorted(self.foreseen.play.thresholds[0, :, 0]) + 1).astype(np.float64)
 
     @property
     def exploring(self) -> NDArray[np.bool_]:
