@@ -17,6 +17,9 @@ from fairgate.settings import Array
 
 Cells = NDArray[Any]
 
+FEW = 1000
+"""Numbers of which counting those that are not 0 is faster than `all`; of more it is several times as slow."""
+
 
 class Counts:
     """People, or probabilities, by group × label × decision, with the rates they imply.
@@ -195,7 +198,7 @@ class Decisions(Counts):
 
 def per_person(total: Cells, people: Cells) -> Array:
     """Divide by the number of people, NaN where there is nobody."""
-    if np.count_nonzero(people) == people.size:  # what `all` tells, three times as fast for few
+    if np.count_nonzero(people) == people.size if people.size < FEW else people.all():
         return np.asarray(total / people)
     unknown = np.full_like(total, np.nan, dtype=np.float64)  # laid out as the cells are, which is faster
     return np.asarray(np.divide(total, people, out=unknown, where=people > 0))

@@ -78,6 +78,6 @@ def gap_among(counts: Counts, label: int) -> Array:
     np.float64(0.2)
     """
     cells = counts.cells[..., label, :]
-    rates = per_person(cells[..., 1], cells.sum(axis=-1))
+    rates = per_person(cells[..., 1], cells[..., 0] + cells[..., 1])
     gap = across_groups(np.fmax, rates) - across_groups(np.fmin, rates)
     return np.asarray(np.where(np.isnan(gap), 0.0, gap))
