@@ -22,7 +22,8 @@ from fairgate.constraints import (
     OutcomeImprovement,
     ServiceRate,
 )
-from fairgate.learners import PerGroup, SafeForecast, check_learner, load_learner
+from fairgate.learners import PerGroup, check_learner, load_learner
+from fairgate.learners.foresee_or_follow import ForeseeOrFollow
 from fairgate.learners.base import Learner
 from fairgate.learners.state import encode
 from fairgate.learners.tracking.learner import Tracking
@@ -42,7 +43,7 @@ def test_each_class_is_played_by_its_rule() -> None:
     kinds = {
         policies: type(fg.SafeSearch(policies=policies).rule) for policies in ("threshold", "lottery", "per-group")
     }
-    assert kinds == {"threshold": SafeForecast, "lottery": Tracking, "per-group": PerGroup}
+    assert kinds == {"threshold": ForeseeOrFollow, "lottery": Tracking, "per-group": PerGroup}
     for learner in (THRESHOLD, fg.SafeSearch(history=past_table())):
         assert isinstance(learner.rule, Tracking)
         assert learner.rule.only_thresholds

@@ -37,6 +37,7 @@ class BothState(State):
     following: Annotated[NDArray[np.bool_], "R"]  # whether people are followed now
     until: Annotated[NDArray[np.int64], "R"]  # age until which they are, because a forecast has proved wrong
     wrong: Annotated[NDArray[np.int64], "R"]  # how often one has
+    changed: Annotated[NDArray[np.bool_], "R"]  # whether people have been seen to change by themselves
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -85,6 +86,7 @@ class ForeseeOrFollow(Learner[BothState]):
             following=nothing > 0,
             until=nothing,
             wrong=nothing.copy(),
+            changed=nothing > 0,
         )
 
     def propose(self, state: BothState) -> Policy:
@@ -97,7 +99,8 @@ class ForeseeOrFollow(Learner[BothState]):
         if due.any():
             kept = np.flatnonzero(due & ~play.explore & ~state.following & same(before, foreseen, state.grid))
             self.look_back(state, kept)
-        following = opened & (play.explore | (age < state.until))
+        restless = state.changed & (state.foreseen.misfit > 0)
+        following = opened & (play.explore | restless | (age < state.until))
         new = np.flatnonzero(following & ~state.following)
         state.following = following
         if new.size:
@@ -134,6 +137,7 @@ class ForeseeOrFollow(Learner[BothState]):
     def learn(self, state: BothState, played: Policy, feedback: Feedback) -> None:
         """Tell both rules; only where people are followed need that be planned."""
         self.foresight.learn(state.foreseen, played, feedback)
+        state.changed |= state.foreseen.response.age == 0
         ended = self.tracking.take_in(state.followed, played, feedback)
         self.tracking.decide(state.followed, ended[state.following[ended]])
 

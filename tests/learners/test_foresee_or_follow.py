@@ -1,0 +1,81 @@
+"""One threshold: what is foreseen where steady states can be told, else what is best for the people who come now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairgate as fg
+from fairgate.learners.foresee_or_follow import DOUBLINGS, FIRST, ForeseeOrFollow
+from fairgate.loop import Loop
+from fairgate.nature import Nature
+from fairgate.worlds.loading import load_world, task_of
+
+OPENING = 60
+"""Rounds of SafeForecast's exploration phases."""
+
+
+def test_the_opening_and_what_can_be_foreseen_are_those_of_safe_forecast() -> None:
+    task = fg.load_task("mve-s")
+    alone, both = (fg.simulate(task, each, rounds=150, seeds=4) for each in (fg.SafeForecast(), fg.SafeSearch()))
+    np.testing.assert_array_equal(alone.policies.thresholds, both.policies.thresholds)
+    np.testing.assert_array_equal(alone.policies.weights, both.policies.weights)
+    best = fg.oracle(task).best.threshold
+    np.testing.assert_allclose(both.settled().single[:, 0], best)
+
+
+@pytest.mark.parametrize("number", [64, 72])
+def test_where_nothing_is_foreseen_to_be_safe_people_are_followed(number: int) -> None:
+    task = task_of([load_world(number)])
+    alone, both = (fg.simulate(task, each, rounds=400, seeds=1) for each in (fg.SafeForecast(), fg.SafeSearch()))
+    assert alone.traces["exploring"][:, OPENING:].mean() > 0.8  # by itself, it knows of nothing but the lottery
+    assert not both.traces["exploring"][:, OPENING:].any()
+    assert both.population.reward.mean() > alone.population.reward.mean() + 0.02
+    late = both.population.residuals[:, :, OPENING:].max(axis=0)
+    assert np.maximum(late, 0.0).mean() < 0.001
+    assert not both.traces["infeasible"].any()
+
+
+@pytest.mark.slow
+def test_a_forecast_that_has_proved_wrong_gives_way_for_ever_longer() -> None:
+    task, learner = task_of([load_world(45)]), ForeseeOrFollow()
+    replicates = 1
+    loop = Loop(task, replicates, 128, Nature(3), learner.level)
+    state: Any = learner.start(task.setting, replicates, np.random.default_rng(3))
+    times = np.zeros(replicates, dtype=np.int64)
+    for _ in range(2500):
+        before, ended = state.wrong.copy(), state.until.copy()
+        policy = learner.propose(state)
+        found = np.flatnonzero(state.wrong > before)
+        for row in found:
+            assert state.following[row]
+            assert state.wrong[row] == before[row] + 1
+            assert state.followed.age[row] >= ended[row]
+            assert state.until[row] - state.followed.age[row] == FIRST * 2 ** min(before[row], DOUBLINGS)
+            assert state.kept[row]  # by a threshold that is safe for the people who come now
+            assert state.followed.safe[row]
+        assert (state.following | (state.followed.age >= state.until)).all()
+        times[found] += 1
+        learner.observe(state, policy, loop.play(policy).feedback)
+    assert times.sum() > 1
+    np.testing.assert_array_equal(times, state.wrong)
+
+
+@pytest.mark.slow
+def test_where_people_change_by_themselves_constraints_are_broken_less_than_by_forecasts_alone() -> None:
+    task = fg.load_task("drift")
+    alone, both = (
+        fg.simulate(task, each, rounds=3000, seeds=10).summary() for each in (fg.SafeForecast(), fg.SafeSearch())
+    )
+    assert both["population_violation"].mean < 0.5 * alone["population_violation"].mean
+    assert both["population_reward"].mean > 1.5 * alone["population_reward"].mean
+
+
+def test_nothing_is_recommended_that_is_a_lottery() -> None:
+    run = fg.simulate(fg.load_task("mean-shift"), fg.SafeSearch(), rounds=200, seeds=3)
+    assert np.isfinite(run.settled().single).all()
+    assert run.policies.thresholds.shape[0] == 2  # in play is a lottery: no threshold is feasible
+    uniform = fg.simulate(fg.load_task("mean-shift"), fg.SafeForecast(), rounds=200, seeds=3)
+    assert run.population.reward[:, OPENING:].mean() > uniform.population.reward[:, OPENING:].mean()
