@@ -160,6 +160,7 @@ class Tracking(Learner[TrackingState]):
         state.labels += labels
         state.age += 1
         rows = np.flatnonzero(state.age >= state.due)
+        lasted = (state.age - state.begun).astype(np.float64)
         if rows.size:
             self.end_stretch(state, rows)
             enough = (state.known[0] >= PEOPLE) & ((state.known[1] >= LABELS) | (state.age >= LATEST))
@@ -168,10 +169,10 @@ class Tracking(Learner[TrackingState]):
             state.exploring[rows] = False
             rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
-            state.purse[rows] += state.flow[rows] * rounds
+            state.purse[rows] += state.flow[rows] * lasted[rows]
             mixed = outlook.mix(state.lottery[:, rows, None])
             before = mixed.rates[..., 0]
-            state.answers.judge(rows, outlook.read(mixed)[0][0], rounds)
+            state.answers.judge(rows, outlook.read(mixed)[0][0], lasted[rows])
             upper = look(outlook, state.lottery[:, rows, None], 0.5 * self.width)[1][0]
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > -self.room) | (state.flow[rows] < 0.0)
             if needed.any():
@@ -222,7 +223,7 @@ class Tracking(Learner[TrackingState]):
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
 
     def look_for_labels(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook, found: Found) -> None:
-        """Play a uniform lottery for a stretch where doubts about labels have cost more than that.
+        """Play a lottery that may accept anybody for a stretch, where doubts about labels have cost more than that.
 
         Constraints that look at labels have wide margins as long as few are known of those who are rejected. What is
         lost by that, compared with what would be safe if labels were certain, is counted, and a part of it may be spent
@@ -234,7 +235,7 @@ class Tracking(Learner[TrackingState]):
         both = np.stack((found.lottery, certain.lottery), axis=-1)
         gain = np.maximum(np.diff(outlook.read(outlook.mix(both))[0], axis=0)[0], 0.0)
         age, cost = state.age[rows], price * (state.due - state.age)[rows]
-        state.exploring[rows] = found.safe & (state.purse[rows] >= cost) & (gain * age >= cost) & (price > 0.0)
+        state.exploring[rows] = found.safe & (state.purse[rows] >= cost) & (gain * age >= cost)
         state.flow[rows] = np.where(state.exploring[rows], -price, THRIFT * gain)
         state.lottery[:, rows] = np.where(state.exploring[rows], probe, state.lottery[:, rows])
 
