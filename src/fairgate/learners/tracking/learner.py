@@ -66,6 +66,7 @@ class TrackingState(State):
     age: Annotated[NDArray[np.int64], "R"]  # rounds so far
     begun: Annotated[NDArray[np.int64], "R"]  # age at which the present stretch began
     due: Annotated[NDArray[np.int64], "R"]  # and at which it ends
+    lasted: Annotated[Array, "R"]  # rounds of the stretch before
     fresh: Annotated[NDArray[np.int64], "R"]  # age from which on a new plan is worth making
     scores: Annotated[Array, "R G K+1"]  # of the stretch: people by score bin
     labels: Annotated[Array, "R G K+1 2"]  # and labels that arrived
@@ -189,10 +190,10 @@ class Tracking(Learner[TrackingState]):
             state.exploring[rows] = False
             rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
-            state.purse[rows] += state.flow[rows] * rounds
+            state.purse[rows] += state.flow[rows] * state.lasted[rows]
             mixed = outlook.mix(state.lottery[:, rows, None])
             before = mixed.rates[..., 0]
-            state.answers.judge(rows, outlook.reward(mixed)[0], rounds)
+            state.answers.judge(rows, outlook.reward(mixed)[0], state.lasted[rows])
             upper = upper_bound(outlook, state.lottery[:, rows], 0.5 * self.width)
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > -self.room) | (state.flow[rows] < 0.0)
             if needed.any():
@@ -209,7 +210,7 @@ class Tracking(Learner[TrackingState]):
         """Take in the stretch of replicates `rows`, and begin the next."""
         every: Index = slice(None) if len(rows) == state.replicates else rows  # nothing is copied if all are meant
         scores, labels = state.scores[every], state.labels[every]
-        rounds = (state.age - state.begun)[rows].astype(np.float64)
+        rounds = state.lasted[rows] = (state.age - state.begun)[rows].astype(np.float64)
         above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         people = scores.sum(axis=-1)
         state.people.take_in(every, rounds, above, people, state.answers)
@@ -244,7 +245,7 @@ class Tracking(Learner[TrackingState]):
         state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
 
     def look_for_labels(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook, found: Found) -> None:
-        """Play a uniform lottery for a stretch where doubts about labels have cost more than that.
+        """Play a lottery that may accept anybody for a stretch, where doubts about labels have cost more than that.
 
         Constraints that look at labels have wide margins as long as few are known of those who are rejected. What is
         lost by that, compared with what would be safe if labels were certain, is counted, and a part of it may be spent
@@ -255,7 +256,7 @@ class Tracking(Learner[TrackingState]):
         both = np.stack((found.lottery, certain.lottery), axis=-1)
         gain = np.maximum(np.diff(outlook.reward(outlook.mix(both)), axis=0)[0], 0.0)
         age, cost = state.age[rows], price * (state.due - state.age)[rows]
-        state.exploring[rows] = found.safe & (state.purse[rows] >= cost) & (gain * age >= cost) & (price > 0.0)
+        state.exploring[rows] = found.safe & (state.purse[rows] >= cost) & (gain * age >= cost)
         state.flow[rows] = np.where(state.exploring[rows], -price, THRIFT * gain)
         state.lottery[:, rows] = np.where(state.exploring[rows], probe, state.lottery[:, rows])
 
