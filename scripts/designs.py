@@ -4,8 +4,8 @@
     python -m scripts.designs smooth-optimist 0:200 300:500         # others
     python -m scripts.designs safe-search --write                   # and write docs/learners/safe-search.md
 
-A design is a learner with its settings, and constants of its modules that are other than they are in the code. Figures
-are those of `fairgate bench --worlds`. Worlds for judging are refused: designs are not chosen by them.
+A design is a learner with its settings, and constants or a method other than they are in the code. Figures are those of
+`fairgate bench --worlds`. Worlds for judging are refused: designs are not chosen by them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.bench.worlds.benchmark import entrant
 from fairgate.bench.worlds.blocks import blocks_of, parse_worlds, purpose
@@ -33,7 +34,7 @@ from fairgate.bench.worlds.board import WorldRow, rank
 from fairgate.bench.worlds.running import fill
 from fairgate.engines import InProcess
 from fairgate.learners import Learner, Mixture, SmoothOptimist, drift_models
-from fairgate.learners.tracking import answers
+from fairgate.learners.tracking.answers import Answers
 from fairgate.learners.tracking.learner import Tracking
 from scripts.passages import rewrite
 from scripts.worlds_board import signed
@@ -41,17 +42,27 @@ from scripts.worlds_board import signed
 
 @dataclass(frozen=True)
 class Design:
-    """A learner, and constants of modules that it is played with, by module and name."""
+    """A learner, and what of the code it is played with instead: constants or methods, by module or class and name."""
 
     learner: Learner[Any]
-    constants: Mapping[tuple[ModuleType, str], Any] = field(default_factory=dict)
+    instead: Mapping[tuple[ModuleType | type, str], Any] = field(default_factory=dict)
+
+
+def always(self: Answers, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Count answers as proved from the start."""
+    return np.ones(len(rows), dtype=np.bool_)
+
+
+def never(self: Answers, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Count answers as proved at no time."""
+    return np.zeros(len(rows), dtype=np.bool_)
 
 
 DESIGNS: dict[str, dict[str, Design]] = {
     "safe-search": {
         "Mixture": Design(Mixture()),
-        "answers always foreseen": Design(Tracking(), {(answers, "PROOF"): -math.inf}),
-        "following only": Design(Tracking(), {(answers, "PROOF"): math.inf}),
+        "answers always foreseen": Design(Tracking(), {(Answers, "proved"): always}),
+        "following only": Design(Tracking(), {(Answers, "proved"): never}),
         "width 1 in place of 1.5": Design(Tracking(width=1.0)),
         "**following, answers foreseen once proved**": Design(Tracking()),
     },
@@ -92,8 +103,8 @@ def rows_of(designs: Mapping[str, Design], numbers: Sequence[int], rounds: int, 
     """Play designs in the same worlds, which are solved once, and yield the line of each."""
     for name, design in designs.items():
         with ExitStack() as changed:
-            for (module, constant), value in design.constants.items():
-                changed.enter_context(mock.patch.object(module, constant, value))
+            for (home, name_there), value in design.instead.items():
+                changed.enter_context(mock.patch.object(home, name_there, value))
             entrants = {name: design.learner}
             matrix = fill(entrants, blocks_of(numbers), folder, InProcess(), lambda text: None, rounds=rounds, seed=0)
         if matrix.failures:
