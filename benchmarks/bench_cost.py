@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 
 from fairgate.bench.entrants import pair_up
-from fairgate.bench.matrix import Pair, bundled, outcome
+from fairgate.bench.matrix import Pair, outcome
+from fairgate.bench.pairs import bundled
 from fairgate.learners import load_learner
 from fairgate.simulation import Size
 

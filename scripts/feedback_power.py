@@ -15,7 +15,7 @@ import numpy as np
 from fairgate.advice.example_history import draw_history, example_people, threshold_path
 from fairgate.advice.feedback import LEVEL
 from fairgate.advice.response_fit import fit, part, series
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 from fairgate.settings import Array
 
 STRENGTHS = (0.0, 0.5, 0.8, -0.5)
@@ -58,7 +58,7 @@ WORLDS: dict[str, Disturbance] = {
 }
 
 
-def true_strength(history: History, strength: float) -> float:
+def true_strength(history: PeriodCounts, strength: float) -> float:
     """Return the strength as it is measured: across the median of all periods, which is not quite the pools' own."""
     table = part(history.counts.sum(axis=(0, 3, 4)).astype(np.float64))
     pools = part(example_people(GROUPS).counts.sum(axis=2).astype(np.float64))

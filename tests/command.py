@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from unittest.mock import patch
 
@@ -17,6 +19,28 @@ def fairgate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPr
     """Run the program in its own process; warnings are errors."""
     command = [sys.executable, "-W", "error", "-m", "fairgate", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def interrupted(*arguments: str, runs: Path) -> tuple[int, str, int]:
+    """Run the program until two pieces of work are done in the folder `runs`, and press Ctrl-C.
+
+    Returned are its exit code, what it said on standard error, and how many pieces were done in the end.
+    """
+
+    def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    command, index = [sys.executable, "-m", "fairgate", *arguments], runs / "index.jsonl"
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as program:
+        for _ in range(1200):
+            if index.is_file() and len(index.read_text().splitlines()) >= 2:
+                break
+            time.sleep(0.025)
+        program.send_signal(signal.SIGINT)
+        _, told = program.communicate(timeout=60)
+    return program.returncode, told, len(index.read_text().splitlines())
 
 
 def fairgate_here(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

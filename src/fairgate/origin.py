@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -19,9 +19,9 @@ LIBRARIES = ("fairgate", "numpy", "scipy", "scikit-learn")
 """Packages whose version a run's numbers depend on."""
 
 
-def versions() -> dict[str, str]:
+def versions(libraries: Sequence[str] = LIBRARIES) -> dict[str, str]:
     """Return the versions of Python and of the libraries that numbers depend on."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in LIBRARIES}}
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in libraries}}
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from fairgate.advice.backtest import FIRST, Decided, backtest
 from fairgate.advice.choice import choose
 from fairgate.advice.example_history import draw_history, example_people, threshold_path
 from fairgate.advice.steady import Response
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 
 pd = pytest.importorskip("pandas")
 
@@ -22,12 +22,12 @@ AIMS = Aims(cost=3.0, benefit=2.0, constraints=[fg.DemographicParity(0.12), fg.S
 
 
 @pytest.fixture(scope="module")
-def history() -> History:
+def history() -> PeriodCounts:
     rng = np.random.default_rng(0)
     return draw_history(0.3, threshold_path(8, 2, 0.2, rng), 400, rng)
 
 
-def persons(history: History) -> Any:
+def persons(history: PeriodCounts) -> Any:
     """One row per person; label 2 is missing."""
     cells = np.argwhere(history.counts > 0)
     frame = pd.DataFrame(cells, columns=["period", "group", "bin", "label", "decision"])
@@ -53,7 +53,9 @@ def check(found: Decided, people: Any, accepted: Any) -> None:
 
 
 @pytest.mark.parametrize("candidates", [96, 10])
-def test_every_figure_is_what_pandas_says(history: History, candidates: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_figure_is_what_pandas_says(
+    history: PeriodCounts, candidates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where bins are joined."""
     monkeypatch.setattr("fairgate.advice.backtest.CANDIDATES", candidates)
     made, everybody = example_people(), persons(history)
@@ -68,7 +70,7 @@ def test_every_figure_is_what_pandas_says(history: History, candidates: int, mon
         assert each.advised.reward_low <= each.advised.reward_high
 
 
-def test_advice_knows_earlier_periods_only(history: History) -> None:
+def test_advice_knows_earlier_periods_only(history: PeriodCounts) -> None:
     made = example_people()
     found = backtest(made, history, AIMS)
     earlier = replace(made, counts=history.counts[:5].sum(axis=(0, 4)))
@@ -76,16 +78,16 @@ def test_advice_knows_earlier_periods_only(history: History) -> None:
     assert (found[5 - FIRST].threshold, found[5 - FIRST].status) == (made.cuts[choice.cut], choice.status)
     shuffled = history.counts.copy()
     shuffled[6:] = shuffled[6:][:, ::-1]
-    later = backtest(made, History(history.periods, shuffled), AIMS)
+    later = backtest(made, PeriodCounts(history.periods, shuffled), AIMS)
     assert [each.threshold for each in later[: 7 - FIRST]] == [each.threshold for each in found[: 7 - FIRST]]
 
 
-def test_people_accepted_who_were_rejected_have_unknown_labels(history: History) -> None:
+def test_people_accepted_who_were_rejected_have_unknown_labels(history: PeriodCounts) -> None:
     """A service rate that the past did not reach: the advice accepts people of whom nothing is known."""
     more = Aims(cost=1.0, constraints=[fg.ServiceRate(0.75, 1.0)])
     labelled = history.counts.copy()
     labelled[:3, :, :, 1, 0], labelled[:3, :, :, 2, 0] = labelled[:3, :, :, 2, 0], 0  # at first, all labels are known
-    found = backtest(example_people(), History(history.periods, labelled), more)[0]
+    found = backtest(example_people(), PeriodCounts(history.periods, labelled), more)[0]
     assert found.advised.unknown > 0
     width = found.advised.reward_high - found.advised.reward_low
     assert width == pytest.approx(2.0 * found.advised.unknown / found.advised.people)
@@ -93,14 +95,14 @@ def test_people_accepted_who_were_rejected_have_unknown_labels(history: History)
     assert found.done.unknown == 0
 
 
-def test_what_cannot_be_told_is_none(history: History) -> None:
+def test_what_cannot_be_told_is_none(history: PeriodCounts) -> None:
     counts = history.counts.copy()
     counts[4, 0] = 0
     aims = Aims(constraints=[fg.DemographicParity(0.1), fg.EqualOpportunity(0.1)])
-    found = backtest(example_people(), History(history.periods, counts), aims)
+    found = backtest(example_people(), PeriodCounts(history.periods, counts), aims)
     absent = found[4 - FIRST].advised
     assert absent.rates["a"] is None
     assert absent.gap is None
     assert all(each.advised.met["opportunity"] is None for each in found)  # needs labels of the rejected
     blank = np.stack((counts.sum(axis=4), np.zeros(counts.shape[:4], dtype=np.int64)), axis=4)
-    assert all(each.done is None for each in backtest(example_people(), History(history.periods, blank), aims))
+    assert all(each.done is None for each in backtest(example_people(), PeriodCounts(history.periods, blank), aims))

@@ -11,7 +11,7 @@ import pytest
 from fairgate.advice import Aims
 from fairgate.advice.change import Part, compare
 from fairgate.constraints import DemographicParity, EqualOpportunity, ServiceRate
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 from tests.advice.committee import counted, loans
 
 MONEY: dict[str, Any] = {"cost": 900.0, "benefit": 120.0, "currency": "EUR"}
@@ -105,7 +105,7 @@ def dated(table: Any) -> Any:
     group = np.searchsorted(people.groups, table["sex"].to_numpy())
     label = table["repaid"].map({"no": 0, "yes": 1}).fillna(2).astype(int).to_numpy()
     np.add.at(counts, (np.arange(len(table)) % 2, group, place, label, table["granted"].to_numpy()), 1)
-    return people.with_history(History(("2024-01", "2024-02"), counts))
+    return people.with_history(PeriodCounts(("2024-01", "2024-02"), counts))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

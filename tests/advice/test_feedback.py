@@ -18,13 +18,13 @@ from fairgate.advice.response_fit import GRID, MIDDLE, acceptance_by_bin, fit, p
 from fairgate.advice.steady import Response, environment
 from fairgate.errors import InputError
 from fairgate.people import Applicants
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 from scripts.feedback_power import DRAWS, calendar, cell
 
 NAMES = ("a", "b")
 
 
-def drawn(strength: float, periods: int, people: int, swing: float, seed: int, rate: float = 0.3) -> History:
+def drawn(strength: float, periods: int, people: int, swing: float, seed: int, rate: float = 0.3) -> PeriodCounts:
     rng = np.random.default_rng(seed)
     return draw_history(strength, threshold_path(periods, 2, swing, rng), people, rng, rate=rate)
 
@@ -89,9 +89,9 @@ def test_a_long_history_without_feedback_says_how_little_there_can_be() -> None:
 def test_what_cannot_be_used_is_said() -> None:
     whole = drawn(0.5, 24, 500, 0.2, seed=5)
     undecided = whole.counts.sum(axis=4, keepdims=True)
-    blank = History(whole.periods, np.concatenate((undecided, np.zeros_like(undecided)), axis=4))
+    blank = PeriodCounts(whole.periods, np.concatenate((undecided, np.zeros_like(undecided)), axis=4))
     assert "no decisions" in estimate_feedback(blank, NAMES).text
-    short = History(whole.periods[: FEWEST - 1], whole.counts[: FEWEST - 1])
+    short = PeriodCounts(whole.periods[: FEWEST - 1], whole.counts[: FEWEST - 1])
     assert estimate_feedback(short, NAMES).text == (
         "This history cannot tell whether acceptance changes who applies: it has 7 periods, and at least 8 are needed."
     )
@@ -102,7 +102,7 @@ def test_periods_and_groups_without_anybody_are_passed_over() -> None:
     counts = whole.counts.copy()
     counts[20, 0] = 0
     counts[31] = 0
-    found = estimate_feedback(History(whole.periods, counts), NAMES)
+    found = estimate_feedback(PeriodCounts(whole.periods, counts), NAMES)
     assert found.verdict == "feedback"
     assert found.low < 0.6 < found.high
 
@@ -177,7 +177,7 @@ def test_how_much_of_decisions_goes_with_the_calendar() -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_groups_that_respond_in_opposite_ways_share_no_strength(seed: int) -> None:
     up, down = (drawn(strength, 24, 5000, 0.2, seed=40 + seed) for strength in (0.6, -0.6))
-    opposite = History(up.periods, np.stack((up.counts[:, 0], down.counts[:, 1]), axis=1))
+    opposite = PeriodCounts(up.periods, np.stack((up.counts[:, 0], down.counts[:, 1]), axis=1))
     found = estimate_feedback(opposite, NAMES)
     assert (found.verdict, found.strength, found.strengths) == ("cannot tell", None, None)
     first, second = found.groups
@@ -189,7 +189,7 @@ def test_groups_that_respond_in_opposite_ways_share_no_strength(seed: int) -> No
     assert not contradict((first, replace(first, group="b")))
 
 
-def with_history(history: History) -> Applicants:
+def with_history(history: PeriodCounts) -> Applicants:
     """The table that a history is made of."""
     counts = history.counts.sum(axis=(0, 4))
     made = example_people()

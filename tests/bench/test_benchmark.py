@@ -27,22 +27,9 @@ from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tasks import presets
 from tests.browser import Browser
+from tests.own_learner import Middle
 
 SIZE = Size(rounds=60, seeds=4)
-
-
-class Middle:
-    """A user's learner that inherits from nothing: always the middle of the grid."""
-
-    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Array:
-        grid = setting.thresholds
-        return np.full((replicates, setting.groups), grid[len(grid) // 2])
-
-    def propose(self, state: Array) -> Array:
-        return state
-
-    def observe(self, state: Array, played: fg.Policy, feedback: Feedback) -> None:
-        pass
 
 
 class Breaking(Middle):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
+
+from tests.command import fairgate, interrupted
 
 MINE = """
 import numpy as np
@@ -32,16 +30,11 @@ class Failing(Mine):
 """
 
 
-def fairgate(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "fairgate", "bench", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-
-
 def test_learners_of_the_current_folder_join_and_one_that_fails_is_said(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     size = ("--rounds", "60", "--seeds", "4", "--workers", "2", "--tasks", "mve-s")
     own = ("--learner", "mine:Mine:place=0.2", "--learner", "mine:Failing")
-    result = fairgate("--learners", "ofs,random", *own, *size, cwd=tmp_path)
+    result = fairgate("bench", "--learners", "ofs,random", *own, *size, cwd=tmp_path)
     assert result.returncode == 1
     assert result.stderr.count("fairgate: learner 'mine:Failing' failed on mve-s: ") == 1
     assert "ValueError: no idea (mine.py, line 20)" in result.stderr
@@ -54,14 +47,14 @@ def test_learners_of_the_current_folder_join_and_one_that_fails_is_said(tmp_path
 
 
 def test_help_tells_an_example(tmp_path: Path) -> None:
-    result = fairgate("--help", cwd=tmp_path)
+    result = fairgate("bench", "--help", cwd=tmp_path)
     assert result.returncode == 0
     assert "Example: fairgate bench --learners ofs,random" in result.stdout
 
 
 def test_a_folder_one_cannot_write_to_is_one_sentence_and_exit_code_2(tmp_path: Path) -> None:
     (tmp_path / "occupied").write_text("a file")
-    result = fairgate("--learners", "ofs", "--tasks", "mve-s", "--out", "occupied", cwd=tmp_path)
+    result = fairgate("bench", "--learners", "ofs", "--tasks", "mve-s", "--out", "occupied", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.startswith("fairgate: --out occupied must be a folder one can write to")
     assert result.stderr.count("\n") == 1
@@ -70,27 +63,13 @@ def test_a_folder_one_cannot_write_to_is_one_sentence_and_exit_code_2(tmp_path: 
 def test_an_interrupted_benchmark_goes_on_where_it_stopped(tmp_path: Path) -> None:
     size = ("--rounds", "800", "--seeds", "3", "--workers", "1", "--json")
     names = ("--learners", "ofs,random,primal-dual", "--tasks", "german", "--tasks", "compas")
-    command = [sys.executable, "-m", "fairgate", "bench", *size, *names, "--out", str(tmp_path)]
-
-    def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
-    ) as first:
-        index = tmp_path / "runs" / "index.jsonl"
-        for _ in range(1200):
-            if index.is_file() and len(index.read_text().splitlines()) >= 2:
-                break
-            time.sleep(0.025)
-        first.send_signal(signal.SIGINT)
-        _, told = first.communicate(timeout=60)
-    done = len(index.read_text().splitlines())
-    assert first.returncode not in (0, 2)
+    command = ("bench", *size, *names, "--out", str(tmp_path))
+    code, told, done = interrupted(*command, runs=tmp_path / "runs")
+    assert code not in (0, 2)
     assert "Traceback" not in told
     assert 2 <= done < 6
     assert not (tmp_path / "bench.json").exists()
-    second = subprocess.run(command, capture_output=True, text=True, check=False)
+    second = fairgate(*command)
     assert second.returncode == 0
     assert f"{done} of 6 simulations are done already" in second.stderr
     assert json.loads(second.stdout) == json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))

@@ -23,8 +23,8 @@ from fairgate.constraints import (
     ServiceRate,
 )
 from fairgate.learners import PerGroup, check_learner, load_learner
-from fairgate.learners.foresee_or_follow import ForeseeOrFollow
 from fairgate.learners.base import Learner
+from fairgate.learners.foresee_or_follow import ForeseeOrFollow
 from fairgate.learners.state import encode
 from fairgate.learners.tracking.learner import Tracking
 from fairgate.learners.tracking.search import PROBES, look, plain

@@ -6,34 +6,19 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import fairgate as fg
 from fairgate.bench import WorldBench, run_worlds
 from fairgate.bench.worlds.page import render, signed, worst_of
 from fairgate.bench.worlds.traits import traits_of
+from fairgate.settings import Array
 from fairgate.worlds.shapes import shape_of
 from tests.browser import Browser
+from tests.own_learner import Middle
 
 WORLDS = (4, 6, 8, 9, 12, 19)
-
-
-class Middle:
-    """A user's learner that inherits from nothing: always the middle of the grid."""
-
-    def start(self, setting: fg.Setting, replicates: int, rng: np.random.Generator) -> Any:
-        grid = setting.thresholds
-        return np.full((replicates, setting.groups), grid[len(grid) // 2])
-
-    def propose(self, state: Any) -> Any:
-        return state
-
-    def observe(self, state: Any, played: fg.Policy, feedback: Any) -> None:
-        pass
 
 
 class Breaking(Middle):
@@ -41,7 +26,7 @@ class Breaking(Middle):
 
     policies = "per-group"
 
-    def propose(self, state: Any) -> Any:
+    def propose(self, state: Array) -> Array:
         if state.shape[1] == 6:
             raise RuntimeError("too many")
         return state

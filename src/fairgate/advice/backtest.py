@@ -12,7 +12,7 @@ from fairgate.advice.choice import choose
 from fairgate.advice.steady import Response
 from fairgate.counts import Counts
 from fairgate.people.applicants import Applicants
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 from fairgate.problem import ROUNDING
 
 FIRST = 3
@@ -51,7 +51,7 @@ class BacktestPeriod:
     done: Decided | None  # None without a decision column
 
 
-def backtest(applicants: Applicants, history: History, aims: Aims, first: int = FIRST) -> list[BacktestPeriod]:
+def backtest(applicants: Applicants, history: PeriodCounts, aims: Aims, first: int = FIRST) -> list[BacktestPeriod]:
     """Advise on all earlier periods, apply that threshold to the next, and compare with what was done.
 
     Parameters

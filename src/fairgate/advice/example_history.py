@@ -7,7 +7,7 @@ import numpy as np
 from fairgate.advice.steady import Response, environment
 from fairgate.counts import Counts
 from fairgate.people.applicants import Applicants, Columns
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 from fairgate.settings import Array
 
 BINS = 64
@@ -48,7 +48,7 @@ def draw_history(
     *,
     rate: float = 0.3,
     disturbance: Array | float = 0.0,
-) -> History:
+) -> PeriodCounts:
     """Draw a history in which acceptance feeds back on who applies with a known strength.
 
     Parameters
@@ -82,4 +82,4 @@ def draw_history(
         seen = np.stack((counts[period, ..., 0].sum(axis=1), counts[period, ..., 1].sum(axis=1)), axis=-1)
         decided = Counts(np.stack((seen[:, 0] + seen[:, 2], seen[:, 1]), axis=1)[None])
         state = pools.update(state, decided, 2.0 * cut[None], rng)
-    return History(tuple(f"{2020 + t // 12}-{t % 12 + 1:02d}" for t in range(len(counts))), counts)
+    return PeriodCounts(tuple(f"{2020 + t // 12}-{t % 12 + 1:02d}" for t in range(len(counts))), counts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.response_fit import CYCLES, GRID, NUISANCE, SPEEDS, Fit, Series, fit, series
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 from fairgate.settings import Array
 
 FOUND, NONE, UNTOLD = "feedback", "no feedback", "cannot tell"
@@ -95,7 +95,7 @@ class FeedbackEstimate:
         return tuple(dict.fromkeys(round(each, 2) for each in (self.strength, self.low, self.high, 0.0)))
 
 
-def estimate_feedback(history: History, names: Sequence[str]) -> FeedbackEstimate:
+def estimate_feedback(history: PeriodCounts, names: Sequence[str]) -> FeedbackEstimate:
     """Estimate the strength and speed of feedback from past decisions and who applied after them.
 
     See :mod:`fairgate.advice.response_fit` for the model. All groups are supposed to have one strength and speed; each
@@ -195,7 +195,7 @@ def calendar_share(policy: Array) -> float:
     return (rest - min(left(np.cos(each), np.sin(each)) for each in turns)) / max(rest, 1e-12)
 
 
-def joined(history: History) -> History:
+def joined(history: PeriodCounts) -> PeriodCounts:
     """Join neighbouring periods until there are at most 48."""
     length = math.ceil(len(history.periods) / MOST)
     starts = np.arange(0, len(history.periods), length)
@@ -290,7 +290,7 @@ def _only(seen: Series, places: NDArray[np.int64]) -> Series:
     return Series(*(each[:, places] for each in seen))
 
 
-def _untold(history: History, text: str) -> FeedbackEstimate:
+def _untold(history: PeriodCounts, text: str) -> FeedbackEstimate:
     """Return that nothing can be said."""
     return FeedbackEstimate(
         UNTOLD,

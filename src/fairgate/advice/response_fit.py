@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from fairgate.advice.steady import SPLIT, low_pool
-from fairgate.people.history import History
+from fairgate.people.period_counts import PeriodCounts
 from fairgate.settings import Array
 
 GRID = np.linspace(-0.99, 0.99, 45)
@@ -104,7 +104,7 @@ class Series(NamedTuple):
     lift: Array  # how much more of the high than of the low pool they accepted
 
 
-def series(history: History) -> Series:
+def series(history: PeriodCounts) -> Series:
     """Read the weights of the high pools, and what was decided, off a history.
 
     The bin with the median belongs to both pools in parts; what it hides of a change of weight is scaled up again. In a

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairgate.audit import drawings
 from fairgate.audit.audit import Audit
-from fairgate.pages import Picture, flat, templates
+from fairgate.pages import Drawing, flat, templates
 from fairgate.plots import image
 
 if TYPE_CHECKING:
@@ -33,16 +32,6 @@ NAMES = {
     "fairgate": "version of fairgate",
 }
 """What the settings are called on the page."""
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure of the page."""
-
-    key: str
-    title: str
-    caption: str
-    picture: Picture
 
 
 def render(audit: Audit, document: Mapping[str, Any]) -> str:
@@ -91,4 +80,4 @@ def _drawings(audit: Audit) -> list[Drawing]:
 
 
 def _drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
-    return Drawing(key, title, caption, Picture.of(key, image(figure, "png", DPI)))
+    return Drawing.of(key, title, caption, image(figure, "png", DPI))

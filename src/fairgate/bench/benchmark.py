@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from fairgate.engines import open_engine
 from fairgate.errors import InputError
 from fairgate.learners import AnyLearner
 from fairgate.learners.registry import RECOMMENDED
+from fairgate.origin import versions
 from fairgate.simulation import Size
 from fairgate.statistics import RESAMPLES, iqm
 from fairgate.store import Say, code_digest, plain, prepare_folder, write_table, write_text
@@ -118,10 +117,7 @@ def describe(matrix: Matrix, board: Leaderboard, size: Size) -> dict[str, Any]:
                 "resamples": RESAMPLES,
                 "alpha": ALPHA,
                 "code": code_digest(outcome, rank),
-                "versions": {
-                    "python": platform.python_version(),
-                    **{name: metadata.version(name) for name in LIBRARIES},
-                },
+                "versions": versions(LIBRARIES),
             },
             "tasks": {task: {"title": titles.get(task, task), **truth} for task, truth in tasks.items()},
             "learners": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,26 +15,23 @@ from numpy.typing import NDArray
 
 from fairgate import truth
 from fairgate.bench import measures
+from fairgate.bench.pairs import perform, play_all
 from fairgate.engines import Engine
-from fairgate.errors import told
 from fairgate.learners import Learner
 from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.simulation import Size, simulate
 from fairgate.statistics import iqm
 from fairgate.store import (
-    Bundle,
     Say,
     Work,
     code_digest,
-    complete,
     file_name,
-    one_by_one,
     read_table,
     table_bytes,
 )
 from fairgate.tasks import Task
-from fairgate.together import can_join, packs, simulate_together
+from fairgate.together import simulate_together
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,19 @@ class Pair:
     def key(self) -> str:
         """Name of its file; characters a file name cannot have are replaced."""
         return file_name(f"{self.task.name}--{self.name}")
+
+    @property
+    def shared(self) -> tuple[str, Size]:
+        """What pairs that are played together have in common."""
+        return self.task.name, self.size
+
+    def played(self) -> bytes:
+        """Play and judge it, and return the file of its outcome."""
+        return table_bytes(*outcome(self.task, self.learner, self.size))
+
+    def judged(self, run: Run) -> bytes:
+        """Judge a run of it, and return the file of its outcome."""
+        return table_bytes(*judge(run, self.task, self.learner))
 
     def work(self) -> Work:
         """What there is to do for its file, with a fingerprint of the settings and of the code they are judged by."""
@@ -131,61 +141,18 @@ class Matrix:
 
 def fill(pairs: Sequence[Pair], folder: Path, engine: Engine, say: Say) -> Matrix:
     """Run every pair that is not done yet, the longest first, on an engine, and read all outcomes."""
-    for pair in pairs:
-        (folder / f"{pair.key}.error").unlink(missing_ok=True)
-    lost = complete(folder, [pair.work() for pair in pairs], engine, say, bundled=partial(bundled, pairs))
-    died = {work.name: text for work, text in lost}
+    failed = play_all(pairs, [pair.work() for pair in pairs], folder, engine, say)
     outcomes: dict[tuple[str, str], Outcome] = {}
     failures: list[Failure] = []
     for pair in pairs:
         names = pair.name, pair.task.name
-        failed = folder / f"{pair.key}.error"
-        if failed.is_file():
-            died[pair.key] = failed.read_text(encoding="utf-8")
-        if pair.key in died:
-            failures.append(Failure(*names, died[pair.key]))
+        if pair.key in failed:
+            failures.append(Failure(*names, failed[pair.key]))
             continue
         figures, header = read_table(folder / f"{pair.key}.parquet")
         header["curve"] = {name: np.asarray(values) for name, values in header["curve"].items()}
         outcomes[names] = Outcome(*names, figures=figures, **header)
     return Matrix(outcomes, failures)
-
-
-def bundled(pairs: Sequence[Pair], works: Sequence[Work]) -> list[Bundle]:
-    """Bundle the learners of a task that can be played together."""
-    by_key = {pair.key: pair for pair in pairs}
-    together: dict[tuple[str, Size], list[Work]] = {}
-    alone: list[Work] = []
-    for work in works:
-        pair = by_key[work.name]
-        join = can_join(pair.task, pair.learner, pair.size)
-        (together.setdefault((pair.task.name, pair.size), []) if join else alone).append(work)
-    found = one_by_one(alone)
-    for (_, size), each in together.items():
-        for some in packs(len(each), size):
-            found.append(Bundle(each[some], partial(perform_together, [by_key[work.name] for work in each[some]])))
-    return found
-
-
-def perform_together(pairs: Sequence[Pair]) -> list[dict[str, bytes]]:
-    """Return the files of pairs that have their task in common; if one fails, each is done alone."""
-    try:
-        runs = simulate_together(pairs[0].task, [pair.learner for pair in pairs], pairs[0].size)
-    except Exception:  # said by the one that fails
-        return [perform(pair) for pair in pairs]
-    return [_file(pair, partial(judge, run, pair.task, pair.learner)) for pair, run in zip(pairs, runs, strict=True)]
-
-
-def perform(pair: Pair) -> dict[str, bytes]:
-    """Run and judge a pair and return the file of its outcome; of one that fails, one with the error instead."""
-    return _file(pair, partial(outcome, pair.task, pair.learner, pair.size))
-
-
-def _file(pair: Pair, judged: Callable[[], tuple[dict[str, Array], dict[str, Any]]]) -> dict[str, bytes]:
-    try:
-        return {f"{pair.key}.parquet": table_bytes(*judged())}
-    except Exception as error:
-        return {f"{pair.key}.error": told(error).encode()}
 
 
 def outcome(task: Task, learner: Learner[Any], size: Size) -> tuple[dict[str, Array], dict[str, Any]]:

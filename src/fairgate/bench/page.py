@@ -12,7 +12,7 @@ from fairgate.bench.leaderboard import Leaderboard, Row
 from fairgate.bench.matrix import Matrix
 from fairgate.bench.measures import TARGET
 from fairgate.bench.terminal import SEES, against, p_text
-from fairgate.pages import Picture, anchor, flat, templates
+from fairgate.pages import Drawing, anchor, flat, templates
 from fairgate.plots import image
 
 if TYPE_CHECKING:
@@ -38,16 +38,6 @@ class Shaded:
     def opacity(self) -> str:
         """Opacity of the shade, as CSS writes it."""
         return f"{DARKEST * min(max(self.shade, 0.0), 1.0):.2f}"
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure of the page."""
-
-    key: str
-    title: str
-    caption: str
-    picture: Picture
 
 
 def render(matrix: Matrix, board: Leaderboard, document: Mapping[str, Any]) -> str:
@@ -120,7 +110,7 @@ def _curves(matrix: Matrix, board: Leaderboard) -> list[Drawing]:
 
 def drawn(key: str, title: str, caption: str, figure: Figure) -> Drawing:
     """Make a figure a part of a page."""
-    return Drawing(key, title, caption, Picture.of(key, image(figure, "png", DPI)))
+    return Drawing.of(key, title, caption, image(figure, "png", DPI))
 
 
 def _success(matrix: Matrix, board: Leaderboard) -> dict[str, dict[str, Shaded]]:

@@ -70,7 +70,8 @@ class Processes:
                 place = (left or last).popleft()
                 process = idle.pop() if idle else _process()
                 begun[place] += 1
-                running[_submit(process, calls[place])] = place, process
+                with _deaf():
+                    running[process.submit(alone, calls[place])] = place, process
 
         try:
             begin()
@@ -118,18 +119,15 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _submit(process: Any, call: Call) -> Future[Any]:
-    with _deaf():
-        future: Future[Any] = process.submit(alone, call)
-    return future
-
-
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Let processes begun here not hear Ctrl-C, which a terminal sends to all: this one ends them."""
+    """Let processes begun here not hear Ctrl-C, which a terminal sends to all: this one ends them, and says so."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing.resource_tracker import ensure_running
+
+    ensure_running()  # else the first process would start it, and many Pythons unblock signals then (CPython #127586)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

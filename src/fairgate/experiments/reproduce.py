@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
-from importlib import metadata, resources
+from importlib import resources
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from fairgate.experiments import choices, claims, figures, findings, report, riv
 from fairgate.experiments.jobs import Job
 from fairgate.experiments.plan import METHODS, SEMI_SYNTHETIC, STRICT, TASKS, Context, Plan
 from fairgate.experiments.results import Claim, Drawing, Finding, Results, Table
+from fairgate.origin import versions
 from fairgate.plots import image
 from fairgate.simulation import simulate
 from fairgate.store import code_digest, complete, file_hash, prepare_folder, write_bytes, write_text
@@ -178,11 +178,10 @@ def describe(plan: Plan, parts: Sequence[str]) -> dict[str, Any]:
     """Everything the outcome depends on: size, parts, versions, data and code."""
     folder = resources.files("fairgate.data")
     data = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("german.csv", "compas.csv")}
-    versions = {name: metadata.version(name) for name in LIBRARIES}
     return {
         **{name: value for name, value in asdict(plan).items() if value != ""},
         "parts": list(parts),
-        "versions": {"python": platform.python_version(), **versions},
+        "versions": versions(LIBRARIES),
         "data": data,
         "code": code_digest(reproduce),
     }

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import secrets
-from importlib import metadata
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, func, select
@@ -18,11 +16,9 @@ from fairgate.live.events import START, Event, make_event
 from fairgate.live.failures import ConflictError
 from fairgate.live.schema import api_keys, events, gates, snapshots
 from fairgate.live.spec import Spec
+from fairgate.origin import versions
 
-VERSIONS = {
-    "python": platform.python_version(),
-    **{name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")},
-}
+VERSIONS = versions(("numpy", "scipy", "scikit-learn"))
 """Versions that the numbers depend on."""
 
 UNTOUCHED = {"created", "version", "key-added", "key-revoked"}

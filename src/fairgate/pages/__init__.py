@@ -59,6 +59,21 @@ class Picture:
         return self.width > 1000 or self.width > 1.7 * self.height
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of a page."""
+
+    key: str
+    title: str
+    caption: str
+    picture: Picture
+
+    @classmethod
+    def of(cls, key: str, title: str, caption: str, png: bytes) -> Drawing:
+        """Make the bytes of a PNG file a figure of a page."""
+        return cls(key, title, caption, Picture.of(key, png))
+
+
 def anchor(key: str) -> str:
     """Turn a key into a name that links can point to.
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.people.history import History
 from fairgate.people.labels import UNKNOWN, LabelModel, tail
+from fairgate.people.period_counts import PeriodCounts
 from fairgate.people.values import group_in_words, in_words
 from fairgate.settings import Array
 
@@ -106,7 +106,7 @@ class Applicants:
     lines: int = 0
     fitted: LabelModel | None = None
     decisions: NDArray[Any] | None = None
-    history: History | None = None
+    history: PeriodCounts | None = None
     weights: Weights | None = None
     positive: tuple[str, ...] = ()
     decided: Decided | None = None
@@ -223,7 +223,7 @@ class Applicants:
         each = self.counts.sum(axis=(0, 2))
         return np.flatnonzero(np.diff((each.cumsum() - each) * bins // self.people, prepend=-1))
 
-    def with_history(self, history: History) -> Applicants:
+    def with_history(self, history: PeriodCounts) -> Applicants:
         """Return the same people with their history, whose bins are those of :meth:`coarsened`."""
         return replace(self, history=history)
 

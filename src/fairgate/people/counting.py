@@ -12,7 +12,7 @@ from fairgate.errors import InputError
 from fairgate.people.applicants import Weights
 from fairgate.people.dates import periods
 from fairgate.people.direction import ask_accepted
-from fairgate.people.history import History, history_shape
+from fairgate.people.period_counts import PeriodCounts, period_shape
 from fairgate.people.rows import Part, Rows, dated
 from fairgate.people.values import decision_meanings, natural
 from fairgate.people.wanted import Wanted
@@ -92,13 +92,13 @@ def scaled(rows: Rows, wanted: Wanted) -> tuple[float, Weights | None]:
     return max(round(effective), 1) / shares, Weights(wanted.weight, total, effective)
 
 
-def count_history(rows: Rows, wanted: Wanted, coder: Coder, starts: NDArray[np.int64], scale: float) -> History:
+def count_periods(rows: Rows, wanted: Wanted, coder: Coder, starts: NDArray[np.int64], scale: float) -> PeriodCounts:
     """Return people by period, in bins that begin at `starts`; sums of weights are multiplied by `scale`."""
     known = [part.taken(dated(part)) for part in rows.parts]
     days = [part.day for part in known if part.day is not None and len(part.day)]
     ends = np.array([day for each in days for day in (each.min(), each.max())], dtype=np.int32)
     period, names, begins = periods(str(wanted.date), ends, wanted.period)
-    shape = history_shape(len(names), len(coder.names), len(starts))
+    shape = period_shape(len(names), len(coder.names), len(starts))
     counts: NDArray[Any] = np.zeros(shape, dtype=np.int64 if wanted.weight is None else np.float64)
     left_out = len(rows)
     for part in known:
@@ -111,4 +111,4 @@ def count_history(rows: Rows, wanted: Wanted, coder: Coder, starts: NDArray[np.i
         weight = None if part.weight is None else part.weight[told]
         counts += _bincount([each[told] for each in (time, group, joined, label, decision)], weight, shape)
         left_out -= int(told.sum())
-    return History(names, counts * scale if wanted.weight else counts, period, left_out)
+    return PeriodCounts(names, counts * scale if wanted.weight else counts, period, left_out)

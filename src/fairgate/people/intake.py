@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.people.applicants import CANDIDATES, Applicants, Columns, Decided
-from fairgate.people.counting import Coder, count_history, scaled
+from fairgate.people.counting import Coder, count_periods, scaled
 from fairgate.people.direction import ask_positive
 from fairgate.people.losses import leave_out_strays, refuse_losses
 from fairgate.people.rows import read_rows
@@ -154,7 +154,7 @@ def take_in(source: Source, wanted: Wanted) -> Applicants:
     )
     if wanted.date is None:
         return applicants
-    return applicants.with_history(count_history(rows, wanted, coder, applicants.starts(CANDIDATES), scale))
+    return applicants.with_history(count_periods(rows, wanted, coder, applicants.starts(CANDIDATES), scale))
 
 
 def _decided(name: str, coder: Coder, counted: NDArray[Any]) -> Decided:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-import platform
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner
 from fairgate.learners.registry import kind_of
 from fairgate.learners.warm import takes_history
+from fairgate.origin import versions
 from fairgate.places import find_learner, own_learner
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
@@ -182,10 +182,7 @@ def describe(
                 "which": f"{numbers[0]} to {numbers[-1]}" if contiguous else ", ".join(map(str, numbers)),
                 "purpose": purpose(numbers),
                 "policies": board.allowed,
-                "versions": {
-                    "python": platform.python_version(),
-                    **{name: metadata.version(name) for name in LIBRARIES},
-                },
+                "versions": versions(LIBRARIES),
             },
             "threshold_share": board.threshold,
             "no_feasible_threshold": float(1.0 - matrix.truth["feasible"].mean()),

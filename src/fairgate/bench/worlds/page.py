@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairgate.amounts import amount
-from fairgate.bench.page import Drawing, Shaded, drawn
+from fairgate.bench.page import Shaded, drawn
 from fairgate.bench.terminal import SEES, p_text
 from fairgate.bench.worlds import drawings
 from fairgate.bench.worlds.benchmark import tuned
@@ -18,7 +18,7 @@ from fairgate.bench.worlds.board import SHARES, WorldBoard
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.bench.worlds.traits import Trait, constraints_text, labels_text, shares_of, traits_of
 from fairgate.learners.registry import BASELINES, LEARNERS, OWN, RECOMMENDED
-from fairgate.pages import anchor, flat, templates
+from fairgate.pages import Drawing, anchor, flat, templates
 from fairgate.worlds.shapes import JUDGING, shape_of
 
 WORST = 3

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.bench.matrix import Failure
+from fairgate.bench.pairs import perform, play_all
 from fairgate.bench.share import Yardsticks
 from fairgate.bench.worlds import measures, yardsticks
 from fairgate.bench.worlds.blocks import WorldBlock
 from fairgate.bench.worlds.warm import Following, old_thresholds, rounds_before
 from fairgate.bench.worlds.yardsticks import Known
 from fairgate.engines import Engine
-from fairgate.errors import InputError, told
+from fairgate.errors import InputError
 from fairgate.learners import Learner
 from fairgate.learners.base import check_level
 from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.simulation import Size, simulate
 from fairgate.store import (
-    Bundle,
     Say,
     Work,
     code_digest,
     complete,
     file_name,
-    one_by_one,
     read_table,
     table_bytes,
 )
 from fairgate.tasks import Task
-from fairgate.together import can_join, packs, simulate_together
+from fairgate.together import simulate_together
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +88,16 @@ class WorldPair:
         return file_name(f"{self.block.name}--{self.name}")
 
     @property
+    def task(self) -> Task:
+        """All worlds of the block as one task."""
+        return self.block.task
+
+    @property
+    def shared(self) -> WorldBlock | None:
+        """What pairs that are played together have in common; None after an old policy, which each follows alone."""
+        return None if rounds_before(self.block, self.history) else self.block
+
+    @property
     def size(self) -> Size:
         """How much is simulated: a loop for each world and seed."""
         block = self.block
@@ -112,43 +122,13 @@ class WorldPair:
         cost = self.rounds * (400.0 + 0.2 * loops * shape.groups * (bins + 5))  # µs, roughly
         return Work(self.key, digest, (f"{self.key}.parquet",), cost, partial(perform, self))
 
+    def played(self) -> bytes:
+        """Play and judge it, and return the file of its outcome."""
+        return table_bytes(played(self))
 
-def bundled(pairs: Sequence[WorldPair], works: Sequence[Work]) -> list[Bundle]:
-    """Bundle the learners of a block that can be played together."""
-    by_key = {pair.key: pair for pair in pairs}
-    together: dict[WorldBlock, list[Work]] = {}
-    alone: list[Work] = []
-    for work in works:
-        pair = by_key[work.name]
-        join = not rounds_before(pair.block, pair.history) and can_join(pair.block.task, pair.learner, pair.size)
-        (together.setdefault(pair.block, []) if join else alone).append(work)
-    found = one_by_one(alone)
-    for each in together.values():
-        for some in packs(len(each), by_key[each[0].name].size):
-            found.append(Bundle(each[some], partial(perform_together, [by_key[work.name] for work in each[some]])))
-    return found
-
-
-def perform_together(pairs: Sequence[WorldPair]) -> list[dict[str, bytes]]:
-    """Return the files of pairs that have their block in common; if one fails, each is done alone."""
-    task, size = pairs[0].block.task, pairs[0].size
-    try:
-        runs = simulate_together(task, [pair.learner for pair in pairs], size)
-    except Exception:  # said by the one that fails
-        return [perform(pair) for pair in pairs]
-    return [_file(pair, partial(judged, pair, run, task)) for pair, run in zip(pairs, runs, strict=True)]
-
-
-def perform(pair: WorldPair) -> dict[str, bytes]:
-    """Return the file of a pair's outcome; of one that fails, one with the error instead."""
-    return _file(pair, partial(played, pair))
-
-
-def _file(pair: WorldPair, figures: Callable[[], dict[str, Array]]) -> dict[str, bytes]:
-    try:
-        return {f"{pair.key}.parquet": table_bytes(figures())}
-    except Exception as error:
-        return {f"{pair.key}.error": told(error).encode()}
+    def judged(self, run: Run) -> bytes:
+        """Judge a run of it, and return the file of its outcome."""
+        return table_bytes(judged(self, run, self.task))
 
 
 def played(pair: WorldPair) -> dict[str, Array]:
@@ -196,14 +176,11 @@ def fill(
         for block, best, _ in known
         if able(learner, block)
     ]
-    for pair in pairs:
-        (folder / f"{pair.key}.error").unlink(missing_ok=True)
     codes = {
         name: code_digest(played, simulate_together, yardsticks.solve, learner) for name, learner in learners.items()
     }
-    todo = [pair.work(codes[pair.name]) for pair in pairs]
-    died = {work.name: text for work, text in complete(folder, todo, engine, say, bundled=partial(bundled, pairs))}
-    return _read(learners, known, pairs, folder, died)
+    failed = play_all(pairs, [pair.work(codes[pair.name]) for pair in pairs], folder, engine, say)
+    return _read(learners, known, pairs, folder, failed)
 
 
 def able(learner: Learner[Any], block: WorldBlock) -> bool:
@@ -222,40 +199,36 @@ def _read(
     known: Sequence[Known],
     pairs: Sequence[WorldPair],
     folder: Path,
-    died: dict[str, str],
+    failed: Mapping[str, str],
 ) -> WorldMatrix:
     numbers = sorted(number for block, _, _ in known for number in block.numbers)
     place = {number: index for index, number in enumerate(numbers)}
     where = {block: np.array([place[number] for number in block.numbers]) for block, _, _ in known}
     figures: dict[str, dict[str, Array]] = {}
-    failures: list[Failure] = []
     for pair in pairs:
-        failed = folder / f"{pair.key}.error"
-        if failed.is_file():
-            died[pair.key] = failed.read_text(encoding="utf-8")
-        if pair.key in died:
-            failures.append(Failure(pair.name, pair.block.name, died[pair.key]))
-            continue
-        for name, values in read_table(folder / f"{pair.key}.parquet")[0].items():
-            column = figures.setdefault(pair.name, {}).setdefault(name, np.full(len(numbers), np.nan))
-            column[where[pair.block]] = values
-    truth = {
-        name: np.full(len(numbers), np.nan) for name in ("fair", "threshold", "lottery", "least", "feasible", "hidden")
-    }
-    words: dict[str, dict[str, str]] = {}
-    for block, best, told_of in known:
-        for name in ("fair", "threshold", "lottery", "least"):
-            truth[name][where[block]] = getattr(best, name).mean(axis=1)
-        truth["feasible"][where[block]] = ~np.isnan(best.threshold[:, -1])
-        truth["hidden"][where[block]] = any(each.needs == "all-labels" for each in block.task.problem.constraints)
-        words |= told_of
+        if pair.key not in failed:
+            for name, values in read_table(folder / f"{pair.key}.parquet")[0].items():
+                column = figures.setdefault(pair.name, {}).setdefault(name, np.full(len(numbers), np.nan))
+                column[where[pair.block]] = values
     with_figures = [name for name in learners if name in figures]
     return WorldMatrix(
         numbers,
         {name: figures[name] for name in with_figures},
-        truth,
-        words,
+        _truth(known, where, len(numbers)),
+        {number: words for each in known for number, words in each.words.items()},
         {name: learners[name].level for name in with_figures},
         {name: learners[name].policies for name in with_figures},
-        failures,
+        [Failure(pair.name, pair.block.name, failed[pair.key]) for pair in pairs if pair.key in failed],
     )
+
+
+def _truth(known: Sequence[Known], where: Mapping[WorldBlock, NDArray[np.int64]], worlds: int) -> dict[str, Array]:
+    """Return what is true of each world, (W,) each."""
+    means = ("fair", "threshold", "lottery", "least")
+    truth = {name: np.full(worlds, np.nan) for name in (*means, "feasible", "hidden")}
+    for block, best, _ in known:
+        for name in means:
+            truth[name][where[block]] = getattr(best, name).mean(axis=1)
+        truth["feasible"][where[block]] = ~np.isnan(best.threshold[:, -1])
+        truth["hidden"][where[block]] = any(each.needs == "all-labels" for each in block.task.problem.constraints)
+    return truth

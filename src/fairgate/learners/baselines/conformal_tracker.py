@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.baselines.centre import threshold_at
 from fairgate.learners.epochs import Epochs, EpochState, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
@@ -109,7 +110,7 @@ class ConformalTracker(Epochs[TrackerState]):
         """Play the next place of the scan, or above and below the centre in turn."""
         centred = np.clip(state.centre, self.reach, 1.0 - self.reach) + self.side(state) * self.reach
         at = np.where(state.epochs < self.scan, self.place(state), centred)
-        return np.asarray(state.grid[0] + at * (state.grid[-1] - state.grid[0]))
+        return threshold_at(state.grid, at)
 
     def place(self, state: TrackerState) -> Array:
         """Return the place that the scan has come to, (R,)."""
@@ -137,8 +138,7 @@ class ConformalTracker(Epochs[TrackerState]):
 
     def recommend(self, state: TrackerState) -> Policy:
         """Keep the centre."""
-        threshold = state.grid[0] + state.centre * (state.grid[-1] - state.grid[0])
-        return Policy.shared(threshold, state.groups)
+        return Policy.shared(threshold_at(state.grid, state.centre), state.groups)
 
 
 def is_better(shown: Array, best: Array) -> NDArray[np.bool_]:

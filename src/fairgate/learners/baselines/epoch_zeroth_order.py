@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
-from fairgate.learners.epochs import Epochs, EpochState, Rounds
+from fairgate.learners.baselines.centre import TwoSidedState, side_of, threshold_at
+from fairgate.learners.epochs import Epochs, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive, Share, keep_whole
 
 
-@dataclass
-class ZerothOrderState(EpochState):
-    """The search of each replicate."""
-
-    centre: Annotated[Array, "R"]  # where in the grid's interval it is, from 0 to 1
-    sign: Annotated[Array, "R"]  # side played first in this step
-    first: Annotated[Array, "1+J R"]  # what that showed
-
-
 @dataclass(frozen=True)
-class EpochZerothOrder(Epochs[ZerothOrderState]):
+class EpochZerothOrder(Epochs[TwoSidedState]):
     r"""Keep a threshold until the world has settled, look, and step by what was seen at one or two points.
 
     Ray et al. [1]_ study a world that forgets its past geometrically, by a factor :math:`\rho` per round, and a
@@ -108,39 +100,37 @@ class EpochZerothOrder(Epochs[ZerothOrderState]):
         if self.points > 2:
             raise InputError(f"EpochZerothOrder: points must be 1 or 2, got {self.points}")
 
-    def remember(self, setting: Setting, common: Mapping[str, Any]) -> ZerothOrderState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> TwoSidedState:
         """Start at `start_at`, with multipliers 0."""
-        state = fresh(ZerothOrderState, setting, common, centre=self.start_at, sign=1.0)
+        state = fresh(TwoSidedState, setting, common, centre=self.start_at, sign=1.0)
         state.centre = self.project(state, state.centre)
         return state
 
-    def number(self, state: ZerothOrderState) -> Array:
+    def number(self, state: TwoSidedState) -> Array:
         """Number m of the step that is being looked for, from 1, (R,)."""
         return np.asarray(state.epochs // self.points + 1.0)
 
-    def reach(self, state: ZerothOrderState) -> Array:
+    def reach(self, state: TwoSidedState) -> Array:
         """Distance δ_m from the centre that is played, (R,)."""
         return np.asarray(np.minimum(0.5, np.asarray(self.radius)) * self.number(state) ** -0.25)
 
-    def settling(self, state: ZerothOrderState) -> Array:
+    def settling(self, state: TwoSidedState) -> Array:
         """Rounds n_m that the world is given to settle, (R,)."""
         longer = np.asarray(self.memory) * 0.5 * np.log(self.number(state))
         return np.asarray(self.burn_in + np.ceil(longer))
 
-    def project(self, state: ZerothOrderState, centre: Array) -> Array:
+    def project(self, state: TwoSidedState, centre: Array) -> Array:
         """Bring the centre back to where all points played around it lie in the grid's interval."""
         reach = self.reach(state)
         return np.clip(centre, reach, 1.0 - reach)
 
-    def pick(self, state: ZerothOrderState, fresh: NDArray[np.bool_]) -> Array:
+    def pick(self, state: TwoSidedState, fresh: NDArray[np.bool_]) -> Array:
         """Play one side of the centre, drawn at random; and then the other, if two points are looked at."""
         opening = state.epochs % self.points == 0
-        drawn = np.where(state.rng.integers(2, size=state.replicates) == 1, 1.0, -1.0)
-        state.sign = np.where(fresh & opening, drawn, state.sign)
-        at = state.centre + np.where(opening, state.sign, -state.sign) * self.reach(state)
-        return np.asarray(state.grid[0] + at * (state.grid[-1] - state.grid[0]))
+        at = state.centre + side_of(state, fresh, opening) * self.reach(state)
+        return threshold_at(state.grid, at)
 
-    def digest(self, state: ZerothOrderState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+    def digest(self, state: TwoSidedState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """After the last point of a step, move the centre and then the multipliers; keep what the first one showed."""
         closing = over & (state.epochs % self.points == self.points - 1)
         found, mean = table, table[1:]
@@ -153,7 +143,6 @@ class EpochZerothOrder(Epochs[ZerothOrderState]):
         dual_step = np.asarray(self.dual_step) * self.number(state) ** -0.5
         state.multipliers = np.where(closing, np.maximum(0.0, state.multipliers + dual_step * mean), state.multipliers)
 
-    def recommend(self, state: ZerothOrderState) -> Policy:
+    def recommend(self, state: TwoSidedState) -> Policy:
         """Keep the centre."""
-        threshold = state.grid[0] + state.centre * (state.grid[-1] - state.grid[0])
-        return Policy.shared(threshold, state.groups)
+        return Policy.shared(threshold_at(state.grid, state.centre), state.groups)

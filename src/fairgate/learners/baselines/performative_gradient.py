@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.baselines.centre import side_of
 from fairgate.learners.baselines.location_scale_model import LocationScaleModel, between
 from fairgate.learners.epochs import Epochs, EpochState, Rounds
 from fairgate.learners.shapes import fresh
@@ -119,9 +120,7 @@ class PerformativeGradient(Epochs[PerformativeState]):
     def pick(self, state: PerformativeState, fresh: NDArray[np.bool_]) -> Array:
         """Play the threshold nearest to one side of the centre, drawn at random, and then to the other."""
         opening = state.epochs % 2 == 0
-        drawn = np.where(state.rng.integers(2, size=state.replicates) == 1, 1.0, -1.0)
-        state.sign = np.where(fresh & opening, drawn, state.sign)
-        at = state.centre + np.where(opening, state.sign, -state.sign) * self.reach(state)
+        at = state.centre + side_of(state, fresh, opening) * self.reach(state)
         return np.asarray(state.grid[nearest(self.places(state), at)])
 
     def learn(self, state: PerformativeState, played: Policy, feedback: Feedback) -> None:

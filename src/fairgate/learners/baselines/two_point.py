@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.epochs import Epochs, EpochState, Rounds
+from fairgate.learners.baselines.centre import TwoSidedState, side_of, threshold_at
+from fairgate.learners.epochs import Epochs, Rounds
 from fairgate.learners.shapes import fresh
 from fairgate.policy import Policy
 from fairgate.setting import Setting
 from fairgate.settings import Array, Positive, Share
 
 
-@dataclass
-class TwoPointState(EpochState):
-    """The search of each replicate."""
-
-    centre: Annotated[Array, "R"]  # where in the grid's interval it is, from 0 to 1
-    sign: Annotated[Array, "R"]  # side played first in this pair
-    first: Annotated[Array, "1+J R"]  # what that showed
-
-
 @dataclass(frozen=True)
-class TwoPoint(Epochs[TwoPointState]):
+class TwoPoint(Epochs[TwoSidedState]):
     r"""Play an epoch a little above the centre and one a little below it, and step to the better side.
 
     One-point methods step by the size of the loss; the difference of two points is of the size of the slope. With the
@@ -78,26 +70,24 @@ class TwoPoint(Epochs[TwoPointState]):
     version: ClassVar[int] = 3
     traces: ClassVar[tuple[str, ...]] = ("centre",)
 
-    def remember(self, setting: Setting, common: Mapping[str, Any]) -> TwoPointState:
+    def remember(self, setting: Setting, common: Mapping[str, Any]) -> TwoSidedState:
         """Start at `start_at`, with multipliers 0."""
-        state = fresh(TwoPointState, setting, common, centre=self.start_at, sign=1.0)
+        state = fresh(TwoSidedState, setting, common, centre=self.start_at, sign=1.0)
         reach = self.reach(state)
         state.centre = np.clip(state.centre, reach, 1.0 - reach)
         return state
 
-    def reach(self, state: TwoPointState) -> Array:
+    def reach(self, state: TwoSidedState) -> Array:
         """Distance δ_m from the centre that is played in this pair, (R,)."""
         return np.asarray(np.minimum(0.5, np.asarray(self.radius) * (state.epochs // 2 + 1.0) ** -0.101))
 
-    def pick(self, state: TwoPointState, fresh: NDArray[np.bool_]) -> Array:
+    def pick(self, state: TwoSidedState, fresh: NDArray[np.bool_]) -> Array:
         """Play one side of the centre, drawn at random, and then the other."""
         opening = state.epochs % 2 == 0
-        drawn = np.where(state.rng.integers(2, size=state.replicates) == 1, 1.0, -1.0)
-        state.sign = np.where(fresh & opening, drawn, state.sign)
-        at = state.centre + np.where(opening, state.sign, -state.sign) * self.reach(state)
-        return np.asarray(state.grid[0] + at * (state.grid[-1] - state.grid[0]))
+        at = state.centre + side_of(state, fresh, opening) * self.reach(state)
+        return threshold_at(state.grid, at)
 
-    def digest(self, state: TwoPointState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
+    def digest(self, state: TwoSidedState, over: NDArray[np.bool_], table: Array, share: Array) -> None:
         """Keep what the first side showed; after the second, move the centre and then the multipliers."""
         closing = over & (state.epochs % 2 == 1)
         difference = state.first - table
@@ -110,7 +100,6 @@ class TwoPoint(Epochs[TwoPointState]):
         raised = np.maximum(0.0, state.multipliers + np.asarray(self.dual_step) * pair**-0.5 * mean)
         state.multipliers = np.where(closing, raised, state.multipliers)
 
-    def recommend(self, state: TwoPointState) -> Policy:
+    def recommend(self, state: TwoSidedState) -> Policy:
         """Keep the centre."""
-        threshold = state.grid[0] + state.centre * (state.grid[-1] - state.grid[0])
-        return Policy.shared(threshold, state.groups)
+        return Policy.shared(threshold_at(state.grid, state.centre), state.groups)

@@ -210,7 +210,8 @@ class Tracking(Learner[TrackingState]):
         """Take in the stretch of replicates `rows`, and begin the next."""
         every: Index = slice(None) if len(rows) == state.replicates else rows  # nothing is copied if all are meant
         scores, labels = state.scores[every], state.labels[every]
-        rounds = state.lasted[rows] = (state.age - state.begun)[rows].astype(np.float64)
+        rounds = (state.age - state.begun)[rows].astype(np.float64)
+        state.lasted[rows] = rounds
         above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         people = scores.sum(axis=-1)
         state.people.take_in(every, rounds, above, people, state.answers)

@@ -1,4 +1,4 @@
-"""History: people by period, group, score, label and decision, for tables that say when each decision was made."""
+"""Period counts: people by period, group, score, label and decision, where a table says when each was decided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CELLS = 30_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class History:
+class PeriodCounts:
     """People counted by period, group, candidate bin, label and decision.
 
     Attributes
@@ -39,20 +39,20 @@ class History:
 
     def __repr__(self) -> str:
         first, last = self.periods[0], self.periods[-1]
-        return f"History({len(self.periods)} periods from {first} to {last}, {self.counts.sum():.0f} people)"
+        return f"PeriodCounts({len(self.periods)} periods from {first} to {last}, {self.counts.sum():.0f} people)"
 
     @property
     def decided(self) -> bool:
         """Whether decisions are known."""
         return bool(self.counts[..., 1].any())
 
-    def joined(self, starts: NDArray[np.int64]) -> History:
+    def joined(self, starts: NDArray[np.int64]) -> PeriodCounts:
         """Return the same with runs of neighbouring bins joined, which begin at `starts`."""
         counts = np.add.reduceat(self.counts, starts, axis=2)
-        return History(self.periods, counts, self.period, self.left_out)
+        return PeriodCounts(self.periods, counts, self.period, self.left_out)
 
 
-def history_shape(periods: int, groups: int, bins: int) -> tuple[int, int, int, int, int]:
+def period_shape(periods: int, groups: int, bins: int) -> tuple[int, int, int, int, int]:
     """Return the shape of the counts; refuse what does not fit into memory."""
     shape = (periods, groups, bins, 3, 2)
     if np.prod(shape, dtype=np.float64) > CELLS:
