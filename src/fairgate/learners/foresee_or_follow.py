@@ -72,7 +72,7 @@ class ForeseeOrFollow(Learner[BothState]):
     level: ClassVar[str] = "selective-labels"
     policies: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 5
     foresight: ClassVar[SafeForecast] = SafeForecast()
     tracking: ClassVar[Tracking] = Tracking(only_thresholds=True, refuge=True)
 

@@ -100,7 +100,7 @@ class Tracking(Learner[TrackingState]):
     policies: ClassVar[str] = "lottery"
     searched: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "history", as_history(self.history))
