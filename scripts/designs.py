@@ -33,7 +33,9 @@ from fairgate.bench.worlds.blocks import blocks_of, parse_worlds, purpose
 from fairgate.bench.worlds.board import WorldRow, rank
 from fairgate.bench.worlds.running import fill
 from fairgate.engines import InProcess
-from fairgate.learners import Learner, Mixture, SmoothOptimist, drift_models
+from fairgate.learners import Learner, Mixture, SafeForecast, SafeSearch, SmoothOptimist, drift_models
+from fairgate.learners.foresee_or_follow import ForeseeOrFollow
+from fairgate.learners.tracking import learner, restlessness, search
 from fairgate.learners.tracking.answers import Answers
 from fairgate.learners.tracking.learner import Tracking
 from scripts.passages import rewrite
@@ -58,13 +60,25 @@ def never(self: Answers, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.zeros(len(rows), dtype=np.bool_)
 
 
+def nothing(*given: Any) -> None:
+    """Leave out what a method does."""
+
+
 DESIGNS: dict[str, dict[str, Design]] = {
     "safe-search": {
         "Mixture": Design(Mixture()),
         "answers always foreseen": Design(Tracking(), {(Answers, "proved"): always}),
         "following only": Design(Tracking(), {(Answers, "proved"): never}),
         "width 1 in place of 1.5": Design(Tracking(width=1.0)),
+        "foresight never on trial": Design(Tracking(), {(Answers, "judge"): nothing}),
+        "labels not looked for": Design(Tracking(), {(Tracking, "look_for_labels"): nothing}),
+        "restlessness without a pause": Design(Tracking(), {(restlessness, "PAUSE"): 0}),
+        "no room beyond the margin": Design(Tracking(), {(search, "ROOM"): 0.0, (learner, "ROOM"): 0.0}),
         "**following, answers foreseen once proved**": Design(Tracking()),
+        "one threshold: SafeForecast alone": Design(SafeForecast()),
+        "one threshold: following alone": Design(Tracking(only_thresholds=True, refuge=True)),
+        "one threshold: wrong forecasts go on": Design(SafeSearch(), {(ForeseeOrFollow, "look_back"): nothing}),
+        "**one threshold: foresee or follow**": Design(SafeSearch()),
     },
     "smooth-optimist": {
         "`bayesian`": Design(entrant("bayesian")),
@@ -80,7 +94,7 @@ DESIGNS: dict[str, dict[str, Design]] = {
         "**as it is**": Design(SmoothOptimist()),
     },
 }
-"""Designs of each page of docs/learners, the present one last."""
+"""Designs of each page of docs/learners, the present ones in bold."""
 
 HEADER = (
     "| design | worlds | share | median | worst tenth | violation | feasible in the tail | settled "

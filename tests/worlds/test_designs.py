@@ -39,9 +39,13 @@ def test_every_design_is_played_as_it_says_and_written(
         name: line.removeprefix(f"| {name} ") for name, line in zip(DESIGNS["safe-search"], printed[2:], strict=True)
     }
     assert all(FIGURES.match(each) for each in figures.values()), figures
-    mixture, always, only, narrow, today = figures.values()
-    assert only == today
-    assert len({mixture, always, narrow, today}) == 4
+    today = figures["**following, answers foreseen once proved**"]
+    assert figures["following only"] == figures["foresight never on trial"] == today
+    assert (
+        len({figures[name] for name in ("Mixture", "answers always foreseen", "width 1 in place of 1.5")} | {today})
+        == 4
+    )
+    assert figures["one threshold: following alone"] != figures["**one threshold: foresee or follow**"]
     assert Answers.proved is proved
     written = page.read_text(encoding="utf-8")
     assert "\n".join(printed) in written

@@ -31,9 +31,10 @@ class SafeSearch(Learner[State]):
       who they are now is learnt from as long a window as predicts the next ones best, and played is the lottery of
       highest reward whose residuals, by `width` standard errors, are at most 0 for them. Where people's answers to
       acceptance have proved to predict them, lotteries are compared by what they lead to.
-    - ``policies="threshold"``, the default: one threshold for everybody. :class:`~fairgate.SafeForecast`, which learns
-      from a uniform lottery how people respond, and keeps the best threshold that is safe in its steady state. Without
-      a `lottery`, or with a `history`, a threshold follows the people who come by small steps within the safe set.
+    - ``policies="threshold"``, the default: one threshold for everybody. :class:`~fairgate.SafeForecast` learns from a
+      uniform lottery how people respond, and keeps the best threshold that is safe in its steady state; where that
+      cannot be told or has proved wrong, the threshold follows the people who come. Without a `lottery`, or with a
+      `history`, it follows them from the beginning, by small steps within the safe set.
     - ``policies="per-group"``: a threshold per group, where that is lawful: :class:`~fairgate.learners.PerGroup`.
 
     ``docs/learners/safe-search.md`` has the whole rule and where it fails.
