@@ -17,6 +17,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
+
+from fairgate.bench.worlds.board import lowest_tenth
 from scripts.passages import rewrite
 
 
@@ -80,10 +84,10 @@ def called(learner: str) -> str:
 def classes_of(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
     """Return the passage on SafeSearch by class: its rows of all documents, each beside the best baseline."""
     yield (
-        "| policies | worlds | rounds | past decisions | share | median | worst tenth | violation | feasible in the "
-        "tail | “none is feasible”: wrongly, rightly |"
+        "| policies | worlds | rounds | past decisions | share | median | worst tenth "
+        "| of the best threshold's: median, worst tenth | violation | feasible in the tail | “none is feasible”: wrongly, rightly |"
     )
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for document in documents:
         settings = document["settings"]
         shown = [row for row in document["board"].get(LEVEL, []) if row["learner"].startswith(SEARCH)]
@@ -93,16 +97,24 @@ def classes_of(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
             name = called(row["learner"]) + (", the best baseline there" if row["learner"] == baseline else "")
             warm = f"{settings['history']:,}" if row["learner"] in settings.get("warm", ()) else "none"
             said = ["–" if each is None else f"{each:.1%}" for each in (row["claimed_wrong"], row["claimed_right"])]
+            within = document.get("of_threshold", {}).get(row["learner"])
+            of_threshold = "–" if within is None else "{:.2f}, {:.2f}".format(*within).replace("-", "−")
             yield signed(
                 f"| {name} | {settings['which']} | {settings['rounds']:,} | {warm} "
                 f"| {row['share']['value']:.2f} {ends(row['share'])} | {row['median']:.2f} | {row['worst_tenth']:.2f} "
-                f"| {row['violation']:.4f} | {row['feasible_tail']:.1%} | {', '.join(said)} |"
+                f"| {of_threshold} | {row['violation']:.4f} | {row['feasible_tail']:.1%} | {', '.join(said)} |"
             )
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return what a benchmark found."""
+    """Return what a benchmark found, and shares of what the best threshold earns, where there is a feasible one."""
     found: dict[str, Any] = json.loads((folder / "worlds.json").read_text(encoding="utf-8"))
+    rows = pq.read_table(folder / "worlds.parquet", columns=["learner", "share_threshold"]).to_pylist()
+    shares: dict[str, list[float]] = {}
+    for row in rows:
+        if row["share_threshold"] is not None and np.isfinite(row["share_threshold"]):
+            shares.setdefault(row["learner"], []).append(row["share_threshold"])
+    found["of_threshold"] = {name: (np.median(each), lowest_tenth(np.array(each))) for name, each in shares.items()}
     return found
 
 

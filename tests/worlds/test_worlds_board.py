@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import scripts.passages
@@ -41,7 +44,7 @@ def test_every_class_has_a_line_beside_the_best_baseline(document: dict[str, Any
     assert sorted(line.split("`")[1] for line in lines) == sorted([*SEARCHES, "repeated-retraining"])
     assert lines[-1] == (
         "| `repeated-retraining`, the best baseline there | 0 to 19 | 3,000 | none | −0.60 [−0.80, 0.90] | 0.90 "
-        "| −0.40 | 0.0003 | 97.3% | 0.4%, – |"
+        "| −0.40 | – | 0.0003 | 97.3% | 0.4%, – |"
     )
 
 
@@ -61,6 +64,9 @@ def test_only_the_passages_asked_for_are_written(
     document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "worlds.json").write_text(json.dumps(document), encoding="utf-8")
+    names = ["safe-search-no-lottery"] * 20 + ["safe-search-lottery"]
+    shares = [*np.linspace(-0.5, 1.4, 20).tolist(), None]  # no threshold is feasible in the last world
+    pq.write_table(pa.table({"learner": names, "share_threshold": shares}), tmp_path / "worlds.parquet")
     (tmp_path / "learners").mkdir()
     page, board = tmp_path / "learners" / "safe-search.md", tmp_path / "worlds.md"
     page.write_text("before\n<!-- classes -->\nstale\n<!-- end of classes -->\nafter\n", encoding="utf-8")
@@ -73,4 +79,6 @@ def test_only_the_passages_asked_for_are_written(
     assert text.endswith("after\n")
     assert "stale" not in text
     assert "safe-search-no-lottery" in text
+    [one] = [line for line in text.splitlines() if "(`safe-search-no-lottery`)" in line]
+    assert "| 0.45, −0.45 |" in one
     assert board.read_text(encoding="utf-8") == "left alone"

@@ -155,10 +155,18 @@ def _cut(shares: Array) -> Array:
     return np.clip(shares, -1.0, 1.0)
 
 
+def lowest_tenth(shares: Array) -> float:
+    """Return the mean of the lowest tenth.
+
+    >>> lowest_tenth(np.arange(20.0))
+    0.5
+    """
+    return float(np.sort(shares)[: max(1, len(shares) // 10)].mean())
+
+
 def _row(matrix: WorldMatrix, name: str, shares: Array, here: NDArray[np.int64], shapes: NDArray[np.int64]) -> WorldRow:
     figures = {key: values[here] for key, values in matrix.figures[name].items()}
     played = POLICIES[int(np.nanmax(figures["played"], initial=0.0))]
-    lowest = np.sort(shares)[: max(1, len(shares) // 10)]
     return WorldRow(
         rank=None,
         learner=name,
@@ -168,7 +176,7 @@ def _row(matrix: WorldMatrix, name: str, shares: Array, here: NDArray[np.int64],
         lacking=int(np.isnan(figures["violation"]).sum()),
         share=_mean_of(_cut(shares), shapes),
         median=float(np.median(shares)),
-        worst_tenth=float(lowest.mean()),
+        worst_tenth=lowest_tenth(shares),
         tail_share=float(np.nanmedian(figures["tail_share"])),
         violation=float(np.nanmean(figures["violation"])),
         feasible=float(np.nanmean(figures["feasible"])),
