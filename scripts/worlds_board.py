@@ -85,7 +85,8 @@ def classes_of(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
     """Return the passage on SafeSearch by class: its rows of all documents, each beside the best baseline."""
     yield (
         "| policies | worlds | rounds | past decisions | share | median | worst tenth "
-        "| of the best threshold's: median, worst tenth | violation | feasible in the tail | “none is feasible”: wrongly, rightly |"
+        "| of the best threshold's: median, worst tenth | violation | feasible in the tail "
+        "| “none is feasible”: wrongly, rightly |"
     )
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for document in documents:
