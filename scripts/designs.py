@@ -77,7 +77,7 @@ DESIGNS: dict[str, dict[str, Design]] = {
         "**following, answers foreseen once proved**": Design(Tracking()),
         "one threshold: SafeForecast alone": Design(SafeForecast()),
         "one threshold: following alone": Design(Tracking(only_thresholds=True, refuge=True)),
-        "one threshold: wrong forecasts go on": Design(SafeSearch(), {(ForeseeOrFollow, "look_back"): nothing}),
+        "one threshold: wrong forecasts go on": Design(SafeSearch(), {(ForeseeOrFollow, "look_now"): nothing}),
         "**one threshold: foresee or follow**": Design(SafeSearch()),
     },
     "smooth-optimist": {

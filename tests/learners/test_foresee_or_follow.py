@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.environments import GaussianScores
 from fairgate.learners.foresee_or_follow import DOUBLINGS, FIRST, ForeseeOrFollow
 from fairgate.loop import Loop
 from fairgate.nature import Nature
@@ -79,3 +80,43 @@ def test_nothing_is_recommended_that_is_a_lottery() -> None:
     assert run.policies.thresholds.shape[0] == 2  # in play is a lottery: no threshold is feasible
     uniform = fg.simulate(fg.load_task("mean-shift"), fg.SafeForecast(), rounds=200, seeds=3)
     assert run.population.reward[:, OPENING:].mean() > uniform.population.reward[:, OPENING:].mean()
+
+
+def still(problem: fg.Problem, grid: list[float], shares: list[float], midpoint: float = 0.1) -> fg.Task:
+    """People who answer to nothing."""
+    people = GaussianScores(
+        means=[0.0, 0.4], shares=shares, sd=[0.5, 0.5], slope=4.0, midpoint=midpoint, gain=0.0, rate=0.1
+    )
+    return fg.Task(environment=people, problem=problem, grid=grid)
+
+
+def test_accepting_everybody_is_no_threshold_to_recommend_and_does_not_silence_the_statement() -> None:
+    problem = fg.Problem(fg.Utility(0.2), [fg.DemographicParity(0.01)])
+    task = still(problem, [0.0, 0.5, 1.0], [0.5, 0.5], midpoint=-1.5)
+    assert not fg.oracle(task).best.feasible
+    run = fg.simulate(task, fg.SafeSearch(), rounds=300, seeds=3)
+    assert np.isfinite(run.settled().single).all()
+    assert run.traces["infeasible"][:, -1].all()
+
+
+def test_a_uniform_lottery_that_may_worsen_peoples_lot_is_not_called_safe() -> None:
+    task = fg.load_task("interior")
+    harmed = fg.Task(
+        environment=task.environment,
+        problem=fg.Problem(task.problem.utility, [fg.OutcomeImprovement()]),
+        grid=task.grid,
+    )
+    for each, safe in ((task, True), (harmed, False)):
+        run = fg.simulate(each, fg.SafeSearch(), rounds=50, seeds=2)
+        assert (run.traces["safe"] == safe).all()
+
+
+@pytest.mark.slow
+def test_a_forecast_is_called_safe_only_if_it_is_so_for_the_people_who_come() -> None:
+    """Forecasts of a rare group's labels are surer than they should be, and are checked against people now."""
+    problem = fg.Problem(fg.Utility(1.0), [fg.EqualOpportunity(0.1)])
+    task = still(problem, np.linspace(-1.0, 1.0, 41).tolist(), [0.95, 0.05])
+    run = fg.simulate(task, fg.SafeSearch(), rounds=600, seeds=20, batch=64)
+    safe = run.traces["safe"] == 1
+    feasible = run.population.residuals.max(axis=0) <= 1e-9
+    assert (safe & feasible).sum() > 0.9 * safe.sum(), (safe & feasible).sum() / safe.sum()

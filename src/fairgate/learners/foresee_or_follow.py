@@ -15,7 +15,7 @@ from fairgate.learners.forecast.policy_space import ForecastState
 from fairgate.learners.safe_forecast import SafeForecast
 from fairgate.learners.state import State
 from fairgate.learners.tracking.learner import Tracking, TrackingState
-from fairgate.learners.tracking.search import plain
+from fairgate.learners.tracking.search import highest, plain
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
@@ -37,12 +37,14 @@ class BothState(State):
     following: Annotated[NDArray[np.bool_], "R"]  # whether people are followed now
     until: Annotated[NDArray[np.int64], "R"]  # age until which they are, because a forecast has proved wrong
     wrong: Annotated[NDArray[np.int64], "R"]  # how often one has
+    shown: Annotated[NDArray[np.bool_], "R"]  # whether what is foreseen to be safe is so for people now, too
     changed: Annotated[NDArray[np.bool_], "R"]  # whether people have been seen to change by themselves
 
     @property
     def kept(self) -> NDArray[np.bool_]:
         """Whether a threshold is in play by which people are followed, rather than a lottery, (R,)."""
-        return np.asarray(self.following & (self.followed.lottery[2] == 1.0))
+        low, _, weight = self.followed.lottery
+        return np.asarray(self.following & (weight == 1.0) & (low > 0.0) & (low <= len(self.grid)))
 
     @property
     def planned(self) -> Array:
@@ -56,13 +58,18 @@ class BothState(State):
 
     @property
     def safe(self) -> NDArray[np.bool_]:
-        """Whether what is in play is in the safe set of the rule that plays, (R,)."""
-        return np.where(self.following, self.followed.safe, self.foreseen.safe)
+        """Whether what is in play is in the safe set, (R,): by forecast and for the people who come now."""
+        foreseen = np.where(self.foreseen.exploring, self.foreseen.safe, self.foreseen.safe & self.shown)
+        return np.where(self.following, self.followed.safe, foreseen)
 
     @property
     def infeasible(self) -> NDArray[np.bool_]:
-        """Whether the evidence that no threshold is feasible is strong, and none is safe for people now, (R,)."""
-        return np.asarray(self.foreseen.infeasible & ~self.kept)
+        """Whether the evidence that no threshold is feasible is strong, and none is safe for people now, (R,).
+
+        Nothing is said before people of every group have come.
+        """
+        seen = (self.followed.people.people[-1] > 0.0).all(axis=-1)
+        return np.asarray(self.foreseen.infeasible & ~self.kept & seen)
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class ForeseeOrFollow(Learner[BothState]):
     level: ClassVar[str] = "selective-labels"
     policies: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     foresight: ClassVar[SafeForecast] = SafeForecast()
     tracking: ClassVar[Tracking] = Tracking(only_thresholds=True, refuge=True)
 
@@ -86,6 +93,7 @@ class ForeseeOrFollow(Learner[BothState]):
             following=nothing > 0,
             until=nothing,
             wrong=nothing.copy(),
+            shown=nothing > 0,
             changed=nothing > 0,
         )
 
@@ -97,8 +105,8 @@ class ForeseeOrFollow(Learner[BothState]):
         before = play.policy
         foreseen = self.foresight.propose(state.foreseen)
         if due.any():
-            kept = np.flatnonzero(due & ~play.explore & ~state.following & same(before, foreseen, state.grid))
-            self.look_back(state, kept)
+            kept = same(before, foreseen, state.grid) & ~state.following
+            self.look_now(state, np.flatnonzero(due & ~play.explore), kept)
         restless = state.changed & (state.foreseen.misfit > 0)
         following = opened & (play.explore | restless | (age < state.until))
         new = np.flatnonzero(following & ~state.following)
@@ -119,18 +127,23 @@ class ForeseeOrFollow(Learner[BothState]):
         state.followed.lottery[:, rows] = plain(state.followed.near[rows], len(state.grid) + 2)
         self.tracking.begin(state.followed, rows)
 
-    def look_back(self, state: BothState, rows: NDArray[np.int64]) -> None:
-        """Follow people for a while where a threshold was kept, breaks a constraint now, and another one does not."""
+    def look_now(self, state: BothState, rows: NDArray[np.int64], kept: NDArray[np.bool_]) -> None:
+        """Look whether what is planned in replicates `rows` is safe for the people who come now.
+
+        Where it was `kept` (R,) and breaks a constraint, and another threshold does not, follow people for a while.
+        """
         if not rows.size:
             return
         outlook = self.tracking.outlook(state.followed, rows)
-        kept = plain(state.planned[rows], len(state.grid) + 2)[..., None]
-        residuals, error = outlook.bounds(outlook.mix(kept), self.tracking.width)
-        rows = rows[(residuals - error).max(axis=0, initial=-1.0)[0] > 0.0]
+        planned = plain(state.planned[rows], len(state.grid) + 2)[..., None]
+        residuals, error = outlook.bounds(outlook.mix(planned), self.tracking.width)
+        state.shown[rows] = highest(residuals + error)[0] <= 0.0
+        rows = rows[kept[rows] & (highest(residuals - error)[0] > 0.0)]
         if rows.size:
             self.begin_to_follow(state, rows)
             lottery, safe = state.followed.lottery[2, rows], state.followed.safe[rows]
             rows = rows[safe & (lottery == 1.0)]
+            state.following[rows] = True
             state.until[rows] = state.followed.age[rows] + FIRST * 2 ** np.minimum(state.wrong[rows], DOUBLINGS)
             state.wrong[rows] += 1
 

@@ -15,7 +15,7 @@ from fairgate.nature import Nature
 def exploration(limits: tuple[float, float] = (0.2, 0.8), replicates: int = 1) -> Exploration:
     problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.05), fg.ServiceRate(*limits)])
     window = np.repeat(acceptance_window(problem, 2), replicates, axis=1)
-    return Exploration(window, phase_length=15, epoch_length=25)
+    return Exploration(window, np.ones(replicates, dtype=bool), phase_length=15, epoch_length=25)
 
 
 def test_the_window_is_read_off_the_constraints() -> None:

@@ -36,6 +36,29 @@ def acceptance_window(problem: Problem, groups: int) -> Array:
     return np.where(fine.any(axis=0), ends, 0.5)
 
 
+def feasible_by_design(problem: Problem, groups: int, window: Array) -> NDArray[np.bool_]:
+    """Whether a uniform lottery within the window (2, R) meets all constraints whatever people's labels are, (R,).
+
+    It treats groups alike, but accepting people who will not do well may worsen their lot.
+
+    >>> import fairgate as fg
+    >>> problem = fg.load_task("interior").problem
+    >>> feasible_by_design(problem, 2, acceptance_window(problem, 2))
+    array([ True])
+    >>> problem = fg.Problem(problem.utility, [fg.OutcomeImprovement()])
+    >>> feasible_by_design(problem, 2, acceptance_window(problem, 2))
+    array([False])
+    """
+    fine = np.ones(window.shape[1], dtype=bool)
+    for rates in (np.full(groups, 0.05), np.arange(groups) % 2 * 0.9 + 0.05, np.arange(groups) % 2 * -0.9 + 0.95):
+        labels = np.stack((1.0 - rates, rates), axis=-1) / groups
+        for probability in window:
+            decisions = np.stack((1.0 - probability, probability), axis=-1)
+            cells = labels[None, :, :, None] * decisions[:, None, None]
+            fine &= problem.assess(cells).residuals.max(axis=0, initial=-1.0) <= 0.0
+    return fine
+
+
 @dataclass
 class Exploration:
     """When the uniform lottery is played, with which probability, and how long phases and epochs are.
@@ -46,6 +69,7 @@ class Exploration:
     """
 
     window: Array  # lowest and highest feasible probability, (2, R)
+    feasible: NDArray[np.bool_]  # whether the uniform lottery is feasible by design, (R,)
     phase_length: int  # rounds of each exploration phase
     epoch_length: int  # rounds of each later epoch
     phases: int = 3  # of high, low, high… probability before the one at the rate that looks best

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairgate.learners.base import Learner
 from fairgate.learners.epochs import of
-from fairgate.learners.forecast.exploration import Exploration, acceptance_window
+from fairgate.learners.forecast.exploration import Exploration, acceptance_window, feasible_by_design
 from fairgate.learners.forecast.monitor import MisfitTest
 from fairgate.learners.forecast.play import Play
 from fairgate.learners.forecast.policy_space import ForecastState, PolicySpace
@@ -40,7 +40,7 @@ class Forecast(Learner[ForecastState]):
     level: ClassVar[str] = "selective-labels"
     policies: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "misfit", "safe")
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,7 +59,9 @@ class Forecast(Learner[ForecastState]):
         return ForecastState(
             **common,
             response=ResponseModel.start(replicates, groups, arms),
-            exploration=Exploration(window, self.phase_length, self.epoch_length),
+            exploration=Exploration(
+                window, feasible_by_design(setting.problem, groups, window), self.phase_length, self.epoch_length
+            ),
             play=Play.start(replicates, groups, space.components(groups)),
             monitor=MisfitTest.start(replicates, self.misfit, space.most_failures, space.discount),
             space=space,

@@ -38,8 +38,8 @@ class ForecastState(State):
 
     @property
     def safe(self) -> NDArray[np.bool_]:
-        """Whether what is in play is in the safe set, as the uniform lottery is by design, (R,)."""
-        return self.play.safe | self.play.explore
+        """Whether what is in play is in the safe set, as the uniform lottery mostly is by design, (R,)."""
+        return np.where(self.play.explore, self.exploration.feasible, self.play.safe)
 
     @property
     def misfit(self) -> NDArray[np.int64]:

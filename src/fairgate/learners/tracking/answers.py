@@ -29,6 +29,9 @@ TRIAL = 30
 Rewards are averaged over as many rounds.
 """
 
+LOSS = 0.005
+"""Reward per person that foresight may earn less in a trial: people who are on their way may earn a little less."""
+
 EARLY = 30
 """Rounds of which nothing is concluded: few people make a regression."""
 
@@ -139,7 +142,8 @@ class Answers:
     def judge(self, rows: NDArray[np.int64], reward: Array, rounds: Array) -> None:
         """Take in the `reward` (rows,) of so many `rounds`: what was foreseen must earn as much as following did.
 
-        Where it does not, although people answer as they should, rewards do not: twice the proof is needed.
+        Where it earns less by :data:`LOSS`, although people answer as they should, rewards do not: twice the proof is
+        needed.
         """
         proved, kind = self.proved(rows), self.proved(rows).astype(np.int64)
         self.played[0, rows] += np.where(proved, 0.0, rounds)
@@ -147,7 +151,7 @@ class Answers:
         pace = np.maximum(1.0 - (1.0 - 1.0 / TRIAL) ** rounds, rounds / np.maximum(self.played[kind, rows], 1.0))
         self.earned[kind, rows] += pace * (reward - self.earned[kind, rows])
         tried = self.played[1, rows] >= TRIAL + 3.0 / SPEEDS[self.speed[rows]]
-        broken = tried & (self.earned[1, rows] < self.earned[0, rows])
+        broken = tried & (self.earned[1, rows] < self.earned[0, rows] - LOSS)
         self.refuted[rows] = np.where(broken, self.evidence[rows], self.refuted[rows])
         self.played[1, rows] *= ~tried
 

@@ -196,6 +196,7 @@ class Tracking(Learner[TrackingState]):
             state.answers.judge(rows, outlook.reward(mixed)[0], state.lasted[rows])
             upper = upper_bound(outlook, state.lottery[:, rows], 0.5 * self.width)
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > -self.room) | (state.flow[rows] < 0.0)
+            state.safe[rows] = upper_bound(outlook, state.lottery[:, rows], self.width) <= 0.0
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
             state.infeasible[rows] = state.statement.stands(rows, state.strong[rows], rounds, state.age[rows])
@@ -231,11 +232,12 @@ class Tracking(Learner[TrackingState]):
     def plan(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> None:
         """Put the best safe policy into play in replicates `rows`."""
         found = self.search(state, rows, outlook)
+        before, ratio = state.lottery[:, rows], state.ratio[rows]
         state.answers.fit(rows)
         state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
         state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
         if self.refuge and not found.safe.all():
-            other = best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
+            other = best_lottery(outlook, self.width, before, ratio)
             state.lottery[:, rows] = np.where(found.safe, found.lottery, other.lottery)
             state.safe[rows] |= other.safe
         if outlook.needs_labels and not self.only_thresholds:
