@@ -50,7 +50,7 @@ def test_every_design_is_played_as_it_says_and_written(
     written = page.read_text(encoding="utf-8")
     assert "\n".join(printed) in written
     assert "`python -m scripts.designs safe-search 0:2`, 40 rounds each:" in written
-    assert "old" not in written
+    assert "\nold\n" not in written
 
 
 def test_worlds_for_judging_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ class Value(NamedTuple):
         The safe set holds the options whose upper bound, residual plus `width` (R,) standard errors, is at most 0.
         """
         upper = (self.residual + width * self.residual_error).round(12)  # of what differs by rounding alone, the first
-        best = best_feasible(self.reward.T, upper.T[None])
+        best = best_feasible(self.reward.T.round(12), upper.T[None])
         return best, is_feasible(upper[None, best, np.arange(best.size)])
 
     def lowest_residual(self) -> Array:

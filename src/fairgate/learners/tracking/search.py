@@ -78,7 +78,7 @@ def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array
         return outlook.aim(mixed), upper, lower, ratio
 
     reward, upper, lower, ratio = in_parts(part, outlook, lotteries, 2 * outlook.shares.shape[1])
-    return reward, upper.round(12), lower, ratio  # of what differs by rounding alone, the first
+    return reward.round(12), upper.round(12), lower, ratio  # of what differs by rounding alone, the first
 
 
 def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tuple[Array, Array, Array]:
@@ -89,7 +89,7 @@ def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tu
         return outlook.aim(mixed), residual + width * error, residual - STRONG * error
 
     reward, upper, lower = in_parts(part, outlook, lotteries, 1)
-    return reward, upper.round(12), lower
+    return reward.round(12), upper.round(12), lower
 
 
 def in_parts(
