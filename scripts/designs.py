@@ -33,21 +33,34 @@ from fairgate.bench.worlds.blocks import blocks_of, parse_worlds, purpose
 from fairgate.bench.worlds.board import WorldRow, rank
 from fairgate.bench.worlds.running import fill
 from fairgate.engines import InProcess
-from fairgate.learners import Learner, Mixture, SafeForecast, SafeSearch, SmoothOptimist, drift_models
-from fairgate.learners.foresee_or_follow import ForeseeOrFollow
-from fairgate.learners.tracking import learner, restlessness, search
+from fairgate.learners import (
+    Learner,
+    Mixture,
+    SafeForecast,
+    SafeSearch,
+    SmoothOptimist,
+    drift_models,
+    foresee_or_follow,
+)
+from fairgate.learners.foresee_or_follow import BothState, ForeseeOrFollow
+from fairgate.learners.tracking import experiments, learner, restlessness, search
 from fairgate.learners.tracking.answers import Answers
 from fairgate.learners.tracking.learner import Tracking
+from fairgate.learners.tracking.outlook import Outlook
+from fairgate.settings import Array
 from scripts.passages import rewrite
 from scripts.worlds_board import signed
+
+Changes = Mapping[tuple[ModuleType | type, str], Any]
+"""What stands instead of what, by module or class and name."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A learner, and what of the code it is played with instead: constants or methods, by module or class and name."""
+    """A learner, and what of the code it is played with instead: constants or methods."""
 
     learner: Learner[Any]
-    instead: Mapping[tuple[ModuleType | type, str], Any] = field(default_factory=dict)
+    instead: Changes = field(default_factory=dict)
 
 
 def always(self: Answers, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -64,6 +77,15 @@ def nothing(*given: Any) -> None:
     """Leave out what a method does."""
 
 
+def nothing_earned(outlook: Outlook, width: float) -> Array:
+    """Suppose that uniform lotteries earn nothing at all."""
+    return np.full(len(outlook.shares), -np.inf)
+
+
+SPENDING: Changes = {(experiments, "CREDIT"): 0.0, (experiments, "BUDGET"): 0.0}
+KEPT: Changes = {(foresee_or_follow, "best_uniform"): nothing_earned, (learner, "best_uniform"): nothing_earned}
+
+
 DESIGNS: dict[str, dict[str, Design]] = {
     "safe-search": {
         "Mixture": Design(Mixture()),
@@ -73,11 +95,16 @@ DESIGNS: dict[str, dict[str, Design]] = {
         "foresight never on trial": Design(Tracking(), {(Answers, "judge"): nothing}),
         "labels not looked for": Design(Tracking(), {(Tracking, "look_for_labels"): nothing}),
         "restlessness without a pause": Design(Tracking(), {(restlessness, "PAUSE"): 0}),
+        "no experiments": Design(Tracking(), SPENDING),
         "no room beyond the margin": Design(Tracking(), {(search, "ROOM"): 0.0, (learner, "ROOM"): 0.0}),
         "**following, answers foreseen once proved**": Design(Tracking()),
         "one threshold: SafeForecast alone": Design(SafeForecast()),
         "one threshold: following alone": Design(Tracking(only_thresholds=True, refuge=True)),
         "one threshold: wrong forecasts go on": Design(SafeSearch(), {(ForeseeOrFollow, "look_now"): nothing}),
+        "one threshold: kept, though a uniform lottery earns more": Design(SafeSearch(), KEPT),
+        "one threshold: foreseen, though constraints look at labels": Design(
+            SafeSearch(), {(BothState, "foresees"): True}
+        ),
         "**one threshold: foresee or follow**": Design(SafeSearch()),
     },
     "smooth-optimist": {

@@ -22,6 +22,10 @@ ROW = 512
 FEW = 2000
 """Ends of cells up to which looking for them one by one is as fast as sorting, which makes more calls."""
 
+SPLIT = 32
+"""Replicates held to thresholds that are counted by themselves beside lotteries: fewer are counted as such, since their
+cells of probability 0 cost less than more calls do."""
+
 ROUNDING = 2**12
 """By how much probabilities may fall short of 1, in units of 2⁻⁶²."""
 
@@ -66,7 +70,7 @@ def decide(
         return np.concatenate(found), np.concatenate(probabilities)
     if certain.all():
         counts = tally_by_threshold(labelled, share, numbers)
-    elif not certain.any():
+    elif np.count_nonzero(certain) < SPLIT:
         counts = tally_cells(decided(labelled, share), numbers)
     else:
         counts = np.empty((replicates, groups, 2, 2, bins), dtype=np.int64).transpose(BY_BIN)

@@ -180,6 +180,14 @@ class Decisions(Counts):
         return self.rates.shape[:-1]
 
     @cached_property
+    def overall(self) -> Array:
+        """Acceptance rate of everybody, (…,)."""
+        accepted = self.shares[..., 0] * self.rates[..., 0]  # group by group: those of all are large and soon forgotten
+        for group in range(1, self.group_count):
+            accepted += self.shares[..., group] * self.rates[..., group]
+        return per_person(accepted, self.total)
+
+    @cached_property
     def people(self) -> Array:  # type: ignore[override]
         """All people, (…, groups)."""
         return np.broadcast_to(self.shares, self.rates.shape)

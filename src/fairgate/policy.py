@@ -123,6 +123,12 @@ class Policy(NamedTuple):
         """Return the share accepted per score bin, (replicates, groups, bins), for thresholds in `edges` or ±inf."""
         return _share(_Asked(self, edges)) if self.is_frozen else self._share(edges)
 
+    def accepts_same(self, other: Policy, edges: Array) -> NDArray[np.bool_]:
+        """Whether both accept the same people, (replicates,), for thresholds in `edges` or ±inf."""
+        if self.is_frozen and other.is_frozen:
+            return _same(_Asked(self, edges), _Asked(other, edges))
+        return _close(self.accepted_share(edges), other.accepted_share(edges))
+
     def _share(self, edges: Array) -> Array:
         lowest = np.concatenate(([-np.inf], edges))
         if len(self.weights) == 1 or (self.weights.max(axis=0).min() == 1.0 and self.is_certain.all()):
@@ -256,6 +262,22 @@ def _share(asked: _Asked) -> Array:
     share = asked.policy._share(np.asarray(asked.edges))
     share.flags.writeable = False
     return share
+
+
+@functools.lru_cache(maxsize=4)
+def _same(one: _Asked, other: _Asked) -> NDArray[np.bool_]:
+    """Return what :meth:`Policy.accepts_same` does, once; shared, so it cannot be written to."""
+    same = _close(*(each.policy.accepted_share(np.asarray(each.edges)) for each in (one, other)))
+    same.flags.writeable = False
+    return same
+
+
+def _close(one: Array, other: Array) -> NDArray[np.bool_]:
+    """Whether shares (replicates, groups, bins) are the same but for rounding, (replicates,).
+
+    What ``np.isclose`` tells, which looks for infinite numbers first.
+    """
+    return np.asarray((np.abs(one - other) <= 1e-8 + 1e-5 * other).all(axis=(1, 2)))
 
 
 @functools.lru_cache(maxsize=4)

@@ -26,6 +26,7 @@ from fairgate.learners import PerGroup, check_learner, load_learner
 from fairgate.learners.base import Learner
 from fairgate.learners.foresee_or_follow import ForeseeOrFollow
 from fairgate.learners.state import encode
+from fairgate.learners.tracking import experiments
 from fairgate.learners.tracking.learner import Tracking
 from fairgate.learners.tracking.search import PROBES, look, plain
 from fairgate.loop import Loop
@@ -252,11 +253,15 @@ def test_a_lottery_begins_uniformly_and_then_has_a_say_of_the_score() -> None:
     exploring = run.traces["exploring"]
     assert exploring[:, 0].all()
     assert not exploring[:, -1].any()
-    assert (np.diff(exploring.astype(int), axis=1) <= 0).all()  # and no more is spent on labels
+    changes = np.diff(exploring.astype(int), axis=1)
+    assert (changes[:, : experiments.FIRST - 1] <= 0).all()  # nothing is spent on labels
+    assert (changes[:, experiments.FIRST - 1 :] > 0).any(axis=1).all()  # and something to see how people answer
 
 
-def test_labels_of_the_rejected_are_looked_for_where_a_constraint_needs_them() -> None:
+def test_labels_of_the_rejected_are_looked_for_where_a_constraint_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal opportunity: in some later rounds anybody may be accepted, which is feasible, and pays."""
+    for fund in ("CREDIT", "BUDGET"):
+        monkeypatch.setattr(experiments, fund, 0.0)  # nothing is spent on how people answer
     run = fg.simulate(task_of([load_world(77)]), LOTTERY, rounds=100, seeds=1, batch=500)
     probes = run.traces["exploring"][0].astype(bool)
     probes[: int((~probes).argmax())] = False  # the opening

@@ -95,10 +95,12 @@ class Model:
 
     # Calls
 
-    def decide(self, ids: list[str], groups: list[str], scores: list[float], key: str | None) -> Plain:
-        """Decide on applications; those known before keep their decision."""
+    def decide(
+        self, ids: list[str], groups: list[str], scores: list[float], key: str | None, single: bool = False
+    ) -> Plain:
+        """Decide on applications; those known before keep theirs. One by itself is another request than a list."""
         self._check_people(ids, groups, scores)
-        self._replied(key, ("decide", ids, groups, scores), when=bool(ids))
+        self._replied(key, ("decide", single, ids, groups, scores), when=bool(ids))
         known = [name in self.cases for name in ids]
         self._check_same(ids, groups, scores)
         if not all(known):
@@ -112,7 +114,7 @@ class Model:
                 if name not in self.cases:
                     code = self.spec.groups.index(group)
                     self.cases[name] = self._case(code, score, self._drawn(policy, name, code, score))
-            self._remember(key, ("decide", ids, groups, scores), {})
+            self._remember(key, ("decide", single, ids, groups, scores), {})
         rows = [self.cases[name] for name in ids]
         reply = {"accepted": [row.final for row in rows], "rounds": [row.round for row in rows]}
         self._close_if_full()

@@ -112,7 +112,7 @@ class Machine(RuleBasedStateMachine):
         ids, groups, scores = self.honest([one])
 
         def expect() -> dict[str, Any]:
-            found = self.model.decide(ids, groups, scores, key)
+            found = self.model.decide(ids, groups, scores, key, single=True)
             return {"accepted": found["accepted"][0], "round": found["rounds"][0], "repeated": bool(found["repeated"])}
 
         self.both(lambda: self.gates[at].decide(ids[0], groups[0], scores[0], key=key), expect, key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from fairgate.learners.forecast.policy_space import ForecastState
 from fairgate.learners.safe_forecast import SafeForecast
 from fairgate.learners.state import State
 from fairgate.learners.tracking.learner import Tracking, TrackingState
-from fairgate.learners.tracking.search import highest, plain
+from fairgate.learners.tracking.search import best_uniform, highest, plain
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
@@ -41,10 +42,12 @@ class BothState(State):
     changed: Annotated[NDArray[np.bool_], "R"]  # whether people have been seen to change by themselves
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
-        """Whether a threshold is in play by which people are followed, rather than a lottery, (R,)."""
-        low, _, weight = self.followed.lottery
-        return np.asarray(self.following & (weight == 1.0) & (low > 0.0) & (low <= len(self.grid)))
+    def foresees(self) -> bool:
+        """Whether steady states are foreseen: not if a constraint looks at labels, of which forecasts are too sure.
+
+        People are followed from the beginning then.
+        """
+        return all(each.needs == "decisions" for each in self.problem.constraints)
 
     @property
     def planned(self) -> Array:
@@ -69,7 +72,9 @@ class BothState(State):
         Nothing is said before people of every group have come.
         """
         seen = (self.followed.people.people[-1] > 0.0).all(axis=-1)
-        return np.asarray(self.foreseen.infeasible & ~self.kept & seen)
+        if not self.foresees:
+            return np.asarray(self.followed.infeasible & seen)
+        return np.asarray(self.foreseen.infeasible & ~(self.following & self.followed.possible) & seen)
 
 
 @dataclass(frozen=True)
@@ -79,14 +84,14 @@ class ForeseeOrFollow(Learner[BothState]):
     level: ClassVar[str] = "selective-labels"
     policies: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     foresight: ClassVar[SafeForecast] = SafeForecast()
     tracking: ClassVar[Tracking] = Tracking(only_thresholds=True, refuge=True)
 
     def remember(self, setting: Setting, common: Mapping[str, Any]) -> BothState:
         """Start both rules."""
         nothing = np.zeros(common["replicates"], dtype=np.int64)
-        return BothState(
+        state = BothState(
             **common,
             foreseen=self.foresight.remember(setting, common),
             followed=self.tracking.remember(setting, common),
@@ -96,9 +101,13 @@ class ForeseeOrFollow(Learner[BothState]):
             shown=nothing > 0,
             changed=nothing > 0,
         )
+        state.following[:] = not state.foresees
+        return state
 
     def propose(self, state: BothState) -> Policy:
         """Return what is foreseen to be best, or what is best for the people who come now."""
+        if not state.foresees:
+            return self.tracking.propose(state.followed)
         play, age = state.foreseen.play, state.followed.age
         opened = age >= state.foreseen.exploration.opening
         due = opened & (state.foreseen.response.age == play.due)
@@ -116,10 +125,9 @@ class ForeseeOrFollow(Learner[BothState]):
         if not following.any():
             return foreseen
         followed = self.tracking.propose(state.followed)
-        return Policy(
-            np.where(following[:, None], followed.thresholds, foreseen.thresholds),
-            np.where(following, followed.weights, foreseen.weights),
-        )
+        thresholds = np.where(following[:, None], followed.thresholds, foreseen.thresholds)
+        weights = np.where(following, followed.weights, foreseen.weights)
+        return policy_of(thresholds.shape, thresholds.tobytes(), weights.tobytes())
 
     def begin_to_follow(self, state: BothState, rows: NDArray[np.int64]) -> None:
         """Plan for the people who come now in replicates `rows`, from the threshold on that was foreseen to be best."""
@@ -130,7 +138,8 @@ class ForeseeOrFollow(Learner[BothState]):
     def look_now(self, state: BothState, rows: NDArray[np.int64], kept: NDArray[np.bool_]) -> None:
         """Look whether what is planned in replicates `rows` is safe for the people who come now.
 
-        Where it was `kept` (R,) and breaks a constraint, and another threshold does not, follow people for a while.
+        Where it was `kept` (R,) and breaks a constraint, and another threshold does not, follow people for a while; so
+        too where it earns less than a uniform lottery would.
         """
         if not rows.size:
             return
@@ -138,19 +147,22 @@ class ForeseeOrFollow(Learner[BothState]):
         planned = plain(state.planned[rows], len(state.grid) + 2)[..., None]
         residuals, error = outlook.bounds(outlook.mix(planned), self.tracking.width)
         state.shown[rows] = highest(residuals + error)[0] <= 0.0
-        rows = rows[kept[rows] & (highest(residuals - error)[0] > 0.0)]
+        poor = outlook.reward(outlook.mix(planned))[0] < best_uniform(outlook, self.tracking.width)
+        failed = kept[rows] & (poor | (highest(residuals - error)[0] > 0.0))
+        rows, poor = rows[failed], poor[failed]
         if rows.size:
             self.begin_to_follow(state, rows)
-            lottery, safe = state.followed.lottery[2, rows], state.followed.safe[rows]
-            rows = rows[safe & (lottery == 1.0)]
+            weight, safe = state.followed.lottery[2, rows], state.followed.safe[rows]
+            rows = rows[safe & (poor | (weight == 1.0))]
             state.following[rows] = True
             state.until[rows] = state.followed.age[rows] + FIRST * 2 ** np.minimum(state.wrong[rows], DOUBLINGS)
             state.wrong[rows] += 1
 
     def learn(self, state: BothState, played: Policy, feedback: Feedback) -> None:
         """Tell both rules; only where people are followed need that be planned."""
-        self.foresight.learn(state.foreseen, played, feedback)
-        state.changed |= state.foreseen.response.age == 0
+        if state.foresees:
+            self.foresight.learn(state.foreseen, played, feedback)
+            state.changed |= state.foreseen.response.age == 0
         ended = self.tracking.take_in(state.followed, played, feedback)
         self.tracking.decide(state.followed, ended[state.following[ended]])
 
@@ -160,10 +172,18 @@ class ForeseeOrFollow(Learner[BothState]):
         self.tracking.credit(state.followed, feedback, credited)
 
     def recommend(self, state: BothState) -> Policy | None:
-        """Return the threshold by which people are followed, or else the one that is foreseen to be best."""
-        foreseen = self.foresight.recommend(state.foreseen)
-        if foreseen is None:
-            return None
-        ends = np.concatenate(([-np.inf], state.grid, [np.inf]))
-        followed = ends[state.followed.lottery[0].astype(np.int64)]
-        return Policy.shared(np.where(state.kept, followed, foreseen.single[:, 0]), state.groups)
+        """Return the best threshold for the people who are followed, or else the one that is foreseen to be best."""
+        followed, safe = self.tracking.settled(state.followed, np.arange(state.replicates))
+        foreseen = self.foresight.recommend(state.foreseen) if state.foresees else None
+        if foreseen is not None:
+            followed = np.where(state.following & safe, followed, foreseen.single[:, 0])
+        return Policy.shared(followed, state.groups)
+
+
+@lru_cache(maxsize=8)
+def policy_of(shape: tuple[int, ...], thresholds: bytes, weights: bytes) -> Policy:
+    """Return the policy of thresholds of this shape; the same while all of these are.
+
+    Plans change seldom, so that what a loop works out of a policy holds for many rounds.
+    """
+    return Policy(np.frombuffer(thresholds).reshape(shape), np.frombuffer(weights).reshape(shape[:2])).frozen()

@@ -30,11 +30,13 @@ class SafeSearch(Learner[State]):
     - ``policies="lottery"``: a lottery of two thresholds, the same for all groups. It *follows* the people who come:
       who they are now is learnt from as long a window as predicts the next ones best, and played is the lottery of
       highest reward whose residuals, by `width` standard errors, are at most 0 for them. Where people's answers to
-      acceptance have proved to predict them, lotteries are compared by what they lead to.
+      acceptance have proved to predict them, lotteries are compared by what they lead to; other acceptance rates are
+      tried for a while, where what is at stake pays for it, to let answers show.
     - ``policies="threshold"``, the default: one threshold for everybody. :class:`~fairgate.SafeForecast` learns from a
       uniform lottery how people respond, and keeps the best threshold that is safe in its steady state; where that
-      cannot be told or has proved wrong, the threshold follows the people who come. Without a `lottery`, or with a
-      `history`, it follows them from the beginning, by small steps within the safe set.
+      cannot be told or has proved wrong, the threshold follows the people who come. Without a `lottery`, with a
+      `history`, or where a constraint looks at labels, it follows them from the beginning, by small steps within the
+      safe set.
     - ``policies="per-group"``: a threshold per group, where that is lawful: :class:`~fairgate.learners.PerGroup`.
 
     ``docs/learners/safe-search.md`` has the whole rule and where it fails.
@@ -44,8 +46,8 @@ class SafeSearch(Learner[State]):
     policies
         The class of policies: "threshold", "lottery" or "per-group".
     lottery
-        Whether a uniform lottery may be used to explore, and where no threshold is safe. Most lenders may not toss
-        coins.
+        Whether lotteries may be used to explore, and where no threshold is safe or worth keeping. Most lenders may not
+        toss coins.
     history
         Past decisions under an old policy: a :class:`~fairgate.History`, a table, or the path of one. Nothing is
         explored at first, and nothing outside the safe set is tried.

@@ -11,12 +11,22 @@ import fairgate as fg
 from fairgate.learners.shapes import filled
 from fairgate.learners.tracking import answers
 from fairgate.learners.tracking.answers import SPEEDS, Answers, Foresight
-from fairgate.learners.tracking.outlook import Outlook
+from fairgate.learners.tracking.outlook import Mixed, Outlook
 from fairgate.learners.tracking.people_now import PeopleNow
 from fairgate.learners.tracking.search import (
     plain,
 )
+from fairgate.settings import Array
 from tests.learners.tracking.parts import EVERY, SIZES, above_of, labels_of, still
+
+
+def led_to(foresight: Foresight, mixed: Mixed, lotteries: Array, spread: Array) -> Array:
+    """Where lotteries (3, R, C) lead, with terms that are mixed one by one: (R, G, C)."""
+    sides = (each.astype(np.int64)[:, None, None] for each in lotteries[:2])
+    low, high = (np.take_along_axis(foresight.terms, side, axis=-1) for side in sides)
+    terms = (high + lotteries[2][:, None, None] * (low - high)).transpose(2, 1, 0, 3)
+    now = (each.swapaxes(0, 1) for each in (mixed.rates, mixed.error, spread))
+    return foresight.leads_to(terms, *now).swapaxes(0, 1)
 
 
 def test_answers_are_fitted_as_least_squares_with_a_ridge_fit_them() -> None:
@@ -88,16 +98,12 @@ def test_answers_prove_themselves_where_people_answer_and_only_there() -> None:
     np.testing.assert_allclose(now.above[0, :, 3], 0.2 + 0.6 * slow, atol=0.05)  # the upper two bins
     uniform = np.array([[[0.0]], [[5.0]], [[0.9]]]).repeat(2, axis=1)
     outlook = Outlook.of(fg.Problem(fg.Utility(1.0)), now, np.zeros(2), labels_of(np.full((2, 2, 5), 0.5)))
-    first = uniform[:2].astype(np.int64)[:, :, None]
     mixed = outlook.mix(uniform)
-    led = now.foresight.leads_to(first, uniform[2][:, None], mixed.rates, mixed.error, 0.0 * mixed.rates)
+    led = led_to(now.foresight, mixed, uniform, 0.0 * mixed.rates)
     np.testing.assert_allclose(led, 0.9)  # a uniform lottery leads to its own acceptance
     threshold = plain(np.full((2, 1), 3.0), 6)
-    first = threshold[:2].astype(np.int64)[:, :, None]
     mixed = outlook.mix(threshold)
-    led = now.foresight.leads_to(
-        first, threshold[2][:, None], mixed.rates, mixed.error, mixed.rates * (1 - mixed.rates)
-    )
+    led = led_to(now.foresight, mixed, threshold, mixed.rates * (1 - mixed.rates))
     fixed = 0.5  # a = 0.2 + 0.6 a
     assert np.abs(led[0] - fixed).max() < np.abs(mixed.rates[0] - fixed).max() + 1e-9
     assert np.abs(led[0] - fixed).max() < 0.1
@@ -120,3 +126,24 @@ def test_foresight_that_earns_less_than_following_must_prove_itself_anew() -> No
     assert replies.proved(EVERY).tolist() == [True, True]
     replies.judge(EVERY, np.array([0.1, 0.3]), np.full(2, 10.0))
     assert replies.proved(EVERY).all()  # it is tried anew
+
+
+def test_evidence_counts_more_in_an_experiment_and_is_no_debt_for_ever() -> None:
+    replies = filled(Answers, SIZES)
+    replies.compare(EVERY, np.array([9.0, 9.0]))
+    assert replies.evidence.tolist() == [0.0, 0.0]  # nothing is concluded of the first rounds
+    replies.rounds[:] = answers.EARLY + 1
+    replies.experiment[:] = [False, True]
+    replies.compare(EVERY, np.array([9.0, 9.0]))
+    assert replies.evidence.tolist() == [9.0, 9.0 * answers.WEIGHT]
+    replies.compare(EVERY, np.array([-500.0, -500.0]))
+    assert replies.evidence.tolist() == [0.0, 0.0]
+
+
+def test_answers_are_known_where_they_have_proved_or_their_slopes_are_told_well() -> None:
+    replies = filled(Answers, SIZES)
+    assert not replies.known(EVERY).any()  # nothing has been fitted
+    replies.inverse[:, :, 1, 1] = [[0.01, 0.03], [0.01, 0.05]]  # half a root: 0.05 and 0.087, 0.05 and 0.112
+    assert replies.known(EVERY).tolist() == [True, False]
+    replies.evidence[1] = 1.1 * answers.PROOF
+    assert replies.known(EVERY).all()

@@ -128,4 +128,4 @@ def same(one: Policy, other: Policy, grid: Array) -> NDArray[np.bool_]:
     """
     if one is other or all(np.array_equal(*arrays) for arrays in zip(one, other, strict=True)):
         return np.ones(one.replicates, dtype=bool)
-    return np.asarray(np.isclose(one.accepted_share(grid), other.accepted_share(grid)).all(axis=(1, 2)))
+    return one.accepts_same(other, grid)

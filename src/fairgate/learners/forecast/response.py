@@ -18,7 +18,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.shapes import filled
+from fairgate.learners.shapes import bins_last, filled
 from fairgate.problem import Observation
 from fairgate.settings import Array
 
@@ -66,7 +66,9 @@ class ResponseModel:
     def start(cls, replicates: int, groups: int, arms: int) -> ResponseModel:
         """Make a model that has seen nothing."""
         sizes = {"R": replicates, "G": groups, "K": arms, "P": len(SPEEDS)}
-        return filled(cls, sizes, average=0.5)
+        made = filled(cls, sizes, average=0.5)
+        made.labels = bins_last(made.labels)
+        return made
 
     def reset(self, rows: NDArray[np.int64]) -> None:
         """Forget everything in some replicates."""
@@ -84,7 +86,8 @@ class ResponseModel:
         regressors = terms(self.average, ((1.0 - SPEEDS)[:, None] ** self.age)[..., None], axis=1)  # (P, 4, R, G)
         self.gram += (regressors * seen.people)[:, :, None] * regressors[:, None]
         for cross, regressor in zip(self.cross, regressors, strict=True):  # little by little, to stay in the cache
-            cross += regressor[:, None] * at_least
+            cross[0] += at_least  # times 1
+            cross[1:] += regressor[1:, None] * at_least
         self.labels += labels
         self.arrivals += seen.people
         came = seen.people > 0
@@ -127,8 +130,15 @@ class ResponseModel:
 
 def terms(average: Array, transient: Array | float = 0.0, axis: int = -1) -> Array:
     """Return the regressors of S at a moving average of acceptance, 4 along a new `axis`, by default (…, 4)."""
-    away = average - 0.5
-    return np.stack((np.ones_like(away), away, away * away, np.broadcast_to(transient, away.shape)), axis=axis)
+    shape = list(average.shape)
+    shape.insert(axis % (len(shape) + 1), TERMS)
+    made = np.empty(shape)
+    level, away, squared, last = np.moveaxis(made, axis, 0)  # written to their place, which is faster than np.stack
+    level[:] = 1.0
+    np.subtract(average, 0.5, out=away)
+    np.multiply(away, away, out=squared)
+    last[:] = transient
+    return made
 
 
 def optimistic_share(labels: Array, benefit: float) -> Array:

@@ -32,11 +32,13 @@ def slope(coefficients: Array, rates: Array) -> Array:
 
 def fixed_point(coefficients: Array) -> tuple[Array, Array]:
     """Return the acceptance rates that terms (R, G, 4, C) lead to, acc = S(acc), and the slopes of S there."""
-    rates = np.full(coefficients[:, :, 0].shape, 0.5)
+    level, linear, curve = np.ascontiguousarray(np.moveaxis(coefficients[:, :, :3], 2, 0))  # each term lies together
+    twice, rates = 2.0 * curve, np.full(level.shape, 0.5)
     for _ in range(NEWTON_STEPS):
-        steep = slope(coefficients, rates)
-        rates = np.clip(rates - (rates - steady(coefficients, rates)) / (1.0 - steep), 0.0, 1.0)
-    return rates, slope(coefficients, rates)
+        away = rates - 0.5
+        steep = (linear + twice * away).clip(-STEEPEST, STEEPEST)
+        rates = (rates - (rates - (level + away * (linear + away * curve))) / (1.0 - steep)).clip(0.0, 1.0)
+    return rates, (linear + twice * (rates - 0.5)).clip(-STEEPEST, STEEPEST)
 
 
 def steady(coefficients: Array, rates: Array) -> Array:

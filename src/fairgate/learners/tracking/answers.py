@@ -23,6 +23,12 @@ By chance they are less by a few; a start far from where people end up looks lik
 60 on development worlds in which nothing answers.
 """
 
+WEIGHT = 5.0
+"""What evidence counts during an experiment: no start far from where people end up is mistaken for an answer there."""
+
+KNOWN = 0.1
+"""Standard error of slopes in acceptance from which on people's answers are known, whatever they are."""
+
 TRIAL = 30
 """Rounds, and three times as long as answers take, after which foresight must earn as much as following did.
 
@@ -54,21 +60,23 @@ class Foresight(NamedTuple):
         """Return some replicates."""
         return Foresight(self.proved[which], self.terms[which], self.mean[which], self.inverse[which])
 
-    def leads_to(self, first: NDArray[np.int64], weight: Array, rates: Array, error: Array, spread: Array) -> Array:
-        """Return the acceptance rates that lotteries end at, (R, G, C), drawn to the present `rates` where unsure.
+    def leads_to(self, terms: Array, rates: Array, error: Array, spread: Array) -> Array:
+        """Return the acceptance rates that lotteries end at, (G, R, C), drawn to the present `rates` where unsure.
 
-        `first` are the places of both options among all, (2, R, 1, C).
+        `terms` are those of the lotteries, (3, G, R, C).
         """
-        low, high = (np.take_along_axis(self.terms, place[:, None], axis=-1) for place in first)
-        level, slope, curve = np.moveaxis(high + weight[:, :, None] * (low - high), 2, 0)
-        found = rates
+        level, slope, curve = terms
+        twice, found = 2.0 * curve, rates
         for _ in range(STEPS):
             away = found - 0.5
-            steep = np.clip(slope + 2.0 * curve * away, -STEEPEST, STEEPEST)
-            found = np.clip(found - (found - level - away * (slope + away * curve)) / (1.0 - steep), 0.0, 1.0)
+            steep = (slope + twice * away).clip(-STEEPEST, STEEPEST)
+            found = (found - (found - level - away * (slope + away * curve)) / (1.0 - steep)).clip(0.0, 1.0)
         away = found - 0.5
-        apart = np.stack((away, away * away, np.zeros_like(away)), axis=-1) - self.mean.transpose(0, 2, 1)[:, :, None]
-        doubt = ((apart @ self.inverse) * apart).sum(axis=-1) * np.maximum(spread, 1e-4) / (1.0 - steep) ** 2
+        apart = np.empty((*away.shape[:2], 3, away.shape[2]))  # lotteries last: sums over regressors run along memory
+        apart[:, :, 0], apart[:, :, 1], apart[:, :, 2] = away, away * away, 0.0
+        apart -= self.mean.transpose(2, 0, 1)[..., None]
+        parts = (self.inverse.transpose(1, 0, 3, 2) @ apart) * apart
+        doubt = (parts[:, :, 0] + parts[:, :, 1] + parts[:, :, 2]) * spread.clip(1e-4, np.inf) / (1.0 - steep) ** 2
         moved = (found - rates) ** 2
         return np.asarray(rates + (found - rates) * moved / (moved + doubt + error**2 + 1e-12))
 
@@ -90,7 +98,8 @@ class Answers:
     inverse: Annotated[Array, "R G 4 4"]  # covariance of these in units of the noise
     speed: Annotated[NDArray[np.int64], "R"]  # index of the speed that explains most
     rounds: Annotated[NDArray[np.int64], "R"]  # rounds taken in
-    evidence: Annotated[Array, "R"]  # by how much errors were less with answers than without
+    evidence: Annotated[Array, "R"]  # by how much errors were less with answers than without, lately
+    experiment: Annotated[NDArray[np.bool_], "R"]  # whether acceptance varies by an experiment at present
     refuted: Annotated[Array, "R"]  # evidence that was not enough: what was foreseen earned less than following
     earned: Annotated[Array, "2 R"]  # reward when people were last followed, and since answers are foreseen
     played: Annotated[Array, "2 R"]  # rounds of each, of the latter in the present trial
@@ -129,15 +138,26 @@ class Answers:
 
     def fit(self, rows: NDArray[np.int64]) -> None:
         """Fit the regression, and choose the speed that explains most."""
+        cross = self.cross[:, rows]
         inverse = np.linalg.inv(self.gram[:, rows] + RIDGE)
-        terms = inverse @ self.cross[:, rows]
-        speed = (terms * self.cross[:, rows]).sum(axis=(2, 3, 4)).argmax(axis=0)
+        terms = inverse @ cross
+        speed = (terms * cross).sum(axis=(2, 3, 4)).argmax(axis=0)
         every = np.arange(len(rows))
         self.speed[rows], self.terms[rows], self.inverse[rows] = speed, terms[speed, every], inverse[speed, every]
 
     def proved(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether answers have proved to predict better, (rows,)."""
         return np.asarray(self.evidence[rows] > np.maximum(PROOF, 2.0 * self.refuted[rows]))
+
+    def known(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether it is known how people answer, (rows,): proved, or so well that it does not matter."""
+        error = 0.5 * np.sqrt(self.inverse[rows, :, 1, 1]).max(axis=1)
+        return np.asarray(self.proved(rows) | ((error > 0.0) & (error <= KNOWN)))
+
+    def compare(self, rows: Index, less: Array) -> None:
+        """Take in by how much errors were `less` (rows,) with answers; what was seen long ago is no debt for ever."""
+        less = np.where(self.ready(rows), less * np.where(self.experiment[rows], WEIGHT, 1.0), 0.0)
+        self.evidence[rows] = np.maximum(self.evidence[rows] + less, 0.0)
 
     def judge(self, rows: NDArray[np.int64], reward: Array, rounds: Array) -> None:
         """Take in the `reward` (rows,) of so many `rounds`: what was foreseen must earn as much as following did.

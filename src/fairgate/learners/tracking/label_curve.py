@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -90,6 +90,10 @@ class LabelCurve:
         step = 3.0 / max(bins - 1, 1)
         return np.asarray(-1.5 + step * (np.arange(bins) - 0.5))
 
+    def copy(self) -> LabelCurve:
+        """Return one whose fits are its own."""
+        return replace(self, common=self.common.copy(), curves=self.curves.copy(), doubt=self.doubt.copy())
+
     def take_in(self, rows: NDArray[np.int64] | slice, rounds: Array, labels: Array) -> None:
         """Compare the labels that arrived in a stretch of `rounds` (rows,) with their predictions, and add them."""
         usual = sigmoid(self.curves[rows], self.positions(labels.shape[-2]))
@@ -120,7 +124,7 @@ def sigmoid(curves: Array, at: Array, shift: Array | float = 0.0) -> Array:
     array([0.5       , 0.99999969])
     """
     score = curves[..., :1] + curves[..., 1:] * at + shift
-    return np.asarray(1.0 / (1.0 + np.exp(-np.minimum(np.maximum(score, -15.0), 15.0))))
+    return np.asarray(1.0 / (1.0 + np.exp(-score.clip(-15.0, 15.0))))
 
 
 def drawn(labels: Array, usual: Array) -> Array:

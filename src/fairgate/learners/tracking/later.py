@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.counts import Counts
 from fairgate.learners.tracking.answers import Foresight
 from fairgate.learners.tracking.label_curve import Labels
 from fairgate.problem import Problem
@@ -23,7 +25,8 @@ class Later(NamedTuple):
     problem: Problem  # of these
     shares: Array  # of the groups, (N, G)
     foresight: Foresight
-    positives: Array  # P(y=1, s ≥ option | g) as terms of acceptance, (N, G, 3, K + 2)
+    rates: Array  # P(s ≥ option | g) as terms of acceptance, (3, G, N, K + 2)
+    positives: Array  # P(y=1, s ≥ option | g) as such terms
     hoped: Array  # the same with the benefit of the doubt
 
     @classmethod
@@ -31,33 +34,47 @@ class Later(NamedTuple):
         """Put answers together with `labels` of the replicates where they have proved."""
         proved = foresight.proved
         known = foresight.rows(proved)
-        bins = known.terms[..., :-1] - known.terms[..., 1:]
-        positives, hoped = (summed(bins * each[:, :, None]) for each in (labels.share, labels.hoped))
+        rates = np.ascontiguousarray(known.terms.transpose(2, 1, 0, 3))
+        bins = rates[..., :-1] - rates[..., 1:]
+        positives, hoped = (summed(bins * each.swapaxes(0, 1)) for each in (labels.share, labels.hoped))
         places = np.flatnonzero(proved)
-        return cls(places, problem.rows(places), shares[proved], known, positives, hoped)
+        return cls(places, problem.rows(places), shares[proved], known, rates, positives, hoped)
 
-    def aim(self, options: NDArray[np.int64], weight: Array, rates: Array, error: Array, spread: Array) -> Array:
+    def aim(self, pairs: NDArray[np.int64], weight: Array, rates: Array, error: Array, spread: Array) -> Array:
         """Return the reward that lotteries lead to, (C, N); a predicted violation costs :data:`PRICE` as much reward.
 
-        `options` (2, N, C) and `weight` (N, C) are the lotteries; `rates`, their errors and their `spread`, (N, G, C)
-        each, what they do now.
+        Lotteries are P `pairs` of options (2, N, P) with W weights each, (N, W, P), so that C = W · P; `rates`, their
+        errors and their `spread`, (G, N, C) each, are what they do now.
         """
-        first, share = options[:, :, None], weight[:, None]
-        found = self.foresight.leads_to(first, share, rates, error, spread)
+        _, groups, replicates, options = self.rates.shape
+        first = np.arange(0, groups * replicates * options, options).reshape(groups, replicates, 1)
+        places = [first + side for side in pairs]
+
+        def mixed(terms: Array) -> Array:
+            low, high = (terms.reshape(3, -1).take(place, axis=1)[..., None, :] for place in places)
+            return np.asarray(high + weight * (low - high)).reshape(3, groups, replicates, -1)
+
+        found = self.foresight.leads_to(mixed(self.rates), rates, error, spread)
         away = found - 0.5
 
-        def at(terms: Array) -> tuple[Array, Array]:
-            low, high = (np.take_along_axis(terms, place[:, None], axis=-1) for place in first)
-            level, slope, curve = np.moveaxis(high + share[:, :, None] * (low - high), 2, 0)
-            whole = terms[:, :, :, :1]
-            everybody = whole[:, :, 0] + away * (whole[:, :, 1] + away * whole[:, :, 2])
-            return np.clip(level + away * (slope + away * curve), 0.0, found), everybody
+        def at(level: Array, slope: Array, curve: Array) -> Array:
+            return level + away * (slope + away * curve)
 
-        (positives, everybody), (hoped, _) = at(self.positives), at(self.hoped)
-        missed = np.clip(everybody - positives, 0.0, 1.0 - found)
-        reward = self.problem.assess(by_lottery(cells_of(self.shares, found, hoped, missed))).reward
-        residuals = self.problem.assess(by_lottery(cells_of(self.shares, found, positives, missed))).residuals
-        return np.asarray(reward - PRICE * np.maximum(residuals.max(axis=0, initial=-1.0), 0.0))
+        positives, hoped = (at(*mixed(terms)).clip(0.0, found) for terms in (self.positives, self.hoped))
+        missed = (at(*self.positives[..., :1]) - positives).clip(0.0, 1.0 - found)
+        reward = self.problem.utility.reward(self._counts(found, hoped, missed))
+        return np.asarray(reward - PRICE * highest_of(self.problem, self._counts(found, positives, missed), 0.0))
+
+    def _counts(self, rates: Array, positives: Array, missed: Array) -> Counts:
+        return Counts(by_lottery(cells_of(self.shares, *(each.swapaxes(0, 1) for each in (rates, positives, missed)))))
+
+
+def highest_of(problem: Problem, counts: Counts, least: float) -> Array:
+    """Return the largest residual of counts, (…, C, R), or `least` if all are less."""
+    found = [each for constraint in problem.constraints for each in constraint.residuals(counts)]
+    if not found:
+        return np.full(counts.shape, least)
+    return np.asarray(reduce(np.maximum, found).clip(least, np.inf))
 
 
 def summed(bins: Array) -> Array:

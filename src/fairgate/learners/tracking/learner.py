@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
@@ -19,6 +19,7 @@ from fairgate.learners.state import State
 from fairgate.learners.statement import Statement
 from fairgate.learners.tracking import label_curve, people_now
 from fairgate.learners.tracking.answers import SPEEDS, Answers
+from fairgate.learners.tracking.experiments import FIRST, Experiments
 from fairgate.learners.tracking.label_curve import LabelCurve
 from fairgate.learners.tracking.outlook import Outlook
 from fairgate.learners.tracking.people_now import PeopleNow
@@ -28,7 +29,9 @@ from fairgate.learners.tracking.search import (
     Found,
     best_lottery,
     best_threshold,
+    best_uniform,
     cheapest_probe,
+    offers_of,
     plain,
     upper_bound,
 )
@@ -60,6 +63,7 @@ class TrackingState(State):
     people: PeopleNow
     answers: Answers
     curve: LabelCurve
+    experiments: Experiments
     restlessness: Restlessness
     statement: Statement
     window: Annotated[Array, "2 R"]  # acceptance probabilities at which the uniform lottery is feasible
@@ -72,12 +76,15 @@ class TrackingState(State):
     labels: Annotated[Array, "R G K+1 2"]  # and labels that arrived
     known: Annotated[Array, "2 R"]  # people and labels so far
     lottery: Annotated[Array, "3 R"]  # in play: lower and higher option, and the weight of the lower
+    usual: Annotated[Array, "3 R"]  # the same, but for experiments and looks for labels
+    strayed: Annotated[NDArray[np.bool_], "R"]  # whether something else was played in the stretch
     near: Annotated[Array, "R"]  # threshold last chosen, as a place among the options
     ratio: Annotated[Array, "R"]  # error of the largest residual in units of all rates' errors
     exploring: Annotated[NDArray[np.bool_], "R"]  # whether the uniform lottery is in play because little is known
     purse: Annotated[Array, "R"]  # reward that may be spent on labels
     flow: Annotated[Array, "R"]  # what a round adds to it, or takes from it while labels are looked for
     safe: Annotated[NDArray[np.bool_], "R"]  # whether what is in play is in the safe set
+    possible: Annotated[NDArray[np.bool_], "R"]  # whether the last plan found something of its class that is
     strong: Annotated[NDArray[np.bool_], "R"]  # whether the last plan found nothing feasible by three standard errors
     infeasible: Annotated[NDArray[np.bool_], "R"]  # whether that has been so for long: nothing looked at is feasible
 
@@ -100,7 +107,7 @@ class Tracking(Learner[TrackingState]):
     policies: ClassVar[str] = "lottery"
     searched: ClassVar[str] = "lottery"
     traces: ClassVar[tuple[str, ...]] = ("infeasible", "exploring", "safe")
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "history", as_history(self.history))
@@ -172,6 +179,7 @@ class Tracking(Learner[TrackingState]):
         scores, labels = feedback.observation.binned
         people, accepted = feedback.observation.people, feedback.observation.accepted
         as_proposed = same(played, self.propose(state), state.grid)
+        state.strayed |= ~as_proposed
         state.restlessness.take_in(np.where(as_proposed[:, None], people, 0), accepted)
         state.answers.take_in(people, accepted, state.age)
         state.scores += scores
@@ -187,16 +195,25 @@ class Tracking(Learner[TrackingState]):
     def decide(self, state: TrackingState, rows: NDArray[np.int64]) -> None:
         """Plan in replicates `rows` where that is worth it."""
         if rows.size:
-            state.exploring[rows] = False
+            experiments = state.experiments
+            state.exploring[rows] = going = experiments.going(rows)
             rounds = (state.due - state.age)[rows].astype(np.float64)
             outlook = self.outlook(state, rows)
             state.purse[rows] += state.flow[rows] * state.lasted[rows]
+            spent = np.where(going & state.strayed[rows], 0.0, experiments.income[rows])
+            experiments.fund[rows] += spent * state.lasted[rows]
             mixed = outlook.mix(state.lottery[:, rows, None])
             before = mixed.rates[..., 0]
-            state.answers.judge(rows, outlook.reward(mixed)[0], state.lasted[rows])
+            usual = ~going  # what an experiment earns says nothing of foresight
+            state.answers.judge(rows[usual], outlook.reward(mixed)[0, usual], state.lasted[rows[usual]])
             upper = upper_bound(outlook, state.lottery[:, rows], 0.5 * self.width)
             needed = (state.age[rows] >= state.fresh[rows]) | (upper > -self.room) | (state.flow[rows] < 0.0)
-            state.safe[rows] = upper_bound(outlook, state.lottery[:, rows], self.width) <= 0.0
+            if going.any():
+                state.answers.fit(rows[going])
+                needed |= going & (state.answers.known(rows) | state.strayed[rows])
+            state.strayed[rows] = False
+            if not needed.all():  # else the plan tells
+                state.safe[rows] = upper_bound(outlook, state.lottery[:, rows], self.width) <= 0.0
             if needed.any():
                 self.plan(state, rows[needed], outlook.rows(needed))
             state.infeasible[rows] = state.statement.stands(rows, state.strong[rows], rounds, state.age[rows])
@@ -215,6 +232,7 @@ class Tracking(Learner[TrackingState]):
         state.lasted[rows] = rounds
         above = scores[..., :0:-1].cumsum(axis=-1)[..., ::-1]
         people = scores.sum(axis=-1)
+        state.answers.experiment[rows] = state.experiments.recent(rows, state.age[rows]) & ~state.strayed[rows]
         state.people.take_in(every, rounds, above, people, state.answers)
         state.curve.take_in(every, rounds, labels)
         state.known[:, rows] += np.stack((people.sum(axis=1), labels.sum(axis=(1, 2, 3))))
@@ -235,17 +253,57 @@ class Tracking(Learner[TrackingState]):
         before, ratio = state.lottery[:, rows], state.ratio[rows]
         state.answers.fit(rows)
         state.lottery[:, rows], state.near[rows] = found.lottery, found.lottery[0]
-        state.safe[rows], state.strong[rows], state.ratio[rows] = found.safe, found.infeasible, found.ratio
-        if self.refuge and not found.safe.all():
-            other = best_lottery(outlook, self.width, before, ratio)
-            state.lottery[:, rows] = np.where(found.safe, found.lottery, other.lottery)
-            state.safe[rows] |= other.safe
-        if outlook.needs_labels and not self.only_thresholds:
-            self.look_for_labels(state, rows, outlook, found)
+        state.safe[rows] = state.possible[rows] = found.safe
+        state.strong[rows], state.ratio[rows] = found.infeasible, found.ratio
+        if self.refuge:
+            self.take_refuge(state, rows, outlook, found, before, ratio)
+        if not self.only_thresholds:
+            state.usual[:, rows] = found.lottery
+            state.exploring[rows] = False
+            if outlook.needs_labels:
+                self.look_for_labels(state, rows, outlook, found)
+            if self.history is None:  # who has an old policy to keep to does not experiment
+                self.look_for_answers(state, rows, outlook, found)
         # while people change, plans are made again at every stretch; else as seldom as knowledge grows
         window = people_now.WINDOWS[state.people.window(rows, state.answers.proved(rows))]
         patience = np.minimum(window / 5.0, state.age[rows] / 8.0)
-        state.fresh[rows] = state.age[rows] + patience.astype(np.int64)
+        fresh = state.age[rows] + patience.astype(np.int64)
+        state.fresh[rows] = np.where(state.experiments.going(rows), state.experiments.until[rows], fresh)
+
+    def take_refuge(
+        self,
+        state: TrackingState,
+        rows: NDArray[np.int64],
+        outlook: Outlook,
+        found: Found,
+        before: Array,
+        ratio: Array,
+    ) -> None:
+        """Play the best safe lottery where no threshold is safe, or the best one earns less than a uniform lottery.
+
+        A threshold that does worse than to decide without a look at scores is not worth keeping. `before` was in play,
+        and `ratio` belongs to it.
+        """
+        kept = found.safe & (outlook.worth_of(found.lottery) >= best_uniform(outlook, self.width))
+        if not kept.all():
+            other = best_lottery(outlook, self.width, before, ratio)
+            kept |= found.safe & ~other.safe
+            state.lottery[:, rows] = np.where(kept, found.lottery, other.lottery)
+            state.ratio[rows] = np.where(kept, found.ratio, other.ratio)
+            state.safe[rows] |= other.safe
+
+    def look_for_answers(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook, found: Found) -> None:
+        """Play a lottery of another acceptance rate for a while, where it is not known how people answer to that."""
+        state.experiments.end(rows, state.age[rows])
+        due = state.age[rows] >= np.maximum(state.experiments.due[rows], FIRST)
+        wanted = due & found.safe & ~state.exploring[rows] & ~state.answers.known(rows)
+        if wanted.any():
+            rows, lottery = rows[wanted], found.lottery[:, wanted]
+            offers = offers_of(outlook.rows(wanted), self.width, lottery, found.ratio[wanted])
+            pace = SPEEDS[state.answers.speed[rows]]
+            begun, lotteries = state.experiments.begin(rows, state.age[rows], pace, offers)
+            state.exploring[rows] = begun
+            state.lottery[:, rows] = np.where(begun, lotteries, lottery)
 
     def look_for_labels(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook, found: Found) -> None:
         """Play a lottery that may accept anybody for a stretch, where doubts about labels have cost more than that.
@@ -263,11 +321,19 @@ class Tracking(Learner[TrackingState]):
         state.flow[rows] = np.where(state.exploring[rows], -price, THRIFT * gain)
         state.lottery[:, rows] = np.where(state.exploring[rows], probe, state.lottery[:, rows])
 
+    def settled(self, state: TrackingState, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the threshold to keep in replicates `rows`, and whether it is safe by a third of the width in play."""
+        unchanged = replace(state, curve=state.curve.copy())  # to recommend something leaves everything as it is
+        outlook = self.outlook(unchanged, rows)
+        found = best_threshold(outlook, self.width / 3.0, state.near[rows], reach=len(state.grid))
+        return np.asarray(state.grid[found.lottery[0].astype(np.int64) - 1]), found.safe
+
     def search(self, state: TrackingState, rows: NDArray[np.int64], outlook: Outlook) -> Found:
         """Return the best safe threshold or lottery."""
         if self.only_thresholds:
             return best_threshold(outlook, self.width, state.near[rows], reach=max(len(state.grid) // 20, 1))
-        return best_lottery(outlook, self.width, state.lottery[:, rows], state.ratio[rows])
+        near = np.where(state.experiments.going(rows), state.usual[:, rows], state.lottery[:, rows])
+        return best_lottery(outlook, self.width, near, state.ratio[rows])
 
 
 @lru_cache(maxsize=8)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts, Decisions
 from fairgate.learners.tracking.answers import Foresight
 from fairgate.learners.tracking.label_curve import FittedCurves, Labels
-from fairgate.learners.tracking.later import Later, by_lottery, cells_of, fill, summed
+from fairgate.learners.tracking.later import Later, by_lottery, cells_of, fill, highest_of, summed
 from fairgate.learners.tracking.people_now import Now
 from fairgate.problem import Problem, Utility
-from fairgate.settings import Array
+from fairgate.settings import Array, Index
 
 
 class Mixed:
@@ -57,9 +57,9 @@ class Mixed:
         return self._both(self.outlook.above)
 
     @property
-    def options(self) -> NDArray[np.int64]:
-        """The lower and the higher option, (2, R, C)."""
-        return np.stack([self._flat(np.broadcast_to(side, self._weight.shape)) for side in self._options])
+    def pairs(self) -> tuple[NDArray[np.int64], Array]:
+        """The lower and the higher option, (2, R, P), and the weights of the lower, (R, W, P)."""
+        return np.stack(self._options)[:, :, 0], self._weight
 
     @property
     def weight(self) -> Array:
@@ -79,7 +79,7 @@ class Mixed:
         left = self._by_group(
             always * (1.0 - always) + self._weight * (self._weight * (more - more**2) - 2.0 * always * more)
         )
-        return np.maximum(left, 0.0)
+        return at_least_0(left)
 
     @cached_property
     def error(self) -> Array:
@@ -93,7 +93,7 @@ class Mixed:
         parts = (always * (1.0 - always), more * (1.0 - more), 2.0 * always * more)
         variance = self.outlook.variance.T[..., None, None]
         level, square, both = (reduce(np.add, part * variance) for part in parts)
-        return self._flat(np.sqrt(np.maximum(level + self._weight * (self._weight * square - both), 0.0)))
+        return self._flat(np.sqrt(at_least_0(level + self._weight * (self._weight * square - both))))
 
     @property
     def worth(self) -> Array:
@@ -187,6 +187,8 @@ class Outlook:
 
     def rows(self, which: NDArray[np.bool_]) -> Outlook:
         """Return the outlook of some replicates."""
+        if which.all():  # what has been worked out stays so
+            return self
         return Outlook(
             self.problem.rows(np.flatnonzero(which)),
             self.shares[which],
@@ -210,10 +212,11 @@ class Outlook:
         reward = self.reward(mixed)
         if self.later is None:
             return reward
-        which = self.later.places
-        aimed = reward.copy()
-        now = (mixed.rates[which], mixed.error[which], mixed.spread[which])
-        aimed[:, which] = self.later.aim(mixed.options[:, which], mixed.weight[which], *now)
+        places = self.later.places
+        which: Index = slice(None) if len(places) == reward.shape[1] else places  # all of them are not copied
+        aimed, (pairs, weight) = reward.copy(), mixed.pairs
+        now = (each.swapaxes(0, 1)[:, which] for each in (mixed.rates, mixed.error, mixed.spread))
+        aimed[:, which] = self.later.aim(pairs[:, which], weight[which], *now)
         return aimed
 
     def reward(self, mixed: Mixed) -> Array:
@@ -223,12 +226,23 @@ class Outlook:
         cells = cells_of(self.shares, mixed.rates, mixed.hoped, mixed.missed)
         return self.problem.utility.reward(Counts(by_lottery(cells)))
 
+    def worth_of(self, lottery: Array) -> Array:
+        """Return the reward of one lottery each, (3, R): (R,)."""
+        return np.asarray(self.reward(self.mix(lottery[..., None]))[0])
+
     def residuals(self, mixed: Mixed) -> Array:
         """Return the residuals, (J, C, R)."""
+        return self._residuals(self._counts(mixed))
+
+    def highest(self, mixed: Mixed) -> Array:
+        """Return the largest residual, (C, R), -1 if there is none: faster than of all that are put together."""
+        return highest_of(self.problem, self._counts(mixed), -1.0)
+
+    def _counts(self, mixed: Mixed) -> Counts:
+        """Return what residuals are read off."""
         if self.needs_labels:
-            cells = cells_of(self.shares, mixed.rates, mixed.positives, mixed.missed)
-            return self._residuals(Counts(by_lottery(cells)))
-        return self._residuals(Decisions(self.shares, mixed.rates.transpose(2, 0, 1)))
+            return Counts(by_lottery(cells_of(self.shares, mixed.rates, mixed.positives, mixed.missed)))
+        return Decisions(self.shares, mixed.rates.transpose(2, 0, 1))
 
     def bounds(self, mixed: Mixed, width: float) -> tuple[Array, Array]:
         """Return the residuals and how far `width` standard errors could move them, (J, C, R) each.
@@ -247,8 +261,8 @@ class Outlook:
         moved = np.empty((groups, groups, 2, *rates.shape[1:]))  # rates of all, if one group's is moved, down or up
         moved[:] = rates[:, None, None]
         for group, (rate, error) in enumerate(zip(rates, errors, strict=True)):
-            np.maximum(rate - error, 0.0, out=moved[group, group, 0])
-            np.minimum(rate + error, 1.0, out=moved[group, group, 1])
+            (rate - error).clip(0.0, np.inf, out=moved[group, group, 0])
+            (rate + error).clip(-np.inf, 1.0, out=moved[group, group, 1])
         effects = self._residuals(Decisions(self.shares, moved.transpose(2, 1, 4, 3, 0)), residual)
         return np.asarray(reduce(np.add, larger(effects).swapaxes(0, 1)))
 
@@ -284,6 +298,11 @@ class Outlook:
         for place, residual in enumerate(found):
             np.subtract(residual, 0.0 if usual is None else usual[place], out=stacked[place])
         return stacked
+
+
+def at_least_0(values: Array) -> Array:
+    """Return values, or 0 where they are less: with both ends, `clip` is twice as fast as the maximum of a number."""
+    return values.clip(0.0, np.inf)
 
 
 def larger(effects: Array) -> Array:

@@ -64,13 +64,13 @@ class PeopleNow:
         scale = weight[..., None] / (noise * above.shape[-1])  # the same for all windows, so that their errors compare
         off = squares(shown - predicted, scale)
         predicted += answers.shifts(rows, people, mass)
-        np.minimum(np.maximum(predicted, 0.0, out=predicted), 1.0, out=predicted)
+        predicted.clip(0.0, 1.0, out=predicted)
         on = squares(np.subtract(shown, predicted, out=predicted), scale)
         worth = mass * mass / np.maximum(self.squared[:, rows], 1e-9)
         chance = np.where(known, 1.0 + people / np.maximum(worth, 1.0), 0.0).sum(axis=-1)
-        every, late = np.arange(len(rounds)), answers.ready(rows)
+        every = np.arange(len(rounds))
         best = self.error[:, rows].argmin(axis=0), self.answered[:, rows].argmin(axis=0)
-        answers.evidence[rows] += np.where(late, off[best[0], every] - on[best[1], every], 0.0)
+        answers.compare(rows, off[best[0], every] - on[best[1], every])
         for total, part in ((self.error, off), (self.answered, on), (self.usual, chance)):
             total[:, rows] = total[:, rows] * fading + part
         self.judged[rows] = self.judged[rows] * fading + weight.sum(axis=1)

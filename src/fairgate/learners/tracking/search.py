@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.learners.forecast.exploration import PROBABILITIES
 from fairgate.learners.mixture import MOVES
 from fairgate.learners.statement import STRONG
 from fairgate.learners.tracking.outlook import Mixed, Outlook
@@ -40,7 +41,7 @@ PROBED = 12
 PROBES = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
 """And so many probabilities with which anybody is accepted."""
 
-CACHE = 131072
+CACHE = 65536
 """Numbers worked on together: as many as fit in a processor's cache; changes no result."""
 
 
@@ -51,6 +52,15 @@ class Found(NamedTuple):
     safe: NDArray[np.bool_]  # whether it is
     infeasible: NDArray[np.bool_]  # whether there is strong evidence that nothing looked at is feasible
     ratio: Array  # error of the largest residual in units of all rates' errors, (R,)
+
+
+class Offers(NamedTuple):
+    """Lotteries that could be played instead, to see how people answer."""
+
+    lotteries: Array  # (3, R, C)
+    price: Array  # what each earns less than what is in play, (R, C); infinite if it is not safe
+    apart: Array  # how far its acceptance rate is from that of what is in play, (R, C)
+    stake: Array  # what is in play earns so much more than the best uniform lottery that is safe, (R,)
 
 
 def plain(thresholds: Array, options: int) -> Array:
@@ -72,24 +82,44 @@ def look(outlook: Outlook, lotteries: Array, width: float) -> tuple[Array, Array
     def part(mixed: Mixed) -> tuple[Array, Array, Array, Array]:
         residuals, error = outlook.bounds(mixed, width)
         upper, lower = highest(residuals + error), highest(residuals - STRONG / width * error)
-        rates = mixed.noise.T
-        gone = (upper - highest(residuals)) / width
-        ratio = np.where(rates > 0.0, gone / np.maximum(rates, 1e-12), 0.0)
-        return outlook.aim(mixed), upper, lower, ratio
+        return outlook.aim(mixed), upper, lower, in_units(upper - highest(residuals), mixed, width)
 
     reward, upper, lower, ratio = in_parts(part, outlook, lotteries, 2 * outlook.shares.shape[1])
     return reward.round(12), upper.round(12), lower, ratio  # of what differs by rounding alone, the first
+
+
+def in_units(gone: Array, mixed: Mixed, width: float) -> Array:
+    """Return :attr:`Found.ratio` of lotteries whose largest residual moves by so much at `width` errors, (C, R)."""
+    rates = mixed.noise.T
+    return np.where(rates > 0.0, gone / width / np.maximum(rates, 1e-12), 0.0)
+
+
+def weigh(outlook: Outlook, lotteries: Array, width: float, hopeless: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return reward and upper bound as :func:`look` does, and note in `hopeless` (R,) where a lottery may be feasible.
+
+    Where one has been found to be so already, what is hopeless needs no further look.
+    """
+
+    def part(mixed: Mixed) -> tuple[Array, Array]:
+        residuals, error = outlook.bounds(mixed, width)
+        if hopeless.any():
+            lower = highest(residuals - STRONG / width * error)
+            np.logical_and(hopeless, lower.min(axis=0) > 0.0, out=hopeless)
+        return outlook.aim(mixed).round(12), highest(residuals + error).round(12)
+
+    reward, upper = in_parts(part, outlook, lotteries, outlook.shares.shape[1])
+    return reward, upper
 
 
 def glance(outlook: Outlook, lotteries: Array, width: float, ratio: Array) -> tuple[Array, Array, Array]:
     """Return reward and bounds as :func:`look` does, with errors of residuals by a known `ratio` (R,): far faster."""
 
     def part(mixed: Mixed) -> tuple[Array, Array, Array]:
-        residual, error = highest(outlook.residuals(mixed)), mixed.noise.T * ratio
-        return outlook.aim(mixed), residual + width * error, residual - STRONG * error
+        residual, error = outlook.highest(mixed), mixed.noise.T * ratio
+        return outlook.aim(mixed).round(12), (residual + width * error).round(12), residual - STRONG * error
 
     reward, upper, lower = in_parts(part, outlook, lotteries, 1)
-    return reward.round(12), upper.round(12), lower
+    return reward, upper, lower
 
 
 def in_parts(
@@ -137,21 +167,24 @@ def best_lottery(outlook: Outlook, width: float, near: Array | None, ratio: Arra
         starts.insert(0, near)
     for thresholds, share in STEPS:
         tried = moved(np.stack(starts, axis=-1), thresholds, share, options)
-        found = look(outlook, tried.reshape(*tried.shape[:3], -1), width)
-        reward, upper, lower, ratios = (by_start(each.T.reshape(tried.shape[1:])) for each in found)
+        found = weigh(outlook, tried.reshape(*tried.shape[:3], -1), width, infeasible)
+        reward, upper = (by_start(each.T.reshape(tried.shape[1:])) for each in found)
         upper = upper + ROOM
-        infeasible &= lower.min(axis=(1, 2)) > 0.0
         best = best_feasible(reward, upper[None])
         tried = by_start(tried)
         starts = list(tried[:, every[:, None], np.arange(len(starts)), best].transpose(2, 0, 1))
     close = best[:, 0]  # around what is in play, if anything is
-    reward, upper, ratios = (each.reshape(replicates, -1) for each in (reward, upper, ratios))
+    reward, upper = (each.reshape(replicates, -1) for each in (reward, upper))
     chosen = best_feasible(reward, upper[None])
     safe = is_feasible(upper[None, every, chosen])
     if near is not None:
         stay = is_feasible(upper[None, every, close]) & (reward[every, close] >= reward[every, chosen] - INERTIA)
         chosen = np.where(stay, close, chosen)
-    return Found(tried.reshape(3, replicates, -1)[:, every, chosen], safe, infeasible, ratios[every, chosen])
+    lottery = tried.reshape(3, replicates, -1)[:, every, chosen]
+    mixed = outlook.mix(lottery[..., None])
+    residuals, error = outlook.bounds(mixed, width)
+    gone = highest(residuals + error) - highest(residuals)
+    return Found(lottery, safe, infeasible, in_units(gone, mixed, width)[0])
 
 
 def cheapest_probe(outlook: Outlook, width: float, played: Array) -> tuple[Array, Array]:
@@ -165,12 +198,47 @@ def cheapest_probe(outlook: Outlook, width: float, played: Array) -> tuple[Array
     pairs = np.stack([side.ravel() for side in np.meshgrid(0.0, higher, PROBES)])
     every_pair = np.broadcast_to(pairs[:, None], (3, replicates, pairs.shape[1]))
     tried = np.concatenate((every_pair, played[..., None]), axis=2)
-    reward, upper, _, _ = look(outlook, tried, width)
+    reward, upper = weigh(outlook, tried, width, np.zeros(replicates, dtype=bool))
     safe = upper[:-1] <= -ROOM
     price = np.maximum(reward[-1] - reward[:-1], 1e-6)
     best = np.where(safe, price / pairs[2][:, None], np.inf).argmin(axis=0)
     every = np.arange(replicates)
     return tried[:, every, best], np.where(safe[best, every], price[best, every], np.inf)
+
+
+def best_uniform(outlook: Outlook, width: float) -> Array:
+    """Return the reward of the best uniform lottery that is safe, (R,); -inf if none is."""
+    replicates, _, options = outlook.above.shape
+    tried = np.broadcast_to(uniform(options)[:, None], (3, replicates, len(PROBABILITIES)))
+    mixed = outlook.mix(tried)
+    residuals, error = outlook.bounds(mixed, width)
+    safe = highest(residuals + error).round(12) <= 0.0
+    return np.asarray(np.where(safe, outlook.reward(mixed), -np.inf).max(axis=0))
+
+
+def uniform(options: int) -> Array:
+    """Return uniform lotteries of several probabilities, (3, C)."""
+    return np.stack(np.broadcast_arrays(0.0, options - 1.0, PROBABILITIES))
+
+
+def offers_of(outlook: Outlook, width: float, played: Array, ratio: Array) -> Offers:
+    """Return lotteries of other acceptance rates than what is `played`: uniform ones, and pairs of few options."""
+    replicates, _, options = outlook.above.shape
+    coarse = np.unique(np.linspace(0, options - 1, min(PAIRED, options)).round())
+    low, high = (coarse[side] for side in np.triu_indices(len(coarse), 1))
+    pairs = np.stack(np.broadcast_arrays(low, high, np.linspace(0.2, 1.0, 5)[:, None])).reshape(3, -1)
+    tried = np.concatenate((uniform(options), pairs), axis=1)
+    every = np.broadcast_to(tried[:, None], (3, replicates, tried.shape[1]))
+    lotteries = np.concatenate((every, played[..., None]), axis=2)
+    if outlook.needs_labels:  # errors of labels are not in proportion to those of rates
+        reward, upper = weigh(outlook, lotteries, width, np.zeros(replicates, dtype=np.bool_))
+    else:
+        reward, upper, _ = glance(outlook, lotteries, width, np.maximum(ratio, 1.0))
+    rates = (outlook.mix(lotteries).rates * outlook.shares[..., None]).sum(axis=1)
+    price = np.where(upper[:-1] <= -ROOM, np.maximum(reward[-1] - reward[:-1], 0.0), np.inf).T
+    stake = price[:, : len(PROBABILITIES)].min(axis=1)
+    stake = np.where(np.isfinite(stake), stake, 0.0)
+    return Offers(lotteries[..., :-1], np.maximum(price, 1e-6), np.abs(rates[:, :-1] - rates[:, -1:]), stake)
 
 
 def best_of_families(outlook: Outlook, width: float, ratio: Array) -> tuple[NDArray[np.bool_], list[Array]]:
@@ -193,9 +261,9 @@ def best_of_families(outlook: Outlook, width: float, ratio: Array) -> tuple[NDAr
 def moved(starts: Array, thresholds: int, share: float, options: int) -> Array:
     """Return lotteries around `starts` (3, R, S): (3, R, W, S, P), of P pairs of options and W weights each."""
     low, high, weight = starts[:, :, None, :, None]
-    low = np.minimum(np.maximum(low + thresholds * PAIRS[0], 0), options - 2)
-    high = np.minimum(np.maximum(high + thresholds * PAIRS[1], low + 1), options - 1)
-    weight = np.minimum(np.maximum(weight + share * WEIGHTS[:, None, None], 0.0), 1.0)
+    low = (low + thresholds * PAIRS[0]).clip(0.0, options - 2.0)
+    high = (high + thresholds * PAIRS[1]).clip(low + 1.0, options - 1.0)
+    weight = (weight + share * WEIGHTS[:, None, None]).clip(0.0, 1.0)
     return np.stack(np.broadcast_arrays(low, high, weight))
 
 
