@@ -187,3 +187,25 @@ def test_an_interruption_leaves_what_is_done_and_says_how_much(tmp_path: Path) -
     assert engine.closed
     assert said == ["Interrupted: 1 of 3 blocks are done and kept; the same command goes on from there"]
     assert done(tmp_path, work) == ["1 of 3 simulations are done already"]
+
+
+def test_what_is_kept_is_counted_when_a_bundle_is_interrupted_in_the_middle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Recording()
+    said: list[str] = []
+    work = [made.work(name) for name in ("one", "two", "three")]
+    keep = Index.keep
+
+    def press(index: Index, each: Work, contents: dict[str, bytes]) -> None:
+        if each.name == "three":
+            raise KeyboardInterrupt
+        keep(index, each, contents)
+
+    monkeypatch.setattr(Index, "keep", press)
+    bundle = Bundle(work, lambda: [each.make() for each in work])
+    with pytest.raises(KeyboardInterrupt):
+        complete(tmp_path, work, InProcess(), said.append, bundled=lambda works: [bundle])
+    monkeypatch.undo()
+    assert said == ["Interrupted: 2 of 3 simulations are done and kept; the same command goes on from there"]
+    assert done(tmp_path, work) == ["2 of 3 simulations are done already"]

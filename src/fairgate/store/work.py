@@ -144,11 +144,12 @@ def complete(
     if len(missing) < len(work):
         say(f"{part(len(work) - len(missing), len(work), noun)} done already")
     lost: list[tuple[Work, str]] = []
-    count, total = len(work) - len(missing), len(work)
+    count = len(work) - len(missing)
+    planned = {each.name: each for each in work}
 
     def finish(bundle: Bundle, result: Sequence[Mapping[str, bytes]] | Crashed) -> Sequence[Work]:
         """Keep what was made, and return the pieces to try in place of work that crashed."""
-        nonlocal count, total
+        nonlocal count
         if not isinstance(result, Crashed):
             for each, made in zip(bundle.works, result, strict=True):
                 index.keep(each, made)
@@ -163,7 +164,8 @@ def complete(
         pieces = each.split()
         say(f"{each.name}: {result.text}; it is tried in {amount(len(pieces), 'piece')}")
         left = [piece for piece in pieces if not index.has(piece, say)]
-        total += len(pieces) - 1
+        del planned[each.name]
+        planned.update((piece.name, piece) for piece in pieces)
         count += len(pieces) - len(left)
         return left
 
@@ -179,9 +181,11 @@ def complete(
                 for place, result in results:
                     bundle = bundles[place]
                     pieces += finish(bundle, result)
-                    advance(f"{count} of {amount(total, noun)} done: {bundle.works[-1].name}", bundle.cost)
+                    advance(f"{count} of {amount(len(planned), noun)} done: {bundle.works[-1].name}", bundle.cost)
         except KeyboardInterrupt:
-            say(f"Interrupted: {part(count, total, noun)} done and kept; the same command goes on from there")
+            written = Index(folder)  # what the next call will find: it may have come in the middle of a bundle
+            kept = sum(written.has(each, lambda text: None) for each in planned.values())
+            say(f"Interrupted: {part(kept, len(planned), noun)} done and kept; the same command goes on from there")
             raise
         missing, bundled = pieces, one_by_one
     return lost
