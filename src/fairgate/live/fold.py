@@ -15,7 +15,7 @@ from fairgate.constraints.bounds import BROKEN
 from fairgate.counts import Counts
 from fairgate.errors import InputError, told
 from fairgate.learners.epochs import LONGEST_DELAY
-from fairgate.live.events import START, Event, canonical
+from fairgate.live.events import KINDS, START, Event, canonical
 from fairgate.live.guards import guard
 from fairgate.live.played import empirical, same
 from fairgate.live.spec import Mode, Spec
@@ -242,7 +242,7 @@ class Fold:
         """Take in the next event; `data` is its body, if it is at hand."""
         if event.seq != self.seq + 1:
             raise InputError(f"event {event.seq} does not follow event {self.seq}")
-        apply = getattr(self, "_" + event.kind.replace("-", "_"), None)
+        apply = getattr(self, "_" + event.kind.replace("-", "_"), None) if event.kind in KINDS else None
         if apply is not None:
             apply(event, event.data if data is None else data)
         self.seq, self.head = event.seq, event.hash

@@ -6,9 +6,10 @@ import json
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, overload
 
 from sqlalchemy import Connection, select, update
@@ -81,6 +82,11 @@ class Gate:
     spec
         What the gate is for; it is made if there is none of that name. A spec that differs from the stored one is
         refused.
+    allow
+        Constraints of one's own that the stored spec may name, such as ``["mine:Harm"]``; what `spec` may name is said
+        where it is read.
+    folder
+        Where the table of past decisions is that the stored spec names; the current one if not given.
     clock
         Returns the time now, with its zone; for tests and rehearsals.
     actor
@@ -108,6 +114,8 @@ class Gate:
         name: str,
         *,
         spec: Spec | None = None,
+        allow: Collection[str] = (),
+        folder: Path | None = None,
         clock: Callable[[], datetime] | None = None,
         actor: str = "python",
     ) -> None:
@@ -130,7 +138,9 @@ class Gate:
             if row is None:
                 raise MissingError(f"there is no gate {name!r} in this database")
             self.number, self.secret = row.number, row.secret
-            self.spec = Spec.read(views.created(connection, row.number)["spec"])
+            # a spec that was given is that which is stored, or it would have been refused
+            stored = views.created(connection, row.number)["spec"]
+            self.spec = Spec.read(stored, allow, folder) if spec is None else spec
 
     def _make(self, spec: Spec) -> None:
         """Make the gate, unless there is one of the same spec."""

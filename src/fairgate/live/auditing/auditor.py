@@ -23,20 +23,20 @@ from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.auditing.versions import Versions
 from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
-from fairgate.live.spec import Spec
+from fairgate.live.spec import Spec, Trust
 from fairgate.live.words import policy_name
 from fairgate.policy import Policy
 
 
 class Auditor:
-    """One audit of one log; `head` and `last` are what the auditor noted of it earlier."""
+    """One audit of one log; `head` and `last` are what the auditor noted of it earlier, `trust` is what it may name."""
 
-    def __init__(self, log: Log, head: str | None = None, last: int | None = None) -> None:
+    def __init__(self, log: Log, head: str | None = None, last: int | None = None, trust: Trust | None = None) -> None:
         self.log = log
         self.last = last
         self.findings = Findings()
         self.chain = Chain(self.findings, head)
-        self.refold = Refold(self.say, self.differs, log.facts.gate)
+        self.refold = Refold(self.say, self.differs, log.facts.gate, trust or Trust())
         self.spec: Spec | None = None
         self.rows: RowCheck | None = None
         self.tallies: Tallies | None = None
