@@ -13,7 +13,6 @@ from typing import Any
 
 from fairgate.errors import InputError, unknown_name
 
-
 SQL = "query"
 """What allows the SQL of a file, in place of a name."""
 

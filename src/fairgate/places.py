@@ -1,7 +1,7 @@
 """Places: tasks and learners by name, or one's own by where they are: ``package.module:Name:key=value``.
 
-A text that comes here was typed by a person, as an option or in a call, who thereby allows the code that it names. Texts
-of files do not come here.
+A text that comes here was typed by a person, as an option or in a call, who thereby allows the code that it names. No
+text of a file comes here.
 """
 
 from __future__ import annotations

@@ -104,7 +104,10 @@ class Reference:
 
 
 def read_reference(folder: Path, report_format: int, allow: Collection[str] = ()) -> Reference:
-    """Read the reference of the advice in a folder, or say in a sentence why there is none; it may name code in `allow`."""
+    """Read the reference of the advice in a folder, or say in a sentence why there is none.
+
+    Constraints of one's own are imported if `allow` has their names.
+    """
     if not folder.is_dir():
         raise InputError(f"--against {str(folder)!r} is no folder: name the one that fairgate advise wrote (--out)")
     report = _read(folder / "report.json", report_format)

@@ -60,7 +60,7 @@ CONSTRAINTS: dict[str, type[Any]] = {
 def parse_constraint(text: str, allow: Collection[str] = ()) -> Constraint:
     """Read a constraint such as ``parity=0.05`` or ``service=0.3:0.8``.
 
-    A class of one's own, ``mypackage.mine:MyConstraint=0.2``, is imported if `allow` has ``mypackage.mine:MyConstraint``.
+    A class of one's own, ``mypackage.mine:Harm=0.2``, is imported if `allow` has ``mypackage.mine:Harm``.
 
     >>> parse_constraint("service=0.3:0.8"), parse_constraint("ratio")
     (ServiceRate(low=0.3, high=0.8), DisparateImpact(ratio=0.8))

@@ -17,7 +17,6 @@ from fairgate.problem import Credit, Problem
 from fairgate.setting import Setting
 from fairgate.settings import Array
 
-
 GENERATORS = {
     each.__name__: each
     for each in (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937)

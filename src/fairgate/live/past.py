@@ -48,8 +48,8 @@ class PastDecisions(BaseModel):
         seen, path = folder or Path.cwd(), below(folder or Path.cwd(), str(file))
         if path is None or not path.is_file():
             raise InputError(
-                f"there is no file {str(file)!r}: name a table of past decisions in {seen}, or in a folder of it, such as "
-                "past.csv"
+                f"there is no file {str(file)!r}: name a table of past decisions in {seen}, or in a folder of it, such "
+                "as past.csv"
             )
         named = dict(columns or {})
         found = read_table(path, named, threshold, groups)
@@ -82,8 +82,8 @@ def below(folder: Path, file: str) -> Path | None:
     A spec may come from a stranger, so nothing but files below the folder is opened: only the last part counts of a
     path that leads elsewhere.
 
-    >>> below(Path("/srv/credit"), "tables/past.csv").as_posix(), below(Path("/srv/credit"), "/data/past.csv").as_posix()
-    ('/srv/credit/tables/past.csv', '/srv/credit/past.csv')
+    >>> [str(below(Path("/srv/credit"), each)) for each in ("tables/past.csv", "/data/past.csv")]
+    ['/srv/credit/tables/past.csv', '/srv/credit/past.csv']
     """
     path = folder / (PurePath(file).name if leads_out(file) else file)
     return path if path.resolve().is_relative_to(folder.resolve()) else None

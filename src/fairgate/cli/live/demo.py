@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 
 import fairgate as fg
-from fairgate.cli.options import Batch, Seed, check_size, say
+from fairgate.cli.options import Allow, Batch, Seed, check_size, say
 from fairgate.errors import InputError
 from fairgate.places import find_task
 from fairgate.tail import TAIL
@@ -44,6 +44,7 @@ def demo(
     url: Annotated[str | None, typer.Option(help="A running service to use instead of one of its own.")] = None,
     gate: Annotated[str, typer.Option(help="The gate's name there.")] = "demo",
     key: Annotated[str | None, typer.Option(help="A key of it: decide, outcomes and read.")] = None,
+    allow: Allow = None,
 ) -> None:
     """Watch a gate learn: a made-up lender sends applicants and late outcomes over HTTP, and people respond."""
     from fairgate.live.client import Client
@@ -61,11 +62,13 @@ def demo(
         raise InputError("--key must be given with --url: a key of scopes decide, outcomes and read")
     with ExitStack() as stack:
         if url is None or key is None:
-            place = stack.enter_context(own_service(spec_of(chosen, learner, seed=seed), port, keep))
+            spec = spec_of(chosen, learner, seed=seed)
+            place = stack.enter_context(own_service(spec, port, keep))
         else:
             place = Place(url, gate, key)
         client = stack.enter_context(Client(place.url, place.gate, place.key))
-        spec = Spec.read(client.log(limit=1)[0].body["spec"])
+        if url is not None:
+            spec = Spec.read(client.log(limit=1)[0].body["spec"], allow or ())
         chosen = task_of(chosen, spec)
         say(f"Page: {place.url}/" + (f"\nKey:  {place.page_key}" if place.page_key else ""))
         say(f"What {SEEDS} loops of fg.simulate and the oracle say of {chosen.name} …", errors=True)
