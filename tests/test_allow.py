@@ -130,7 +130,7 @@ def test_a_saved_state_names_no_function_of_numpy() -> None:
 def test_a_duckdb_file_runs_no_sql_of_its_names(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     harm = tmp_path / "PWNED"
-    name = f"x\"; copy (select 1) to '{harm}'; select * from \"x"
+    name = f"sqlite_master\"; copy (select 1) to '{harm}'; select * from \"sqlite_master"
     with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
         quoted = name.replace('"', '""')
         connection.execute(

@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from fairgate import __version__
 from fairgate.errors import InputError
+from fairgate.importing import allowed_names
 from fairgate.live import cases, figures, saving, views
 from fairgate.live.auditing.report import AuditReport
 from fairgate.live.database import connect, insert, reading, writing
@@ -49,7 +50,7 @@ from fairgate.live.requests import (
     Tick,
 )
 from fairgate.live.schema import gates, snapshots
-from fairgate.live.spec import Mode, Spec
+from fairgate.live.spec import Mode, Spec, Trust
 from fairgate.live.turn import Turn
 
 LOG = logging.getLogger("fairgate.live")
@@ -138,9 +139,8 @@ class Gate:
             if row is None:
                 raise MissingError(f"there is no gate {name!r} in this database")
             self.number, self.secret = row.number, row.secret
-            # a spec that was given is that which is stored, or it would have been refused
-            stored = views.created(connection, row.number)["spec"]
-            self.spec = Spec.read(stored, allow, folder) if spec is None else spec
+            trust = Trust(allowed_names(allow), folder) if spec is None else spec.trust
+            self.spec = Spec.read(views.created(connection, row.number)["spec"], *trust)
 
     def _make(self, spec: Spec) -> None:
         """Make the gate, unless there is one of the same spec."""

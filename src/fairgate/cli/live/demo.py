@@ -17,6 +17,7 @@ from rich.table import Table
 import fairgate as fg
 from fairgate.cli.options import Allow, Batch, Seed, check_size, say
 from fairgate.errors import InputError
+from fairgate.importing import allowed_names
 from fairgate.places import find_task
 from fairgate.tail import TAIL
 
@@ -62,13 +63,12 @@ def demo(
         raise InputError("--key must be given with --url: a key of scopes decide, outcomes and read")
     with ExitStack() as stack:
         if url is None or key is None:
-            spec = spec_of(chosen, learner, seed=seed)
-            place = stack.enter_context(own_service(spec, port, keep))
+            own = spec_of(chosen, learner, seed=seed)
+            place, named = stack.enter_context(own_service(own, port, keep)), own.trust.allow
         else:
-            place = Place(url, gate, key)
+            place, named = Place(url, gate, key), allowed_names(allow or ())
         client = stack.enter_context(Client(place.url, place.gate, place.key))
-        if url is not None:
-            spec = Spec.read(client.log(limit=1)[0].body["spec"], allow or ())
+        spec = Spec.read(client.log(limit=1)[0].body["spec"], named)
         chosen = task_of(chosen, spec)
         say(f"Page: {place.url}/" + (f"\nKey:  {place.page_key}" if place.page_key else ""))
         say(f"What {SEEDS} loops of fg.simulate and the oracle say of {chosen.name} …", errors=True)
