@@ -145,6 +145,7 @@ SEEN = {
     "import_module": ("", "importlib"),
     "__import__": ("", "builtins"),
     "exec_module": None,
+    "resolve_name": None,
     "run_path": None,
     "run_module": None,
     "eval": ("", "builtins"),
@@ -204,6 +205,7 @@ def test_every_place_that_may_run_code_is_in_the_table_of_security_md() -> None:
     [
         "importlib.import_module(name)",
         "__import__(name)",
+        "pkgutil.resolve_name(name)",
         "eval(text)",
         "exec(text)",
         "pickle.loads(data)",

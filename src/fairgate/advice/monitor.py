@@ -18,6 +18,7 @@ from the beginning, whether or not there are labels. A new advice in the same fo
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -192,7 +193,7 @@ def read_log(path: Path, advice: str) -> list[dict[str, Any]]:
         earlier = str(found["advice"])
     except (OSError, ValueError, KeyError, TypeError):
         usable, earlier = False, ""
-    if not usable:
+    if not usable or not re.fullmatch(r"[0-9a-f]{16}", earlier):  # it becomes part of a file's name
         raise InputError(f"{path} must be a log of looks of format {FORMAT}, and is not: move it away to start over")
     if earlier != advice:
         path.replace(path.with_name(f"monitor-{earlier}.json"))
