@@ -15,7 +15,7 @@ from fairgate.live import Gate
 from fairgate.live.backup import check_copy
 from fairgate.live.beginning import opened
 from fairgate.live.config import read_config
-from fairgate.live.failures import UnavailableError
+from fairgate.live.failures import ForbiddenError, UnavailableError
 from fairgate.live.keys import check_key, find_key, list_keys
 from fairgate.live.template import gate_toml
 from tests.command import fairgate_here
@@ -50,7 +50,9 @@ def test_init_writes_a_file_makes_the_gate_and_its_keys_which_only_their_file_ha
         assert gate.decide("a-1", "men", 0.7).accepted
         check_key(gate.engine, "credit", keys["application"], "decide")
         check_key(gate.engine, "credit", keys["outcomes"], "outcomes")
-        for scope in ("admin", "read", "audit"):
+        with pytest.raises(ForbiddenError):
+            check_key(gate.engine, "credit", keys["application"], "rounds")
+        for scope in ("admin", "read", "audit", "rounds"):
             check_key(gate.engine, "credit", keys["admin"], scope)
         assert [event.actor for event in gate.log()][:4] == ["init"] * 4
 

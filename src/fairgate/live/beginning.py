@@ -21,8 +21,8 @@ from fairgate.live.template import gate_toml
 from fairgate.live.views import created
 from fairgate.store import prepare_folder, write_text
 
-FIRST_KEYS = {"application": ("decide",), "outcomes": ("outcomes",), "admin": ("admin", "read", "audit")}
-"""Keys that a new gate has: for the program that asks for decisions, the one that reports outcomes, and the page."""
+FIRST_KEYS = {"application": ("decide",), "outcomes": ("outcomes",), "admin": ("rounds", "read", "admin", "audit")}
+"""Keys that a new gate has: for the program that asks for decisions, the one that reports outcomes, and people."""
 
 
 class Begun(NamedTuple):

@@ -240,8 +240,8 @@ class Gate:
         actor: str | None = None,
     ) -> Status:
         """Change who decides. The open round is closed first."""
-        self._ask(SetMode(mode, reason, threshold, key=key, actor=actor or self.actor))
-        return self.status()
+        found: Status = self._ask(SetMode(mode, reason, threshold, key=key, actor=actor or self.actor))
+        return found
 
     def hold(self, reason: str, threshold: float | list[float] | None = None, *, actor: str | None = None) -> Status:
         """Hold a threshold, or the policy in force."""
@@ -253,8 +253,8 @@ class Gate:
 
     def approve(self, waiting: str, reason: str, *, key: str | None = None, actor: str | None = None) -> Status:
         """Let the proposal that waits take effect, named by the digest that the status shows."""
-        self._ask(Approve(waiting, reason, key=key, actor=actor or self.actor))
-        return self.status()
+        found: Status = self._ask(Approve(waiting, reason, key=key, actor=actor or self.actor))
+        return found
 
     def tick(self) -> None:
         """Close the round if its time is over; if the last request could not be written, try whether one can be."""

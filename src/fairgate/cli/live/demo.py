@@ -44,7 +44,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Go on serving in the end, and leave the database.")] = False,
     url: Annotated[str | None, typer.Option(help="A running service to use instead of one of its own.")] = None,
     gate: Annotated[str, typer.Option(help="The gate's name there.")] = "demo",
-    key: Annotated[str | None, typer.Option(help="A key of it: decide, outcomes and read.")] = None,
+    key: Annotated[str | None, typer.Option(help="A key of it: decide, rounds, outcomes, read.")] = None,
     allow: Allow = None,
 ) -> None:
     """Watch a gate learn: a made-up lender sends applicants and late outcomes over HTTP, and people respond."""
@@ -60,7 +60,7 @@ def demo(
     if late < 0 or pace < 0:
         raise InputError(f"--late and --pace must be at least 0, got {late} and {pace:g}")
     if url is not None and key is None:
-        raise InputError("--key must be given with --url: a key of scopes decide, outcomes and read")
+        raise InputError("--key must be given with --url: a key of scopes decide, rounds, outcomes and read")
     with ExitStack() as stack:
         if url is None or key is None:
             own = spec_of(chosen, learner, seed=seed)

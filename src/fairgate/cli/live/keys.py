@@ -21,7 +21,7 @@ keys = typer.Typer(help="Make, list and revoke the keys of a gate.", no_args_is_
 @keys.command(epilog="Example: fairgate live keys add branch-7 --scopes decide,outcomes --days 365")
 def add(
     name: Annotated[str, typer.Argument(help="Who or what uses it; the log names it.")],
-    scopes: Annotated[str, typer.Option(help="Some of decide,outcomes,read,admin,audit.")],
+    scopes: Annotated[str, typer.Option(help="Some of decide,rounds,outcomes,read,admin,audit.")],
     days: Annotated[float | None, typer.Option(help="Days until it expires; never if not given.")] = None,
     config: Config = Path("gate.toml"),
     allow: Allow = None,
