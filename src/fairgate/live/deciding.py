@@ -196,9 +196,8 @@ def report(turn: Turn, request: Report) -> Recorded:
     refuse_other_facts(turn, request, parsed, known, taken)
     fresh = [place for place, name in enumerate(request.ids) if name not in known]
     if fresh and turn.fold.mode.mode != "shadow":
-        raise ConflictError(
-            f"decisions are reported in the mode 'shadow', but the gate is in the mode {turn.fold.mode.mode!r}"
-        )
+        now = f"in the mode {turn.fold.mode.mode!r}" if request.reads else "not in it"
+        raise ConflictError(f"decisions are reported in the mode 'shadow', but the gate is {now}")
     if not fresh:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
     turn.ensure_open(request)
