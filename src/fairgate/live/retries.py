@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from fairgate.live.database import insert
 from fairgate.live.events import Event
@@ -28,6 +28,17 @@ KEPT = timedelta(days=30)
 
 DONE, REFUSED = 200, 409
 """Statuses of stored replies."""
+
+
+STORED = select(replies.c.seq, replies.c.status, replies.c.body, replies.c.request).where(
+    replies.c.gate == bindparam("number"), replies.c.key == bindparam("stored")
+)
+"""The reply that is stored under a key. Statements are made once, because each request with a key needs them."""
+
+RECORDED = select(*(events.c[name] for name in Event._fields)).where(
+    events.c.gate == bindparam("number"), events.c.key.in_([bindparam("stored"), bindparam("plain")])
+)
+"""The event that was recorded under a key; older ones have the key itself, and may be of another caller."""
 
 
 class First(NamedTuple):
@@ -48,29 +59,19 @@ def first_of(turn: Turn, request: Request) -> First | None:
         return None
     check_text("key", request.key)
     turn.flush()
-    own = replies.c
-    row = turn.connection.execute(
-        select(own.seq, own.status, own.body, own.request).where(own.gate == turn.number, own.key == request.stored_key)
-    ).first()
+    keys = {"number": turn.number, "stored": request.stored_key, "plain": request.key}
+    row = turn.connection.execute(STORED, keys).first()
     if row is not None:
         found, used = First(row.seq, None, row.status, row.body), row.request
-    elif (event := _event_of(turn, request)) is not None:
-        found, used = First(event.seq, event), event.request
     else:
-        return None
+        recorded = turn.connection.execute(RECORDED, keys)
+        event = next((Event(*each) for each in recorded if each.actor == request.actor), None)
+        if event is None:
+            return None
+        found, used = First(event.seq, event), event.request
     if used != _digest(request):
         raise ConflictError(f"key {request.key!r} was used before for another request: choose a new one")
     return found
-
-
-def _event_of(turn: Turn, request: Request) -> Event | None:
-    """Return the event that this caller recorded under a key; older ones have the key itself, whoever the caller is."""
-    own = events.c
-    keys = (request.stored_key, request.key)
-    rows = turn.connection.execute(
-        select(*(own[name] for name in Event._fields)).where(own.gate == turn.number, own.key.in_(keys))
-    )
-    return next((Event(*row) for row in rows if row.actor == request.actor), None)
 
 
 def _digest(request: Request) -> str:

@@ -113,7 +113,7 @@ def add_schemas(found: dict[str, Any], routes: Sequence[Route]) -> None:
             "scheme": "bearer",
             "bearerFormat": "fg_…",
             "description": "A key of the gate, made by `fairgate live keys add`. Each route needs one of the scopes "
-            "decide, rounds, outcomes, read, admin, audit; none implies another. But admin may make keys, so whoever has "
+            "decide, rounds, outcomes, read, admin, audit; none implies another. But admin may make keys, so who has "
             "it can give themselves any scope: each key that is made is an event of the log, with who made it.",
         }
     }
