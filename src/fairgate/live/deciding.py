@@ -109,7 +109,7 @@ def decide_some(
         names, columns = [name for name in names if name not in known], [column[new] for column in columns]
     group, score, spot = columns
     draws = draws_of(turn.secret_of(turn.fold.round), names)
-    accepted = now.policy.decide(score, group, draws)
+    accepted = now.policy.decide(turn.fold.spec.counted(score), group, draws)
     number, flags = turn.fold.round, accepted.tolist()
     turn.add("decided", People(names, group, score, spot, draws, accepted.astype(np.int64)), first)
     if again or (turn.keeps and len(taken) < len(fresh)):
@@ -172,7 +172,7 @@ def first_reply(turn: Turn, request: Decide, parsed: Any) -> Decision | Decision
     if event is not None and not turn.keeps:
         policy = Policy.from_json(turn.one_event("opened", event.round).data["policy"])
         draws = draws_of(turn.secret_of(event.round), request.ids)
-        accepted = policy.decide(parsed[1], parsed[0], draws).astype(np.int64).tolist()
+        accepted = policy.decide(turn.fold.spec.counted(parsed[1]), parsed[0], draws).astype(np.int64).tolist()
         return _reply(request, accepted, [event.round] * len(accepted))
     rows = {row.id: row for row in find(turn.connection, turn.number, request.ids) if row.seq <= first.seq}
     if len(rows) < len(request.ids):

@@ -6,6 +6,7 @@ import json
 import logging
 import queue
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -130,6 +131,7 @@ class Gate:
         self._fold: Fold | None = None
         self._rounds: dict[int, RoundFigures] = {}  # the last closed ones, as the page shows them
         self._kept = 0, 0  # event and round of the last snapshot
+        self.outside: Counter[str] = Counter()  # scores outside the range that this process refused and clipped
         self.trouble = ""  # why the last request could not be written; nothing if it was
         prepare(self.engine)
         if spec is not None:
@@ -140,7 +142,7 @@ class Gate:
                 raise MissingError(f"there is no gate {name!r} in this database")
             self.number, self.secret = row.number, row.secret
             trust = Trust(allowed_names(allow), folder) if spec is None else spec.trust
-            self.spec = Spec.read(views.created(connection, row.number)["spec"], *trust)
+            self.spec = Spec.stored(views.created(connection, row.number)["spec"], *trust)
 
     def _make(self, spec: Spec) -> None:
         """Make the gate, unless there is one of the same spec."""
@@ -383,6 +385,7 @@ class Gate:
                         moved = {"last": fold.seq, "head": fold.head}
                         connection.execute(update(gates).where(gates.c.number == self.number).values(**moved))
                         self._keep(connection, fold)
+                self.outside += turn.outside
                 return replies
             except BaseException:
                 self._fold = None  # it may be ahead of what was written

@@ -16,7 +16,7 @@ from fairgate.live.events import START, Event, make_event
 from fairgate.live.failures import ConflictError
 from fairgate.live.keys import added
 from fairgate.live.schema import api_keys, events, gates, replies, snapshots
-from fairgate.live.spec import Spec
+from fairgate.live.spec import Scores, Spec
 from fairgate.origin import versions
 
 VERSIONS = versions(("numpy", "scipy", "scikit-learn"))
@@ -24,6 +24,10 @@ VERSIONS = versions(("numpy", "scipy", "scikit-learn"))
 
 UNTOUCHED = {"created", "version", "key-added", "key-revoked"}
 """Kinds of events of a gate that has not decided anything."""
+
+
+LATER: dict[str, Any] = {"scores": Scores().model_dump(mode="json")}
+"""Fields of a spec that gates made before do not have, and what a file leaves unsaid that such a gate goes on with."""
 
 
 def ensure_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
@@ -42,6 +46,7 @@ def ensure_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
 def refuse_other(spec: Spec, stored: dict[str, Any]) -> None:
     """Refuse a spec that differs from the one a gate was made with; say in what."""
     plain = spec.model_dump(mode="json")
+    stored = LATER | stored
     differs = [name for name in plain if stored.get(name) != plain[name]]
     if differs:
         first = differs[0]

@@ -41,6 +41,7 @@ class Turn:
         self.events: list[Event] = []
         self.rows: dict[str, list[Any]] = {name: [] for name in ROWS}
         self.main: Event | None = None  # the last one that holds a request's key
+        self.outside: Counter[str] = Counter()  # scores outside the range, by what became of them
 
     def record(self, kind: str, data: dict[str, Any], request: Request, *, main: bool = False) -> Event:
         """Append an event to the log and take it in; the `main` one of a request holds its key."""
@@ -171,11 +172,29 @@ class Turn:
         if -1 in codes:
             raise unknown_name("group", groups[codes.index(-1)], self.groups)
         values = _numbers(scores)
+        self.check_range(values, single=isinstance(request, Decide) and request.single)
         return np.array(codes, dtype=np.int64), values, self.bins_of(values)
+
+    def check_range(self, scores: Array, *, single: bool) -> None:
+        """Refuse scores outside the range of the gate; those that are clipped are counted."""
+        spec, (low, high) = self.fold.spec, self.fold.spec.score_range
+        wrong = np.flatnonzero((scores < low) | (scores > high))
+        if not wrong.size:
+            return
+        if spec.scores.outside == "clip":
+            self.outside["clipped"] += wrong.size
+            return
+        self.outside["refused"] += wrong.size
+        name, value = "score" if single else f"scores[{wrong[0]}]", float(scores[wrong[0]])
+        raise InputError(
+            f"{name} must be from {low:g} to {high:g}, the range of the gate's scores (range in [scores], with outside "
+            f'= "refuse"), got {value!r}'
+        )
 
     def bins_of(self, scores: Array) -> NDArray[np.int64]:
         """Return the bins of the grid that scores lie in."""
-        return np.asarray(self.fold.setting.thresholds.searchsorted(scores, side="right"), dtype=np.int64)
+        counted = self.fold.spec.counted(scores)
+        return np.asarray(self.fold.setting.thresholds.searchsorted(counted, side="right"), dtype=np.int64)
 
     def found(self, ids: Sequence[str]) -> dict[str, Any]:
         """Return round, group, score and decision of those applications that have been decided on."""

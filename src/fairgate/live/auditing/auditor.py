@@ -94,7 +94,7 @@ class Auditor:
         if self.events == 1:
             self.spec = self.refold.begin(parsed, fits)
             if self.spec is not None:
-                self.rows = RowCheck(self.say, self.spec.setting.thresholds, len(self.spec.groups))
+                self.rows = RowCheck(self.say, self.spec)
                 self.tallies = Tallies(len(self.spec.groups))
                 through = math.inf if self.spec.store == "counts" else self.pruned
                 self.room = Room(len(self.spec.groups), len(self.spec.setting.thresholds) + 1, through)

@@ -57,7 +57,7 @@ class Refold:
         if event.kind != "created":
             self.say(event, f"the first event must be 'created', found {event.kind!r}")
         try:
-            spec = Spec.read(data.get("spec"), *self.trust)
+            spec = Spec.stored(data.get("spec"), *self.trust)
             self.fold = Fold(spec)
         except (MissingTableError, NotAllowedError) as error:
             if fits:

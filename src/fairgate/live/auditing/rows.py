@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.log import CaseRows, Whole
 from fairgate.live.events import Event, People, draws_of, people_digest
+from fairgate.live.spec import Spec
 from fairgate.policy import Policy
 from fairgate.settings import Array
 
@@ -34,10 +35,9 @@ Say = Callable[[Event, str], None]
 class RowCheck:
     """Compares rows of `cases` with the events that recorded them; of each event the first fault is said."""
 
-    def __init__(self, say: Say, edges: Array, groups: int) -> None:
+    def __init__(self, say: Say, spec: Spec) -> None:
         self.say = say
-        self.edges = edges
-        self.groups = groups
+        self.spec = spec
 
     def check(self, parsed: Sequence[Parsed], rows: CaseRows, rounds: Mapping[int, Round]) -> None:
         """Check events that recorded people, in order; all of their rows, and no others, are given."""
@@ -52,14 +52,15 @@ class RowCheck:
         faults.note(rows.place != np.arange(len(which)) - begins[which], "is not in its place")
         own = np.array([each.event.round for each in parsed], dtype=np.int64)[which]
         faults.note(rows.rounds != own, "has the round {}, and the event {}", rows.rounds, own)
-        strange = (rows.groups < 0) | (rows.groups >= self.groups) | (rows.accepted < 0) | (rows.accepted > 1)
+        strange = (rows.groups < 0) | (rows.groups >= len(self.spec.groups)) | (rows.accepted < 0) | (rows.accepted > 1)
         strange |= ~np.isfinite(rows.scores)
         faults.note(strange, "has a group, a score or a decision that there cannot be")
-        bins = np.searchsorted(self.edges, rows.scores, side="right")
+        counted = self.spec.counted(rows.scores)
+        bins = np.searchsorted(self.spec.setting.thresholds, counted, side="right")
         faults.note(rows.bins != bins, "has the bin {}, and its score is in bin {}", rows.bins, bins)
         for number in np.unique(own).tolist():
             if number in rounds:
-                _decisions(faults, rows, np.flatnonzero((own == number) & ~strange), rounds[number])
+                _decisions(faults, rows, counted, np.flatnonzero((own == number) & ~strange), rounds[number])
         _tallies(faults, rows, parsed)
         bits = _people(rows, slice(0, None)).bits
         for place, (begin, size) in enumerate(zip(begins.tolist(), sizes.tolist(), strict=True)):
@@ -93,15 +94,15 @@ class Faults:
             self.said.setdefault(event, f"the application {self.ids[rows[at]]!r} {filled}")
 
 
-def _decisions(faults: Faults, rows: CaseRows, places: NDArray[np.int64], own: Round) -> None:
-    """Check draws and decisions of a round."""
+def _decisions(faults: Faults, rows: CaseRows, counted: Array, places: NDArray[np.int64], own: Round) -> None:
+    """Check draws and decisions of a round; scores are given as decisions count them."""
     draws = rows.draws[places]
     if own.secret is not None:
         ids = rows.ids if len(places) == len(rows.ids) else [rows.ids[place] for place in places.tolist()]
         right = draws_of(own.secret, ids)
         faults.note(draws != right, "has the draw {}, and its id gives {}", draws, right, places=places)
     if own.policy is not None:
-        accepted = own.policy.decide(rows.scores[places], rows.groups[places], np.clip(draws, 0.0, BELOW_ONE))
+        accepted = own.policy.decide(counted[places], rows.groups[places], np.clip(draws, 0.0, BELOW_ONE))
         words, given = np.array(["rejected", "accepted"]), rows.accepted[places]
         text = "was {}, and by the policy of its round it is {}"
         faults.note(given != accepted, text, words[given], words[accepted.astype(int)], places=places)
