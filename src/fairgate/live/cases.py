@@ -69,7 +69,8 @@ def case_facts(spec: Spec, connection: Connection, gate: int, row: Row[Any]) -> 
         said.append(f"The policy in force was: {policy_text(spec, policy)}.")
         if split:
             rule = rule_text(spec, policy.thresholds[component, 0])
-            said.append(f"Its lottery number {row.draw:.6f} drew the rule: accept {rule}.")
+            whose = "Its lottery number" if row.subject is None else "The lottery number of its subject in this period,"
+            said.append(f"{whose} {row.draw:.6f}{',' if row.subject else ''} drew the rule: accept {rule}.")
             if not accepted and changed is None:
                 said.append("A rejection by lottery needs a reason that counsel accepts.")
         elif lottery:

@@ -14,7 +14,7 @@ from fairgate.errors import InputError, nearest
 from fairgate.importing import allowed_names
 from fairgate.live.database import read_url
 from fairgate.live.past import Column, PastDecisions
-from fairgate.live.spec import Guards, Name, Part, Rounds, Scores, Spec, Start, first_fault
+from fairgate.live.spec import Guards, Name, Part, Rounds, Scores, Spec, Start, Subjects, first_fault
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 MaxBody = Annotated[int, Field(ge=1000)]
@@ -118,6 +118,7 @@ class ServiceTable(Part):
 TABLES: dict[str, type[Part]] = {
     "gate": GateTable,
     "scores": ScoresTable,
+    "subjects": Subjects,
     "learner": LearnerTable,
     "rounds": Rounds,
     "start": Start,
@@ -212,6 +213,7 @@ def spec_of(tables: dict[str, Part], plain: dict[str, Any], folder: Path, allow:
             "guards": plain.get("guards", {}),
             "label_due_days": tables["labels"].model_dump()["due_days"],
             "scores": scores.model_dump(include=set(Scores.model_fields)),
+            "subjects": tables["subjects"].model_dump() if "subjects" in plain else None,
             "history": learner.past(about["groups"], folder) if isinstance(learner, LearnerTable) else None,
         },
         allow,

@@ -35,6 +35,7 @@ from fairgate.live.replies import (
     Figures,
     LogEvent,
     Recorded,
+    Rotated,
     RoundFigures,
     Status,
 )
@@ -47,11 +48,13 @@ from fairgate.live.requests import (
     Override,
     Report,
     Request,
+    Rotate,
     SetMode,
     Tick,
 )
 from fairgate.live.schema import gates, snapshots
 from fairgate.live.spec import Mode, Spec, Trust
+from fairgate.live.subjects import commitment
 from fairgate.live.turn import Turn
 
 LOG = logging.getLogger("fairgate.live")
@@ -141,6 +144,7 @@ class Gate:
             if row is None:
                 raise MissingError(f"there is no gate {name!r} in this database")
             self.number, self.secret = row.number, row.secret
+            self._made = views.created_hash(connection, row.number)
             trust = Trust(allowed_names(allow), folder) if spec is None else spec.trust
             self.spec = Spec.stored(views.created(connection, row.number)["spec"], *trust)
 
@@ -157,7 +161,14 @@ class Gate:
 
     @overload
     def decide(
-        self, ids: str, groups: str, scores: float, *, key: str | None = None, actor: str | None = None
+        self,
+        ids: str,
+        groups: str,
+        scores: float,
+        *,
+        subjects: str | None = None,
+        key: str | None = None,
+        actor: str | None = None,
     ) -> Decision: ...
     @overload
     def decide(
@@ -166,14 +177,28 @@ class Gate:
         groups: Sequence[str],
         scores: Sequence[float],
         *,
+        subjects: Sequence[str | None] | None = None,
         key: str | None = None,
         actor: str | None = None,
     ) -> Decisions: ...
-    def decide(self, ids: Any, groups: Any, scores: Any, *, key: str | None = None, actor: str | None = None) -> Any:
-        """Decide on one application, or on many under one policy. The same application again gets the same decision."""
+    def decide(
+        self,
+        ids: Any,
+        groups: Any,
+        scores: Any,
+        *,
+        subjects: Any = None,
+        key: str | None = None,
+        actor: str | None = None,
+    ) -> Any:
+        """Decide on one application, or on many under one policy. The same application again gets the same decision.
+
+        So does the same subject within a period, whatever the id of the application.
+        """
         single = isinstance(ids, str)
         people = [[each] if single else plain_list(each) for each in (ids, groups, scores)]
-        return self._ask(Decide(people[0], people[1], people[2], single, key=key, actor=actor or self.actor))
+        named = () if subjects is None else [subjects] if single else plain_list(subjects)
+        return self._ask(Decide(people[0], people[1], people[2], single, named, key=key, actor=actor or self.actor))
 
     def report(
         self,
@@ -182,12 +207,14 @@ class Gate:
         scores: Sequence[float],
         accepted: Sequence[bool],
         *,
+        subjects: Sequence[str | None] | None = None,
         key: str | None = None,
         actor: str | None = None,
     ) -> Recorded:
         """Record what the operator's own rule decided, in the mode shadow."""
         people = [plain_list(each) for each in (ids, groups, scores, accepted)]
-        found: Recorded = self._ask(Report(*people, key=key, actor=actor or self.actor))
+        named = () if subjects is None else plain_list(subjects)
+        found: Recorded = self._ask(Report(*people, named, key=key, actor=actor or self.actor))
         return found
 
     def outcomes(
@@ -256,6 +283,14 @@ class Gate:
     def approve(self, waiting: str, reason: str, *, key: str | None = None, actor: str | None = None) -> Status:
         """Let the proposal that waits take effect, named by the digest that the status shows."""
         found: Status = self._ask(Approve(waiting, reason, key=key, actor=actor or self.actor))
+        return found
+
+    def rotate_secret(self, reason: str, *, key: str | None = None, actor: str | None = None) -> Rotated:
+        """Give the gate a new secret, of which draws are made from the next round on. The open round is closed first.
+
+        Who knew the old secret cannot foresee draws of later rounds; those of closed rounds stay checkable.
+        """
+        found: Rotated = self._ask(Rotate(reason, key=key, actor=actor or self.actor))
         return found
 
     def tick(self) -> None:
@@ -410,6 +445,8 @@ class Gate:
         """Return the fold of all events; those that others wrote are read. The gate's row can be locked first."""
         asked = select(gates.c.last, gates.c.head, gates.c.secret).where(gates.c.number == self.number)
         row = connection.execute(asked.with_for_update() if lock else asked).first()
+        if row is not None and row.secret != self.secret and self._rotated(connection, row.secret):
+            self.secret = row.secret
         if row is None or row.secret != self.secret:
             raise UnavailableError(
                 f"the gate {self.name!r} was made again, or another database is in its place: open it again"
@@ -426,6 +463,12 @@ class Gate:
         if self._fold is None:
             raise UnavailableError(f"the log of the gate {self.name!r} does not fit together: audit it")
         return self._fold
+
+    def _rotated(self, connection: Connection, secret: bytes) -> bool:
+        """Whether a secret is the one that the log of this gate, and no other, gave it last."""
+        given = views.log(connection, self.number, 0, 1, newest=True, kind="rotated")
+        mine = views.created_hash(connection, self.number) == self._made
+        return mine and bool(given) and given[0].body["commitment"] == commitment(secret)
 
     def _followed(self, connection: Connection, fold: Fold, end: tuple[int, str]) -> Fold | None:
         """Take in the events after a fold; None if they do not follow it, as when an older copy was put in place."""

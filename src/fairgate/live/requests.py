@@ -19,6 +19,9 @@ LONGEST_ID = 200
 CALLER = ("key", "actor", "reads")
 """Fields of a request that tell who asks."""
 
+UNHASHED = (*CALLER, "subjects")
+"""Fields that the hash of a request leaves out: it is in the log, and subjects could be guessed from it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -35,8 +38,8 @@ class Request:
 
     @property
     def digest(self) -> str:
-        """Hash of everything that was asked, but not of the key or of who asked."""
-        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in CALLER}
+        """Hash of everything that was asked, but not of the key, of who asked, or of subjects."""
+        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in UNHASHED}
         return hashlib.sha256(f"{type(self).__name__}\n{canonical(asked)}".encode()).hexdigest()
 
 
@@ -48,6 +51,7 @@ class Decide(Request):
     groups: Sequence[str]
     scores: Sequence[float]
     single: bool = False
+    subjects: Sequence[str | None] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Report(Request):
     groups: Sequence[str]
     scores: Sequence[float]
     accepted: Sequence[bool]
+    subjects: Sequence[str | None] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,13 @@ class SetMode(Request):
     mode: Mode
     reason: str
     threshold: float | list[float] | None = None
+
+
+@dataclass(frozen=True)
+class Rotate(Request):
+    """Give the gate a new secret."""
+
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,12 @@ class Scores(Part):
     outside: Literal["refuse", "clip", "accept"] = "refuse"
 
 
+class Subjects(Part):
+    """How long a subject, whom callers name by a pseudonym, keeps its first decision."""
+
+    days: Annotated[float, Field(gt=0, le=36500)] = 30.0
+
+
 class Guards(Part):
     """Limits that no proposal goes beyond, and when learning is paused."""
 
@@ -111,6 +117,7 @@ class Spec(Part):
     per_group: str = ""  # the reason why groups may have thresholds of their own; empty: they may not
     history: PastDecisions | None = None  # the past decisions that the learner starts from
     scores: Scores = Scores()
+    subjects: Subjects | None = None  # none: applications are known by their ids alone
     _trust: Trust = PrivateAttr(default=Trust())  # no part of the spec, so that no spec can allow itself anything
 
     @classmethod
@@ -152,11 +159,16 @@ class Spec(Part):
         lonely = next((each.text for each in self.setting.problem.constraints if each.compares_groups), "")
         if lonely and len(self.groups) < 2:
             raise InputError(f"groups must be at least 2, as {lonely} compares them, got {self.groups}")
+        if self.subjects is not None and self.store == "counts":
+            raise InputError(
+                'subjects: a gate with store = "counts" cannot remember whom it decided on: choose store = '
+                '"cases", or leave [subjects] out'
+            )
         low, high = self.score_range
         if not (low < high and ((self.setting.thresholds >= low) & (self.setting.thresholds <= high)).any()):
             raise InputError(
-                f"scores: range must be two increasing numbers with a threshold of the grid between them, got [{low:g}, "
-                f"{high:g}]"
+                f"scores: range must be two increasing numbers with a threshold of the grid between them, got "
+                f"[{low:g}, {high:g}]"
             )
         learner = load_built_in(self.learner)
         if self.history is not None and not takes_history(learner):
@@ -270,9 +282,14 @@ def first_fault(error: ValidationError, whole: str = "spec") -> str:
     return told_fault(error.errors(include_url=False)[0], whole)
 
 
+UNTOLD = (("subject",), ("subjects",))
+"""Fields whose value no sentence repeats: pseudonyms of people."""
+
+
 def told_fault(fault: Mapping[str, Any], whole: str) -> str:
     """Say in a few words what one of pydantic's faults is; `whole` names what has the fault if no part of it does."""
-    given = "" if fault["type"] in ("missing", "json_invalid") else f", got {reprlib.repr(fault['input'])}"
+    silent = fault["type"] in ("missing", "json_invalid") or fault["loc"][:1] in UNTOLD
+    given = "" if silent else f", got {reprlib.repr(fault['input'])}"
     message: str = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error" and not fault["loc"]:
         return message

@@ -27,6 +27,7 @@ class Round(NamedTuple):
 
     policy: Policy | None  # None where the operator's own rule decided
     secret: bytes | None  # None if it is not known
+    subjects: bytes | None = None  # the key of draws of subjects, None if it is not known
 
 
 Say = Callable[[Event, str], None]
@@ -45,6 +46,7 @@ class RowCheck:
         which = np.searchsorted(seqs, rows.seq)  # the event of each row
         sizes = np.bincount(which, minlength=len(parsed))
         begins = np.cumsum(sizes) - sizes
+        named = np.array([bool(each) for each in rows.subjects], dtype=bool)
         faults = Faults(which, rows.ids)
         people = [each.number("people") for each in parsed]
         for place in np.flatnonzero(sizes != people).tolist():
@@ -60,13 +62,15 @@ class RowCheck:
         faults.note(rows.bins != bins, "has the bin {}, and its score is in bin {}", rows.bins, bins)
         for number in np.unique(own).tolist():
             if number in rounds:
-                _decisions(faults, rows, counted, np.flatnonzero((own == number) & ~strange), rounds[number])
+                places = np.flatnonzero((own == number) & ~strange)
+                _decisions(faults, rows, counted, named[places], places, rounds[number])
         _tallies(faults, rows, parsed)
-        bits = _people(rows, slice(0, None)).bits
+        bits = _people(rows).bits
         for place, (begin, size) in enumerate(zip(begins.tolist(), sizes.tolist(), strict=True)):
             if place not in faults.said:
                 part = [each[8 * begin : 8 * (begin + size)] for each in bits]
-                if people_digest(rows.ids[begin : begin + size], part) != parsed[place].data.get("digest"):
+                mine = slice(begin, begin + size)
+                if people_digest(rows.ids[mine], part, rows.subjects[mine]) != parsed[place].data.get("digest"):
                     faults.said[place] = "the digest of its applications is not the one it holds: a row was changed"
         for place in sorted(faults.said):
             self.say(parsed[place].event, faults.said[place])
@@ -94,13 +98,24 @@ class Faults:
             self.said.setdefault(event, f"the application {self.ids[rows[at]]!r} {filled}")
 
 
-def _decisions(faults: Faults, rows: CaseRows, counted: Array, places: NDArray[np.int64], own: Round) -> None:
-    """Check draws and decisions of a round; scores are given as decisions count them."""
+def _decisions(
+    faults: Faults,
+    rows: CaseRows,
+    counted: Array,
+    named: NDArray[np.bool_],
+    places: NDArray[np.int64],
+    own: Round,
+) -> None:
+    """Check draws and decisions of a round; `counted` are scores as decisions count them, `named` who has a subject."""
     draws = rows.draws[places]
-    if own.secret is not None:
-        ids = rows.ids if len(places) == len(rows.ids) else [rows.ids[place] for place in places.tolist()]
-        right = draws_of(own.secret, ids)
-        faults.note(draws != right, "has the draw {}, and its id gives {}", draws, right, places=places)
+    for secret, whose, names, mine in (
+        (own.secret, "id", rows.ids, ~named),
+        (own.subjects, "subject", rows.subjects, named),
+    ):
+        if secret is not None and mine.any():
+            right = draws_of(secret, [names[place] for place in places[mine].tolist()])
+            text = f"has the draw {{}}, and its {whose} gives {{}}"
+            faults.note(draws[mine] != right, text, draws[mine], right, places=places[mine])
     if own.policy is not None:
         accepted = own.policy.decide(counted[places], rows.groups[places], np.clip(draws, 0.0, BELOW_ONE))
         words, given = np.array(["rejected", "accepted"]), rows.accepted[places]
@@ -131,9 +146,8 @@ def _tallies(faults: Faults, rows: CaseRows, parsed: Sequence[Parsed]) -> None:
         faults.said.setdefault(place, text)
 
 
-def _people(rows: CaseRows, part: slice) -> People:
-    numbers = (rows.groups[part], rows.scores[part], rows.bins[part], rows.draws[part], rows.accepted[part])
-    return People(rows.ids[part], *numbers)
+def _people(rows: CaseRows) -> People:
+    return People(rows.ids, rows.groups, rows.scores, rows.bins, rows.draws, rows.accepted)
 
 
 def _written(value: Any) -> str:

@@ -47,7 +47,7 @@ class StoredLog:
             known = connection.execute(select(gates.c.name).order_by(gates.c.name)).scalars().all()
             raise MissingError(f"there is no gate {name!r} in this database: it has {', '.join(known) or 'none'}")
         self.number = row.number
-        self.facts = Facts(row.name, row.last, row.head, bytes(row.secret))
+        self.facts = Facts(row.name, row.last, row.head, bytes(row.secret), row.subject_key)
 
     def events(self, kind: str | None = None) -> Iterator[Event]:
         """Yield the events in order, or those of one kind."""
@@ -64,7 +64,8 @@ class StoredLog:
         """Return the applications of the events from `first` to `last`."""
         kinds = {"seq": int, "place": int, "id": str, "round": int, "group": int, "score": float, "bin": int}
         kinds |= {"draw": float, "accepted": int}
-        names = ", ".join(f'"{name}"' for name in kinds)
+        names = ", ".join([*(f'"{name}"' for name in kinds), "COALESCE(subject, '')"])
+        kinds["subject"] = str
         mark = "?" if self.connection.dialect.name == "sqlite" else "%s"
         asked = f"SELECT {names} FROM cases WHERE gate = {mark} AND seq BETWEEN {mark} AND {mark} ORDER BY seq, place"
         return CaseRows(*columns(self._driver_rows(asked, (self.number, first, last)), kinds, self.faults))

@@ -26,6 +26,13 @@ PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 """The id of an application: some text without control characters."""
 
+Subject = Annotated[
+    Id | None,
+    Field(
+        description="A pseudonym of the person, for gates with subjects: the same one within a period meets the same "
+        "lottery number, and the first decision. It is stored as a keyed hash only."
+    ),
+]
 Group = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=PRINTABLE)]
 Label = Annotated[int, Field(ge=0, le=1)]
@@ -35,6 +42,7 @@ BATCH = Field(min_length=1, max_length=LARGEST_BATCH)
 Ids = Annotated[list[Id], BATCH, FailFast()]
 Groups = Annotated[list[Group], BATCH, FailFast()]
 Scores = Annotated[list[float], BATCH, FailFast()]
+Subjects = Annotated[list[Subject], BATCH, FailFast()]
 Labels = Annotated[list[Label], BATCH, FailFast()]
 
 
@@ -52,6 +60,7 @@ class Application(Body):
     id: Id
     group: Group
     score: float
+    subject: Subject = None
 
 
 class Applications(Body):
@@ -64,6 +73,7 @@ class Applications(Body):
     ids: Ids
     groups: Groups
     scores: Scores
+    subjects: Subjects = []
 
 
 class Reported(Body):
@@ -77,6 +87,7 @@ class Reported(Body):
     groups: Groups
     scores: Scores
     accepted: Annotated[list[bool], BATCH, FailFast()]
+    subjects: Subjects = []
 
 
 class Outcomes(Body):
@@ -143,6 +154,14 @@ class ModeChange(Body):
         if isinstance(given, list) and len(given) > MOST_GROUPS:
             raise ValueError(f"must be at most {MOST_GROUPS} numbers")
         return given
+
+
+class NewSecret(Body):
+    """A new secret of the gate: why."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "somebody left who could read the database"}]})
+
+    reason: Reason
 
 
 class Approval(Body):
