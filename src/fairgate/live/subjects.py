@@ -2,8 +2,8 @@
 
 Two keys make that possible. The key of pseudonyms, random and kept by the gate until its period is over, turns a
 caller's pseudonym into the one that is stored; nothing reveals it. The key of draws, made of the gate's secret, turns
-the stored pseudonym into the lottery number; it is committed to when it begins and revealed when it ends, so that
-whoever has the log can check the numbers, and not find the people.
+the stored pseudonym into the lottery number; it is committed to when it begins and revealed when it ends. A reader of
+the log can then check the numbers, and cannot find the people.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LENGTH = 32
 
 
 class Period(NamedTuple):
-    """Rounds in which a subject is decided on once, as the events that open them say."""
+    """Rounds in which a subject is decided on once; each event that opens one has these fields."""
 
     since: int  # the first round that the key of draws is for
     began: str  # when; a new secret of the gate brings a new key of draws and not a new period
@@ -54,9 +54,9 @@ def commitment(key: bytes) -> str:
 
 
 def hidden(key: bytes, subjects: Sequence[str | None]) -> list[str]:
-    """Return what is stored of pseudonyms, under the key of pseudonyms; nothing of applications without one.
+    """Return pseudonyms as they are stored, "" for none.
 
     >>> hidden(b"key", ["p-1", None])
-    ['7e89a353e4cebc5ced09f8a4fbf92ad2', '']
+    ['27a97b25a780760fdb7d2c61b744f346', '']
     """
     return ["" if each is None else hmac.digest(key, each.encode(), "sha256").hex()[:LENGTH] for each in subjects]

@@ -14,7 +14,7 @@ from fairgate.cli.options import say
 def rotate(
     reason: Annotated[str, typer.Argument(help="Why; it goes into the log.")], config: Config = Path("gate.toml")
 ) -> None:
-    """Give the gate a new secret, of which lottery numbers are made; the open round is closed, services go on."""
+    """Give the gate a new secret for its lottery numbers; the open round is closed, and running services go on."""
     from fairgate.live.beginning import opened
 
     with opened(config) as gate:

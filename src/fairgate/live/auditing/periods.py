@@ -12,7 +12,7 @@ from fairgate.live.subjects import Period, commitment, draw_key, following
 
 
 class Periods:
-    """The period of each round that opens; it is told the events that open rounds and change secrets, in order."""
+    """The period of each round that opens; takes in, in order, the events that open rounds and change secrets."""
 
     def __init__(self, log: Log) -> None:
         self.now: Period | None = None
@@ -22,10 +22,10 @@ class Periods:
         self._revealed = {commitment(key): key for key in _revealed(log)}
 
     def open(self, parsed: Parsed, spec: Spec, secret: bytes | None) -> str:
-        """Take in a round that opens; say what is wrong. The secret is that of the gate then, if it is known."""
+        """Take in a round that opens, and return its fault; `secret` is that of the gate at that time, if it is known."""
         event, data = parsed
         if spec.subjects is None:
-            return "it has a period of subjects, and the gate has none" if "subjects" in data else ""
+            return "it has a period of subjects, and the gate does not remember subjects" if "subjects" in data else ""
         last, now = self.now, Period.read(data["subjects"])
         right = following(last, self._rotated, event.round, event.at, spec.subjects.days)
         key = None if secret is None else draw_key(secret, now.since)
@@ -46,21 +46,21 @@ class Periods:
         return wrong
 
     def rotate(self, parsed: Parsed) -> str:
-        """Take in a new secret of the gate; say what is wrong."""
+        """Take in a new secret of the gate, and return its fault."""
         wrong = self._reveals(parsed.data["revealed"], self.now is not None and not self._rotated)
         self._rotated = True
         return wrong
 
     def pseudonyms(self, key: bytes | None) -> str:
-        """Say what is wrong with the key of pseudonyms that is stored."""
+        """Return the fault of the stored key of pseudonyms."""
         if (None if key is None else commitment(key)) != (None if self.now is None else self.now.pseudonyms):
             return "the key of pseudonyms that is stored is not the one that its period is committed to"
         return ""
 
     def _reveals(self, given: Any, due: bool) -> str:
-        """Say what is wrong with the key that an event reveals, which is that of the period that ends, if one does."""
+        """Return the fault of the key that an event reveals: that of the period that ends, if one does."""
         if not due or self.now is None:
-            return "" if given is None else "it reveals a key of subjects' draws, and none ended"
+            return "" if given is None else "it reveals a key of subjects' draws that had not ended"
         if given is None or commitment(bytes.fromhex(given)) != self.now.commitment:
             return "it does not reveal the key of subjects' draws that was committed to when the period began"
         return ""
