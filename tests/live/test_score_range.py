@@ -117,7 +117,7 @@ def test_a_gate_made_before_there_was_a_range_accepts_every_score(tmp_path: Path
     assert again.spec.scores.outside == "accept"
     again.shut()
     with pytest.raises(ConflictError, match="was made with scores = "):
-        Gate(str(tmp_path / "gate.db"), "credit", spec=Spec(**plain, scores={"range": [0, 1]}))
+        Gate(str(tmp_path / "gate.db"), "credit", spec=Spec(**plain | {"scores": {"range": [0, 1]}}))
 
 
 @pytest.mark.parametrize(

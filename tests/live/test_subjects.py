@@ -25,7 +25,7 @@ from fairgate.live.events import draws_of
 from fairgate.live.export import export_log
 from fairgate.live.failures import ConflictError
 from fairgate.live.prune import prune
-from fairgate.live.requests import Decide
+from fairgate.live.requests import Decide, Request
 from fairgate.live.schema import cases, gates
 from fairgate.live.spec import Spec
 from tests.live.gates import Clock, make_spec
@@ -148,7 +148,7 @@ def test_requests_that_come_at_once_know_each_other(tmp_path: Path) -> None:
             ("f", 0.6, "p-1"),
         )
     ]
-    pairs = [(each, Future[Any]()) for each in asked]
+    pairs: list[tuple[Request, Future[Any]]] = [(each, Future()) for each in asked]
     gate._answer(pairs)
     errors = [future.exception() for _, future in pairs]
     assert [type(error) for error in errors] == [type(None), type(None), ConflictError, *[type(None)] * 3]

@@ -100,14 +100,14 @@ def decide_some(
         request = requests[place]
         alone = request.key is not None or not request.single
         met = not claimed.isdisjoint(request.ids) or not known.keys().isdisjoint(request.ids)
-        mine = turn.hidden(request.subjects) or [""] * len(request.ids) if named else []
-        met = met or not spoken.isdisjoint(mine)
+        hashed = turn.hidden(request.subjects) or [""] * len(request.ids) if named else []
+        met = met or not spoken.isdisjoint(hashed)
         if taken and (alone or met or size >= room or request.actor != first.actor):
             break
         taken.append(place)
         claimed.update(request.ids)
-        subjects += mine
-        spoken.update(filter(None, mine))
+        subjects += hashed
+        spoken.update(filter(None, hashed))
         size += len(request.ids)
         if alone:
             break

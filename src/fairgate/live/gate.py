@@ -212,9 +212,10 @@ class Gate:
         actor: str | None = None,
     ) -> Recorded:
         """Record what the operator's own rule decided, in the mode shadow."""
-        people = [plain_list(each) for each in (ids, groups, scores, accepted)]
         named = () if subjects is None else plain_list(subjects)
-        found: Recorded = self._ask(Report(*people, named, key=key, actor=actor or self.actor))
+        ids, groups, scores, accepted = (plain_list(each) for each in (ids, groups, scores, accepted))
+        asked = Report(ids, groups, scores, accepted, named, key=key, actor=actor or self.actor)
+        found: Recorded = self._ask(asked)
         return found
 
     def outcomes(

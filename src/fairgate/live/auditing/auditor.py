@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -408,5 +409,5 @@ def _chosen(rows: Any, seqs: set[int]) -> Any:
     kept = np.isin(rows.seq, np.array(sorted(seqs), dtype=np.int64))
     if kept.all():
         return rows
-    ids = [name for name, keep in zip(rows.ids, kept.tolist(), strict=True) if keep]
-    return type(rows)(*(ids if each is rows.ids else each[kept] for each in rows))
+    texts = kept.tolist()
+    return type(rows)(*(list(compress(each, texts)) if isinstance(each, list) else each[kept] for each in rows))

@@ -12,7 +12,7 @@ from fairgate.live.subjects import Period, commitment, draw_key, following
 
 
 class Periods:
-    """The period of each round that opens; takes in, in order, the events that open rounds and change secrets."""
+    """The period of each round that opens; it takes in the events that open rounds and change secrets, in order."""
 
     def __init__(self, log: Log) -> None:
         self.now: Period | None = None

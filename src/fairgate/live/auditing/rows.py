@@ -65,7 +65,7 @@ class RowCheck:
                 places = np.flatnonzero((own == number) & ~strange)
                 _decisions(faults, rows, counted, named[places], places, rounds[number])
         _tallies(faults, rows, parsed)
-        bits = _people(rows).bits
+        bits = _people(rows, slice(0, None)).bits
         for place, (begin, size) in enumerate(zip(begins.tolist(), sizes.tolist(), strict=True)):
             if place not in faults.said:
                 part = [each[8 * begin : 8 * (begin + size)] for each in bits]
@@ -146,8 +146,9 @@ def _tallies(faults: Faults, rows: CaseRows, parsed: Sequence[Parsed]) -> None:
         faults.said.setdefault(place, text)
 
 
-def _people(rows: CaseRows) -> People:
-    return People(rows.ids, rows.groups, rows.scores, rows.bins, rows.draws, rows.accepted)
+def _people(rows: CaseRows, part: slice) -> People:
+    numbers = (rows.groups[part], rows.scores[part], rows.bins[part], rows.draws[part], rows.accepted[part])
+    return People(rows.ids[part], *numbers, rows.subjects[part])
 
 
 def _written(value: Any) -> str:

@@ -55,7 +55,9 @@ class Body(BaseModel):
 class Application(Body):
     """One application to decide on."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "a-1", "group": "women", "score": 0.62}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "a-1", "group": "women", "score": 0.62, "subject": "p-7"}]}
+    )
 
     id: Id
     group: Group
@@ -67,7 +69,11 @@ class Applications(Body):
     """Applications to decide on, by columns of equal length."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"ids": ["a-1", "a-2"], "groups": ["women", "men"], "scores": [0.62, 0.4]}]}
+        json_schema_extra={
+            "examples": [
+                {"ids": ["a-1", "a-2"], "groups": ["women", "men"], "scores": [0.62, 0.4], "subjects": ["p-7", None]}
+            ]
+        }
     )
 
     ids: Ids
@@ -80,7 +86,11 @@ class Reported(Body):
     """Decisions that the operator's own rule made, by columns of equal length."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"ids": ["a-1"], "groups": ["women"], "scores": [0.62], "accepted": [True]}]}
+        json_schema_extra={
+            "examples": [
+                {"ids": ["a-1"], "groups": ["women"], "scores": [0.62], "accepted": [True], "subjects": ["p-7"]}
+            ]
+        }
     )
 
     ids: Ids

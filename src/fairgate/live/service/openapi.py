@@ -127,7 +127,7 @@ def add_gates(found: dict[str, Any], routes: Sequence[Route], specs: Mapping[str
     """Add the groups and the range of scores of the gates that are served.
 
     Bodies have the groups of all gates, and bounds of scores that no gate goes beyond; `x-gates` has them by gate. So
-    both are exact if one gate is served.
+    both are exact if one gate is served. Subjects are left out if no gate takes them.
     """
     ranges = [spec.score_range if spec.scores.outside == "refuse" else (-math.inf, math.inf) for spec in specs.values()]
     low, high = min(each[0] for each in ranges), max(each[1] for each in ranges)
@@ -136,10 +136,14 @@ def add_gates(found: dict[str, Any], routes: Sequence[Route], specs: Mapping[str
         "score": {} if math.isinf(low) or math.isinf(high) else {"minimum": low, "maximum": high},
     }
     some = next(iter(specs.values()))
-    shown = {"group": some.groups, "score": some.grid[len(some.grid) // 2 :]}
+    shown: dict[str, list[Any]] = {"group": some.groups, "score": some.grid[len(some.grid) // 2 :]}
+    unknown = () if any(spec.subjects is not None for spec in specs.values()) else ("subject", "subjects")
     for name in {model.__name__ for route in routes for model in route.takes}:
         schema = found["components"]["schemas"][name]
         fields = schema["properties"]
+        for each in unknown:
+            for part in (fields, *schema["examples"]):
+                part.pop(each, None)
         for each, more in facts.items():
             fields.get(each, {}).update(more)
             fields.get(f"{each}s", {}).get("items", {}).update(more)
@@ -150,6 +154,7 @@ def add_gates(found: dict[str, Any], routes: Sequence[Route], specs: Mapping[str
                     example[f"{each}s"] = list(islice(cycle(shown[each]), len(example[f"{each}s"])))
     found["x-gates"] = {
         name: {"groups": spec.groups, "outside": spec.scores.outside, "range": finite(spec.score_range)}
+        | ({} if spec.subjects is None else {"subject_days": spec.subjects.days})
         for name, spec in specs.items()
     }
 
