@@ -90,7 +90,7 @@ def test_a_gate_of_counts_repeats_decisions_of_rounds_before(database_url: str) 
     assert 0 < sum(first.accepted) < 40
     gate.rotate_secret("each quarter")
     again = gate.decide(*people, key="k")
-    assert (again.accepted, again.repeated) == (first.accepted, 40)
+    assert again == first
     assert gate.audit().clean
     gate.shut()
 

@@ -182,7 +182,13 @@ def test_reports_are_remembered_and_keys_repeat_them(database_url: str) -> None:
     batch = ["f", "g"], ["women", "men"], [0.6, 0.6]
     first = gate.decide(*batch, subjects=["p-1", None], key="l")
     assert first.repeated == 1
-    assert gate.decide(*batch, subjects=["p-1", None], key="l").accepted == first.accepted
+    whole = ["h"], ["women"], [0.6]
+    second = gate.decide(*whole, subjects=["p-1"], key="m")
+    for days in (0, 15, 16):  # the last in the next period, which knows nobody
+        moved(gate, days)
+        assert gate.decide(*batch, subjects=["p-1", None], key="l") == first
+        assert gate.decide(*whole, subjects=["p-1"], key="m") == second
+        gate.close()
     assert gate.audit().clean
     gate.shut()
 

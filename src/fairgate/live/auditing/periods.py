@@ -12,7 +12,7 @@ from fairgate.live.subjects import Period, commitment, draw_key, following
 
 
 class Periods:
-    """The period of each round that opens; it takes in the events that open rounds and change secrets, in order."""
+    """The period of each round; it takes in the events that open rounds and change secrets, in order."""
 
     def __init__(self, log: Log) -> None:
         self.now: Period | None = None
@@ -22,7 +22,7 @@ class Periods:
         self._revealed = {commitment(key): key for key in _revealed(log)}
 
     def open(self, parsed: Parsed, spec: Spec, secret: bytes | None) -> str:
-        """Take in a round that opens, and return its fault; `secret` is that of the gate at that time, if it is known."""
+        """Take in a round that opens, and return its fault; `secret` is the gate's at that time, if it is known."""
         event, data = parsed
         if spec.subjects is None:
             return "it has a period of subjects, and the gate does not remember subjects" if "subjects" in data else ""
