@@ -208,6 +208,7 @@ class Spec(Part):
     def trust(self) -> Trust:
         """What the person who read it allowed it."""
         return self._trust
+
     @functools.cached_property
     def score_range(self) -> tuple[float, float]:
         """Bounds that scores are held to; infinite where none are. A grid of one threshold has no width to go by."""
