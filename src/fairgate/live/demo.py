@@ -219,7 +219,7 @@ def spec_of(task: Task, learner: str, name: str = "demo", seed: int = 0, batch: 
             "seed": seed,
             "rounds": Rounds(people=batch),
             "start": Start(mode="learn"),
-            "guards": Guards(pause_if_broken=False),
+            "guards": Guards(pause_if_broken=False, pause_if_changed=False),
         },
         allow=[key for key, _, _ in written if ":" in key],  # classes of the task, which are imported already
     )

@@ -188,6 +188,9 @@ def alarms(fold: Fold, labels: Labels, missing: list[str]) -> list[Alarm]:
     if fold.failure:
         text = f"The learner failed and is not asked any more: {fold.failure}. The mode learn begins it afresh."
         found.append(Alarm(kind="learner", text=text, since=None))
+    for each in fold.ringing.values():
+        text = f"{each.text[:1].upper()}{each.text[1:]}."
+        found.append(Alarm(kind="broken" if each.kind == "constraint" else "changed", text=text, since=each.at))
     found += broken(fold)
     if np.any(getattr(fold.state, "infeasible", False)):
         text = "The learner has strong evidence that no threshold meets all constraints: widen a limit or change means."

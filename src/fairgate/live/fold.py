@@ -15,11 +15,13 @@ from fairgate.constraints.bounds import BROKEN
 from fairgate.counts import Counts
 from fairgate.errors import InputError, told
 from fairgate.learners.epochs import LONGEST_DELAY
+from fairgate.live.detectors import Detectors, Ring
 from fairgate.live.events import KINDS, START, Event, canonical
 from fairgate.live.guards import guard
 from fairgate.live.played import empirical, same
 from fairgate.live.spec import Mode, Spec
 from fairgate.live.watch import Watch
+from fairgate.live.words import policy_name
 from fairgate.policy import Policy
 from fairgate.problem import Arrival, Feedback
 from fairgate.settings import Array
@@ -112,6 +114,7 @@ class Fold:
     aside: dict[int, NDArray[np.int64]] = field(default_factory=dict)  # the same of overridden decisions
     origins: dict[int, Origin] = field(default_factory=dict)
     watches: list[Watch] = field(init=False)
+    detectors: Detectors | None = None  # a gate that was made before there were any has none
     seen: list[int | None] = field(init=False)  # round in which each group was last seen
     people: int = 0
     arrived: int = 0
@@ -204,27 +207,48 @@ class Fold:
         if self.mode.mode not in ("learn", "approve"):
             return None
         limits = self.spec.guards
-        middle = self.setting.thresholds[len(self.setting.thresholds) // 2]
-        plain = plain_policy(self.spec.first or self.force or Policy.shared([middle], len(self.spec.groups)))
         if self.failure:
             text = f"the learner failed ({self.failure}) and is not asked any more: the mode learn begins it afresh"
-            return {"why": "learner", "text": text, "policy": plain}
+            return self._pause("learner", text)
+        ring = None if self.detectors is None else self.detectors.pausing()
+        if ring is not None:
+            sure = (
+                f"a false alarm has a probability of at most {limits.alpha:g} in {self.spec.rounds_a_year:,.0f} rounds"
+            )
+            return self._pause("broken" if ring.kind == "constraint" else "changed", f"{ring.text}; {sure}", ring)
         if limits.pause_if_broken:
-            for found in self.watches[1].judge(self.setting.problem.constraints, limits.alpha):
+            watched = [] if self.detectors is None else [each.text for each in self.detectors.watched]
+            averaged = [each for each in self.setting.problem.constraints if each.text not in watched]
+            for found in self.watches[1].judge(averaged, limits.alpha):
                 if found is not None and found.status == BROKEN:
                     text = (
                         f"{found.constraint} ({found.name}) is broken by {found.low:.3g} or more since the mode was set"
                     )
                     sure = f"a false alarm has a probability of at most {limits.alpha:g}"
-                    return {"why": "broken", "text": f"{text}; {sure}", "policy": plain}
+                    return self._pause("broken", f"{text}; {sure}")
         quiet, awaited = limits.pause_if_quiet_days, self.awaited
         if quiet is not None and awaited:
             first = min(each.at for each in self.origins.values() if each.awaited)
             since = max(first, self.label_at or "", self.mode.since)
             if days_between(since, at) > quiet:
                 text = f"no label has arrived for more than {quiet:g} days, and {awaited} are awaited"
-                return {"why": "quiet", "text": text, "policy": plain}
+                return self._pause("quiet", text)
         return None
+
+    def _pause(self, why: str, text: str, ring: Ring | None = None) -> dict[str, Any]:
+        """Return what the event that pauses the learner says: the policy to hold, and why."""
+        middle = self.setting.thresholds[len(self.setting.thresholds) // 2]
+        start = self.spec.first or self.force or Policy.shared([middle], len(self.spec.groups))
+        if self.detectors is None:
+            return {"why": why, "text": text, "policy": start.to_json()}
+        found = self.detectors.retreat(ring, start)
+        said = f"{text}; {policy_name(found.policy)} is held: {found.text}"
+        return {"why": why, "text": said, "policy": found.policy.to_json(), "evidence": found.evidence}
+
+    @property
+    def ringing(self) -> dict[str, Ring]:
+        """The alarms of the detectors that stand."""
+        return {} if self.detectors is None else dict(self.detectors.alarms)
 
     @property
     def awaited(self) -> int:
@@ -249,6 +273,7 @@ class Fold:
 
     def _created(self, event: Event, data: dict[str, Any]) -> None:
         self.library, self.versions = data["library"], data["versions"]
+        self.detectors = Detectors(self.spec) if data.get("detection") else None
         self.mode.actor, self.mode.since = event.actor, event.at
         self.force_at = event.at
 
@@ -325,6 +350,10 @@ class Fold:
         self._observe(played, feedback)
         for watch in self.watches:
             watch.look(by_group)
+        if self.detectors is not None:
+            labels = sum(self.labels.values(), np.zeros(self.shape, dtype=np.int64))
+            share = None if now.mode == "shadow" else played.accepted_share(self.setting.thresholds)[0]
+            self.detectors.look(number, event.at, now.counts, now.told, labels, share)
         seen = {*self.labels, *self.aside, number, *self._count_worth(event.at)}
         for origin in seen & self.origins.keys():
             if not self.origins[origin].awaited and origin < self.counted:
@@ -398,6 +427,8 @@ class Fold:
         policy = read_policy(data["policy"])
         self.mode = ModeSet(data["mode"], data["reason"], event.actor, event.at, policy)
         self.waiting, self.paused = "", event.kind == "paused"
+        if self.detectors is not None:
+            self.detectors.acknowledge(by_person=event.kind == "mode")
         if self.failure and data["mode"] in ("learn", "approve"):  # it begins afresh
             self.state = self.learner.start(self.setting, 1, np.random.default_rng(self.spec.seed))
             self.failure = self.error = ""

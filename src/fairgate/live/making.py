@@ -16,11 +16,14 @@ from fairgate.live.events import START, Event, make_event
 from fairgate.live.failures import ConflictError
 from fairgate.live.keys import added
 from fairgate.live.schema import api_keys, events, gates, replies, snapshots
-from fairgate.live.spec import Scores, Spec
+from fairgate.live.spec import Guards, Scores, Spec
 from fairgate.origin import versions
 
 VERSIONS = versions(("numpy", "scipy", "scikit-learn"))
 """Versions that the numbers depend on."""
+
+DETECTION = 1
+"""Way in which guards notice that a constraint is broken; a log without it judges averages since the mode was set."""
 
 UNTOUCHED = {"created", "version", "key-added", "key-revoked"}
 """Kinds of events of a gate that has not decided anything."""
@@ -46,7 +49,8 @@ def ensure_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
 def refuse_other(spec: Spec, stored: dict[str, Any]) -> None:
     """Refuse a spec that differs from the one a gate was made with; say in what."""
     plain = spec.model_dump(mode="json")
-    stored = LATER | stored
+    guards = Guards().model_dump(mode="json") | (stored.get("guards") or {})  # earlier versions had fewer entries
+    stored = LATER | stored | {"guards": guards}
     differs = [name for name in plain if stored.get(name) != plain[name]]
     if differs:
         first = differs[0]
@@ -67,6 +71,7 @@ def add_gate(connection: Connection, spec: Spec, at: str, actor: str, number: in
     """Insert a gate's row and its first event."""
     secret = secrets.token_bytes(32)
     data: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "library": __version__, "versions": VERSIONS}
+    data["detection"] = DETECTION
     data["commitment"] = hashlib.sha256(secret).hexdigest()  # nobody can choose another one later
     event = make_event(START, 1, "created", 0, data, at, actor)
     made = {"name": spec.name, "secret": secret, "last": 1, "head": event.hash}

@@ -84,6 +84,18 @@ class ModeNow(Reply):
     since: str
 
 
+class WatchNow(Reply):
+    """A rate that is watched for a change: the strength of the evidence, and that at which an alarm rings."""
+
+    kind: str  # constraint, outcomes, acceptance or scores
+    name: str  # of the residual, or of the group
+    state: str  # quiet, alarm, baseline (too few came yet to compare with) or not watched
+    strength: float  # logarithm of the evidence, below 0 if there is none
+    limit: float
+    since: int | None  # round from which on the evidence counts: the estimated round of a change
+    text: str
+
+
 class Status(Reply):
     """What is in force now."""
 
@@ -98,6 +110,7 @@ class Status(Reply):
     policy: PolicyNow | None  # what the next applicant gets; none in shadow mode, where the operator's rule decides
     proposal: PolicyNow | None  # what would be played in the mode learn; in the mode approve it waits for a person
     waiting: str  # the digest that approves the proposal, in the mode approve; empty if nothing waits
+    watches: list[WatchNow] = []  # what guards watch for a change; a gate made before they did has none
 
 
 class Figure(Reply):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.live.detectors import Detectors
 from fairgate.live.events import canonical
 from fairgate.live.fold import Fold, ModeSet, OpenRound, Origin, plain_policy, read_policy, sparse
 from fairgate.live.spec import Spec
@@ -32,7 +33,9 @@ def save(fold: Fold) -> dict[str, Any]:
         [number, places.setdefault(canonical(each.policy.to_json()), len(places)), *vars(each).values()]
         for number, each in fold.origins.items()
     ]
+    detectors = {"detectors": fold.detectors.save()} if fold.detectors is not None else {}
     return {name: getattr(fold, name) for name in PLAIN} | {
+        **detectors,
         "mode": _plain(fold.mode),
         "open": None if fold.open is None else _plain(fold.open),
         **{name: plain_policy(getattr(fold, name)) for name in POLICIES},
@@ -65,6 +68,9 @@ def load(spec: Spec, saved: dict[str, Any]) -> Fold:
     fold.origins = {number: Origin(policies[place], *rest) for number, place, *rest in saved["origins"]}
     fold.watches = [Watch.load(each) for each in saved["watches"]]
     fold.recent = np.array(saved["recent"])
+    if "detectors" in saved:
+        fold.detectors = Detectors(spec)
+        fold.detectors.load(saved["detectors"])
     fold.state = fold.learner.load(saved["learner"], fold.setting)
     return fold
 

@@ -31,6 +31,12 @@ Mode = Literal["learn", "hold", "shadow", "approve"]
 DIGITS = 10
 """Decimals that thresholds are rounded to: half of a plain linspace would print as −1.2999999999999998."""
 
+YEAR = 365.25 * 86400.0
+"""Seconds."""
+
+ROUNDS_A_YEAR = 10_000.0
+"""Rounds that a year is taken to have if their number depends on who comes."""
+
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME)]
 
@@ -73,7 +79,7 @@ class Subjects(Part):
 
 
 class Guards(Part):
-    """Limits that no proposal goes beyond, and when learning is paused."""
+    """Limits that no proposal goes beyond, when learning is paused, and how soon changes are noticed."""
 
     lowest: float | None = None
     highest: float | None = None
@@ -81,8 +87,11 @@ class Guards(Part):
     floor: Annotated[float, Field(ge=0, le=1)] | None = None  # least expected acceptance of each group
     lotteries: bool = True
     pause_if_broken: bool = True  # hold once a constraint is broken, at the level alpha
+    pause_if_changed: bool = True  # hold once outcomes of a group change by more than the tolerance, at the level alpha
+    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.1  # by how much rates may differ from their baseline
     pause_if_quiet_days: Annotated[float, Field(gt=0)] | None = None  # hold once labels are awaited, and none came
-    alpha: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+    alpha: Annotated[float, Field(gt=0, le=0.5)] = 0.05  # probability of a false alarm in a year of rounds
+    rounds_a_year: Annotated[float, Field(ge=1)] | None = None  # see Spec.rounds_a_year
 
 
 class Trust(NamedTuple):
@@ -223,6 +232,19 @@ class Spec(Part):
     def counted(self, scores: Array) -> Array:
         """Return scores as decisions count them: those outside the range as its nearest bound, if they are clipped."""
         return np.clip(scores, *self.score_range) if self.scores.outside == "clip" else scores
+
+    @property
+    def rounds_a_year(self) -> float:
+        """The rounds for which the error of the guards is stated.
+
+        By default those of `rounds.seconds` if rounds close by time alone, else 10,000, more than one an hour: ten
+        times as many add 2.3 to the evidence that an alarm needs, about a tenth.
+        """
+        if self.guards.rounds_a_year is not None:
+            return self.guards.rounds_a_year
+        if self.rounds.people is None and self.rounds.seconds is not None:
+            return max(YEAR / self.rounds.seconds, 1.0)
+        return ROUNDS_A_YEAR
 
     def make_learner(self) -> Learner[Any]:
         """Return the learner, which starts from past decisions if there are any: their table must be there."""

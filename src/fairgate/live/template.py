@@ -56,9 +56,12 @@ threshold = 0.5               # today's, one of the grid, which a pause also goe
 # floor = 0.1                 # lowest expected acceptance of each group
 lotteries = true              # whether a policy may be a lottery; if not, choose safe-search-no-lottery,
                               # as safe-forecast explores by lotteries alone
-pause_if_broken = true        # hold once data show that a constraint is broken, with error probability alpha
+pause_if_broken = true        # hold once a constraint on decisions is broken, however long the gate has run well
+pause_if_changed = true       # hold once outcomes of a group differ from earlier ones by more than the tolerance;
+tolerance = 0.1               # scores and acceptance that do so raise a warning
 # pause_if_quiet_days = 45.0  # hold once outcomes are awaited and none came for so long
-alpha = 0.05
+alpha = 0.05                  # probability of a false alarm in a year of rounds
+# rounds_a_year = 10000.0     # if not given: by seconds of [rounds] without people, else 10,000
 
 [labels]
 due_days = 30.0               # an outcome that is awaited for longer counts as late

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
 from collections import Counter
 from collections.abc import Sequence
@@ -27,6 +28,8 @@ from fairgate.live.requests import (
 from fairgate.live.schema import cases, events, gates, overrides
 from fairgate.live.subjects import Period, commitment, draw_key, following, hidden
 from fairgate.settings import Array
+
+LOG = logging.getLogger("fairgate.live")
 
 
 class Turn:
@@ -199,7 +202,11 @@ class Turn:
         """Close the open round, and pause the learner if a guard asks for it."""
         secret = self.secret_of(self.fold.round).hex()
         data = {"why": why, "secret": secret, **self.fold.closing()}
+        known = self.fold.ringing
         closed = self.record("closed", data, request, main=why == "call")
+        for name, ring in self.fold.ringing.items():
+            if name not in known:
+                LOG.warning("the gate %s: %s", self.fold.spec.name, ring.text)
         if self.fold.error and not self.fold.failure:
             self.give_up_learner(request)
         else:

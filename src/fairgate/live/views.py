@@ -72,6 +72,7 @@ def status(fold: Fold) -> Status:
         policy=shown,
         proposal=None if allowed is None else policy_now(fold.spec, allowed, fold.round, now.at if now else asked),
         waiting=fold.waiting,
+        watches=[] if fold.detectors is None else fold.detectors.now(),
     )
 
 

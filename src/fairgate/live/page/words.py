@@ -27,6 +27,8 @@ BADGES = {
 ADVICE = {
     "learner": "Hold a threshold until it is known why; the log has the round in which it failed.",
     "paused": "Read the log up to the pause, then set a mode below; nothing resumes by itself.",
+    "broken": "Look at the scores of late: their unit, their source, and who applies. Setting a mode begins afresh.",
+    "changed": "Find out whether data or applicants changed. Setting a mode takes what comes next as the new baseline.",
     "constraint": "Hold a threshold at which the constraint was met, and find out what has changed.",
     "infeasible": "Decide which constraint gives way; a gate of other limits is made under another name.",
     "labels": "Ask for them. One that never comes is not counted as bad, but teaches nothing.",
