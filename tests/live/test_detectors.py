@@ -19,7 +19,12 @@ from fairgate.live.watch import Watch
 from tests.live.gates import GRID, make_spec, people
 
 APPROVED = {"mode": "approve", "threshold": 0.5}
-GUARDED = {"guards": {"pause_if_broken": True}, "constraints": {"parity": 0.1}, "store": "counts"}
+GUARDED = {
+    "guards": {"pause_if_broken": True},
+    "constraints": {"parity": 0.1},
+    "store": "counts",
+    "scores": {"outside": "accept"},
+}
 
 
 def day(
