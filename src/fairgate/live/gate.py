@@ -19,9 +19,10 @@ from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import cases, figures, saving, views
 from fairgate.live.auditing.report import AuditReport
+from fairgate.live.clock import is_over
 from fairgate.live.database import insert, reading
 from fairgate.live.failures import MissingError, UnavailableError
-from fairgate.live.fold import Fold, is_over
+from fairgate.live.fold import Fold
 from fairgate.live.handling import handle_all
 from fairgate.live.making import VERSIONS, Made, ensure_gates, made_gates
 from fairgate.live.preparing import prepare
@@ -450,8 +451,9 @@ class Gate:
                     fold = self._caught_up(connection, lock=True)
                     last = fold.seq
                     turn = Turn(connection, self.number, self.secret, fold, self._now())
-                    if (fold.library, fold.versions) != (__version__, VERSIONS):
-                        turn.record("version", {"library": __version__, "versions": VERSIONS}, Request(actor="library"))
+                    if (fold.library, fold.versions) != (__version__, VERSIONS) or fold.clock is None:
+                        goes_on = {"library": __version__, "versions": VERSIONS, "clock": True}
+                        turn.record("version", goes_on, Request(actor="library"))
                     replies = handle_all(turn, requests)
                     turn.flush()
                     if fold.seq != last or self.trouble:

@@ -96,6 +96,7 @@ def add_gate(connection: Connection, spec: Spec, at: str, actor: str, number: in
     """Insert a gate's row and its first event."""
     secret = secrets.token_bytes(32)
     data: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "library": __version__, "versions": VERSIONS}
+    data["clock"] = True
     data["commitment"] = hashlib.sha256(secret).hexdigest()  # nobody can choose another one later
     event = make_event(START, 1, "created", 0, data, at, actor)
     made = {"name": spec.name, "secret": secret, "last": 1, "head": event.hash}

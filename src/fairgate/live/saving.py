@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.live.clock import Clock
 from fairgate.live.events import canonical
 from fairgate.live.fold import Fold, ModeSet, OpenRound, Origin, plain_policy, read_policy, sparse
 from fairgate.live.spec import Spec
@@ -32,7 +33,9 @@ def save(fold: Fold) -> dict[str, Any]:
         [number, places.setdefault(canonical(each.policy.to_json()), len(places)), *vars(each).values()]
         for number, each in fold.origins.items()
     ]
+    clock = {} if fold.clock is None else {"clock": fold.clock.save()}
     return {name: getattr(fold, name) for name in PLAIN} | {
+        **clock,
         "mode": _plain(fold.mode),
         "open": None if fold.open is None else _plain(fold.open),
         **{name: plain_policy(getattr(fold, name)) for name in POLICIES},
@@ -65,6 +68,7 @@ def load(spec: Spec, saved: dict[str, Any]) -> Fold:
     fold.origins = {number: Origin(policies[place], *rest) for number, place, *rest in saved["origins"]}
     fold.watches = [Watch.load(each) for each in saved["watches"]]
     fold.recent = np.array(saved["recent"])
+    fold.clock = Clock.load(saved["clock"]) if "clock" in saved else None
     fold.state = fold.learner.load(saved["learner"], fold.setting)
     return fold
 

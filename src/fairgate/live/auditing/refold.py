@@ -17,8 +17,9 @@ from fairgate.errors import InputError
 from fairgate.learners import load_learner
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.rows import Say
+from fairgate.live.clock import is_over
 from fairgate.live.events import Event
-from fairgate.live.fold import Fold, is_over, plain_policy, read_policy
+from fairgate.live.fold import Fold, plain_policy, read_policy
 from fairgate.live.past import MissingTableError
 from fairgate.live.played import rounded, same
 from fairgate.live.saving import save
