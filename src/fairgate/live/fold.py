@@ -100,6 +100,7 @@ class Fold:
     round: int = 0  # the one that is open, or the next
     open: OpenRound | None = None
     mode: ModeSet = field(init=False)
+    successor: str = ""  # the gate that decides instead of this one
     force: Policy | None = None  # the policy in force
     force_round: int = 0
     force_at: str = ""
@@ -428,6 +429,7 @@ class Fold:
         self.mode = ModeSet(data["mode"], data["reason"], event.actor, event.at, policy)
         if self.clock is not None:
             self.clock.tell()
+        self.successor = data.get("successor", "")
         self.waiting, self.paused = "", event.kind == "paused"
         if self.failure and data["mode"] in ("learn", "approve"):  # it begins afresh
             self.state = self.learner.start(self.setting, 1, np.random.default_rng(self.spec.seed))

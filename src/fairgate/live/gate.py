@@ -276,11 +276,15 @@ class Gate:
         reason: str,
         threshold: float | list[float] | None = None,
         *,
+        successor: str = "",
         key: str | None = None,
         actor: str | None = None,
     ) -> Status:
-        """Change who decides. The open round is closed first."""
-        self._ask(SetMode(mode, reason, threshold, key=key, actor=actor or self.actor))
+        """Change who decides. The open round is closed first.
+
+        In the mode shadow another gate can be named as `successor`: this one then takes outcomes alone.
+        """
+        self._ask(SetMode(mode, reason, threshold, successor, key=key, actor=actor or self.actor))
         return self.status()
 
     def hold(self, reason: str, threshold: float | list[float] | None = None, *, actor: str | None = None) -> Status:

@@ -8,7 +8,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.live.failures import ConflictError
 from fairgate.live.replies import Closed
 from fairgate.live.requests import Approve, Close, Note, SetMode, Tick
-from fairgate.live.turn import Turn, check_reason
+from fairgate.live.turn import Turn, check_reason, check_text
 
 MODES = ("learn", "hold", "shadow", "approve")
 
@@ -47,6 +47,12 @@ def set_mode(turn: Turn, request: SetMode) -> ConflictError | None:
         if request.mode not in ("hold", "shadow"):
             raise InputError(f"threshold is for the modes hold and shadow, not for {request.mode!r}")
         policy = fold.spec.fixed(request.threshold)
+    if request.successor:
+        check_text("successor", request.successor)
+        if request.mode != "shadow" or request.successor == fold.spec.name:
+            raise InputError(
+                f"successor must be another gate, in the mode shadow, got {request.successor!r} in {request.mode!r}"
+            )
     if turn.before(request) is not None:
         return None
     if request.mode == "hold" and policy is None:
@@ -62,12 +68,8 @@ def set_mode(turn: Turn, request: SetMode) -> ConflictError | None:
     if fold.paused and not paused and request.mode in ("learn", "approve"):
         return PAUSED
     plain = None if policy is None else policy.to_json()
-    turn.record(
-        "mode",
-        {"mode": request.mode, "before": fold.mode.mode, "reason": reason, "policy": plain},
-        request,
-        main=True,
-    )
+    data = {"mode": request.mode, "before": fold.mode.mode, "reason": reason, "policy": plain}
+    turn.record("mode", data | ({"successor": request.successor} if request.successor else {}), request, main=True)
     return None
 
 

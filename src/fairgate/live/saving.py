@@ -33,9 +33,10 @@ def save(fold: Fold) -> dict[str, Any]:
         [number, places.setdefault(canonical(each.policy.to_json()), len(places)), *vars(each).values()]
         for number, each in fold.origins.items()
     ]
-    clock = {} if fold.clock is None else {"clock": fold.clock.save()}
+    later: dict[str, Any] = {} if fold.clock is None else {"clock": fold.clock.save()}  # not in every log
+    later |= {"successor": fold.successor} if fold.successor else {}
     return {name: getattr(fold, name) for name in PLAIN} | {
-        **clock,
+        **later,
         "mode": _plain(fold.mode),
         "open": None if fold.open is None else _plain(fold.open),
         **{name: plain_policy(getattr(fold, name)) for name in POLICIES},
@@ -68,6 +69,7 @@ def load(spec: Spec, saved: dict[str, Any]) -> Fold:
     fold.origins = {number: Origin(policies[place], *rest) for number, place, *rest in saved["origins"]}
     fold.watches = [Watch.load(each) for each in saved["watches"]]
     fold.recent = np.array(saved["recent"])
+    fold.successor = saved.get("successor", "")
     fold.clock = Clock.load(saved["clock"]) if "clock" in saved else None
     fold.state = fold.learner.load(saved["learner"], fold.setting)
     return fold

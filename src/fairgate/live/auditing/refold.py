@@ -106,6 +106,8 @@ class Refold:
             return f"round {fold.round} is still open"
         if kind in ("decided", "reported") and (fold.mode.mode == "shadow") != (kind == "reported"):
             return f"it does not belong to the mode {fold.mode.mode!r}"
+        if kind in ("decided", "reported") and fold.successor:
+            return f"the gate had handed over to the gate {fold.successor!r}"
         most = fold.spec.rounds.people
         if kind != "closed" and now is not None and most is not None and now.counts.sum() >= most:
             return f"round {fold.round} had to close before it, after {most} people"

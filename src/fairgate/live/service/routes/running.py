@@ -38,7 +38,8 @@ async def set_mode(request: Request) -> Response:
     """Change who decides: learn, hold, shadow or approve, with a reason. The open round is closed first."""
     body = await read(request, ModeChange)
     gate, actor, key = caller_of(request)
-    await asyncio.wrap_future(gate.submit(SetMode(body.mode, body.reason, body.threshold, key=key, actor=actor)))
+    asked = SetMode(body.mode, body.reason, body.threshold, body.successor or "", key=key, actor=actor)
+    await asyncio.wrap_future(gate.submit(asked))
     return given(await run_in_threadpool(gate.status))
 
 
