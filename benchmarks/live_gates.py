@@ -78,7 +78,8 @@ def measure(url: str, count: int) -> dict[str, Any]:
         times.append(time.perf_counter() - begin)
     found |= {"tick": statistics.median(times), "statements of a tick": len(statements) / TICKS}
     found |= {"threads": threading.active_count(), "memory": megabytes() - idle}
-    found["connections"] = gates.database.engine.pool.checkedin() + gates.database.engine.pool.checkedout()
+    pool: Any = gates.database.engine.pool
+    found["connections"] = pool.checkedin() + pool.checkedout()
     gates.shut()
     return found
 

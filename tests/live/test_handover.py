@@ -14,6 +14,7 @@ from fairgate.live.decisions import export_decisions
 from fairgate.live.failures import ConflictError
 from fairgate.live.keys import create_key
 from fairgate.live.past import PastDecisions
+from fairgate.live.spec import Mode
 from tests.live.gates import make_spec, people
 from tests.live.serving import SCOPES, Served, service
 
@@ -46,7 +47,8 @@ def hand_over(
 ) -> None:
     """Hand over, and check what each gate answers from then on."""
     with served.client("credit") as old, served.client("credit-2") as new:
-        for mode, successor in (("hold", "credit-2"), ("shadow", "credit")):
+        wrong: list[tuple[Mode, str]] = [("hold", "credit-2"), ("shadow", "credit")]
+        for mode, successor in wrong:
             with pytest.raises(InputError, match="successor must be another gate, in the mode shadow"):
                 old.set_mode(mode, "wider service", successor=successor)
         old.set_mode("shadow", "wider service", successor="credit-2", key="handover")

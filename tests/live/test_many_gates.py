@@ -183,3 +183,30 @@ def test_the_service_is_ready_once_the_logs_of_all_gates_were_read(
             assert served.app.state.gates["one"].last > 0
     finally:
         goes_on.set()
+
+
+def test_a_gate_says_how_many_requests_wait_until_they_are_on_disk_and_how_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, goes_on = threading.Event(), threading.Event()
+
+    def turn(gate: Gate, requests: Sequence[Request]) -> list[Any]:
+        taken.set()
+        assert goes_on.wait(30)
+        return [None] * len(requests)
+
+    gate = Gate(str(tmp_path / "gate.db"), "credit", spec=make_spec())
+    assert (gate.waiting, gate.waited) == (0, 0.0)
+    monkeypatch.setattr(Gate, "_turn", turn)
+    try:
+        asked = [gate.submit(Close())]
+        assert taken.wait(30)
+        asked += [gate.submit(Close()) for _ in range(4)]
+        assert gate.waiting == 5
+        before = gate.waited
+        assert 0 < before <= gate.waited
+    finally:
+        goes_on.set()
+    gate.shut()
+    assert all(each.done() for each in asked)
+    assert (gate.waiting, gate.waited) == (0, 0.0)

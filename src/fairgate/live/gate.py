@@ -172,6 +172,7 @@ class Gate:
         self._lock = threading.Lock()  # of the fold
         self._entry = threading.Lock()  # of the requests that wait
         self._waiting: deque[Waiting] = deque()
+        self._taken: list[Waiting] = []  # those that are being written
         self._scheduled = False  # whether a thread that writes has the gate, or will
         self._drained = threading.Condition(self._entry)
         self._fold: Fold | None = None
@@ -330,7 +331,7 @@ class Gate:
         fold = self._fold
         return 0 if fold is None else fold.seq
 
-    def checked(self, row: Row[Any] | None) -> Row[Any]:
+    def checked(self, row: Row[*tuple[Any, ...]] | None) -> Row[*tuple[Any, ...]]:
         """Return the gate's row, or say that it is another gate's."""
         if row is None or row.secret != self.secret:
             raise UnavailableError(
@@ -395,14 +396,15 @@ class Gate:
 
     @property
     def waiting(self) -> int:
-        """Requests that wait to be written."""
-        return len(self._waiting)
+        """Requests that wait until they are on disk."""
+        return len(self._waiting) + len(self._taken)
 
     @property
     def waited(self) -> float:
         """Seconds that the oldest of them has waited."""
         with self._entry:
-            return time.monotonic() - self._waiting[0].since if self._waiting else 0.0
+            first = next(iter(self._taken or self._waiting), None)
+        return 0.0 if first is None else time.monotonic() - first.since
 
     def shut(self) -> None:
         """Answer what is waiting, and close the connections if no other gate uses them."""
@@ -414,9 +416,10 @@ class Gate:
     def _write(self) -> bool:
         """Answer requests, as many at a time as are waiting; true if others came meanwhile."""
         with self._entry:
-            asked = [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP))]
-        self._answer([(each.request, each.future) for each in asked])
+            self._taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP))]
+        self._answer([(each.request, each.future) for each in self._taken])
         with self._entry:
+            self._taken = []
             more = self._scheduled = bool(self._waiting)
             if not more:
                 self._drained.notify_all()
@@ -474,7 +477,7 @@ class Gate:
         seq, number = self._kept
         if fold.seq - seq < SNAPSHOT_EVENTS and fold.round - number < SNAPSHOT_ROUNDS:
             return
-        row = {
+        row: dict[str, Any] = {
             "gate": [self.number],
             "seq": [fold.seq],
             "library": [__version__],

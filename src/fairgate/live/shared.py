@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
 from weakref import WeakSet, WeakValueDictionary
 
 from sqlalchemy import Connection
@@ -33,7 +32,7 @@ class Database:
         self._turn = threading.Lock() if self.engine.dialect.name == "sqlite" else None
 
     @classmethod
-    def at(cls, url: str) -> Self:
+    def at(cls, url: str) -> Database:
         """Return the database of a URL, the same as long as something in this process holds it."""
         place = os.getpid(), read_url(url).render_as_string(hide_password=False)
         with LOOKING:

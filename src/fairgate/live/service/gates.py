@@ -85,7 +85,7 @@ class Gates(Mapping[str, Gate]):
 
     def _tick_all(self) -> dict[str, str]:
         """Tick the gates that have something to do, found by one query, and say what keeps each from working."""
-        rows: dict[int, Row[Any]] = {}
+        rows: dict[int, Row[*tuple[Any, ...]]] = {}
         troubles: dict[str, str] = {}
         try:
             if len(self._open) < len(self._specs):
