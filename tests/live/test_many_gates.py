@@ -16,6 +16,7 @@ from fairgate.errors import InputError
 from fairgate.live import Gate
 from fairgate.live.config import ServiceSettings
 from fairgate.live.database import POOL
+from fairgate.live.failures import UnavailableError
 from fairgate.live.requests import Close, Decide, Request
 from fairgate.live.service.gates import Gates
 from fairgate.live.writers import THREADS
@@ -210,3 +211,27 @@ def test_a_gate_says_how_many_requests_wait_until_they_are_on_disk_and_how_long(
     gate.shut()
     assert all(each.done() for each in asked)
     assert (gate.waiting, gate.waited) == (0, 0.0)
+
+
+def test_a_log_that_could_not_be_read_is_a_trouble_until_a_request_has_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = made(str(tmp_path / "gates.db"), 1)
+    gate = gates["gate-0"]
+    other = Gate(str(tmp_path / "gates.db"), "gate-0")
+    other.decide("a", "women", 0.7)
+
+    def fail(_: Gate) -> None:
+        raise UnavailableError("the database is away")
+
+    with monkeypatch.context() as away:
+        away.setattr(Gate, "read", fail)
+        for _ in range(2):
+            gates.tick()
+            gates.read()
+        assert gates.troubles == {"gate-0": "the database is away"}
+        gate.decide("b", "women", 0.7)
+        gates.tick()
+    assert gates.troubles == {}
+    other.shut()
+    gates.shut()

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Self, overload
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import DBAPIError
 
 from fairgate import __version__
@@ -331,14 +331,6 @@ class Gate:
         fold = self._fold
         return 0 if fold is None else fold.seq
 
-    def checked(self, row: Row[*tuple[Any, ...]] | None) -> Row[*tuple[Any, ...]]:
-        """Return the gate's row, or say that it is another gate's."""
-        if row is None or row.secret != self.secret:
-            raise UnavailableError(
-                f"the gate {self.name!r} was made again, or another database is in its place: open it again"
-            )
-        return row
-
     def status(self) -> Status:
         """Return what is in force now."""
         with self._lock, reading(self.engine) as connection:
@@ -490,7 +482,11 @@ class Gate:
     def _caught_up(self, connection: Connection, *, lock: bool = False) -> Fold:
         """Return the fold of all events; those that others wrote are read. The gate's row can be locked first."""
         asked = select(gates.c.last, gates.c.head, gates.c.secret).where(gates.c.number == self.number)
-        row = self.checked(connection.execute(asked.with_for_update() if lock else asked).first())
+        row = connection.execute(asked.with_for_update() if lock else asked).first()
+        if row is None or row.secret != self.secret:
+            raise UnavailableError(
+                f"the gate {self.name!r} was made again, or another database is in its place: open it again"
+            )
         end = row.last, row.head
         try:
             found = None if self._fold is None else self._followed(connection, self._fold, end)

@@ -101,8 +101,11 @@ class Gates(Mapping[str, Gate]):
         ticks = {}
         for name, gate in self._open.items():
             try:
-                if gate.last < gate.checked(rows.get(gate.number)).last:
+                row = rows.get(gate.number)
+                if row is None or row.secret != gate.secret or row.last > gate.last:
                     self._behind[name] = gate
+                else:
+                    self._unreadable.pop(name, None)
                 if gate.due:
                     ticks[name] = gate.submit(Tick(actor="clock"))
             except Exception as error:
@@ -127,7 +130,7 @@ class Gates(Mapping[str, Gate]):
     @property
     def unread(self) -> int:
         """How many gates cannot answer promptly, because their log is still to be read."""
-        return sum(name not in self._open or not self._open[name].last for name in self._specs)
+        return len(self._specs) - sum(gate.last > 0 for gate in list(self._open.values()))
 
     def read(self) -> None:
         """Read the logs of gates that are behind, one after the other; requests to other gates go on."""
