@@ -132,7 +132,9 @@ class ModeChange(Body):
     """
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"mode": "hold", "reason": "quarterly review", "threshold": 0.5}]}
+        json_schema_extra={
+            "examples": [{"mode": "hold", "reason": "quarterly review", "threshold": 0.5, "successor": None}]
+        }
     )
 
     mode: Mode
