@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
+from fairgate.errors import InputError
+
 
 def days_between(since: str, until: str) -> float:
     """Return the days from one time to another."""
@@ -48,7 +50,10 @@ class Clock:
 
     def step(self, at: str) -> None:
         """Go on to the time of the next event."""
-        days = days_between(self.at, at)
+        try:
+            days = days_between(self.at, at)
+        except (TypeError, ValueError):
+            raise InputError(f"its time must be a date and a time with their zone, got {at!r}") from None
         passed = [max(-most, min(days, most)) for most in self.most]
         self.now = self.now[0] + passed[0], self.now[1] + passed[1]
         self.at = at
