@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import tracemalloc
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -165,3 +168,63 @@ def test_a_file_has_the_versions_that_made_it(tmp_path: Path) -> None:
     assert other.versions["code"] != run.versions["code"]
     with pytest.raises(fg.InputError, match="does not know what it was made of"):
         replace(run, origin=None).task()
+
+
+BOMB = base64.b64encode(zlib.compress(bytes(1 << 24))).decode()
+
+
+@pytest.mark.parametrize(
+    ("plain", "told"),
+    [
+        ({"array": BOMB, "dtype": "<f8", "shape": [2]}, "cannot be made again"),
+        ({"array": BOMB, "dtype": "<f8", "shape": [1 << 60]}, "must have at most 1073741824 bytes"),
+        ({"array": BOMB, "dtype": "<f8", "shape": [-1]}, "must be of numbers and have a shape"),
+        ({"array": BOMB, "dtype": "O", "shape": [1]}, "must be of numbers and have a shape"),
+        ({"array": BOMB, "dtype": "<f8,<f8", "shape": [1]}, "must be of numbers and have a shape"),
+        ({"array": BOMB, "dtype": ["<f8"], "shape": [1]}, "cannot be made again"),
+        ({"class": "fairgate.live.gate:Gate", "fields": {"url": "PWNED.db", "name": "x"}}, "this fairgate has no"),
+        ({"class": "fairgate.run:Run", "fields": {}}, "this fairgate has no"),
+        ({"class": "fairgate.learners.registry:Task", "fields": {}}, "this fairgate has no"),
+        ({"class": "fairgate.learners.state:State", "fields": {}}, "this fairgate has no"),
+        ({"type": "fairgate.people.sources:Source"}, "this fairgate has no"),
+        ({"class": ["x"], "fields": {}}, "cannot be made again"),
+        ({"class": "fairgate.constraints.budget:Budget", "fields": []}, "cannot be made again"),
+    ],
+)
+def test_a_recipe_makes_only_parts_of_tasks_and_learners_and_small_arrays(plain: dict[str, Any], told: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(fg.InputError, match=told):
+            unpack(plain)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 22  # 16 MiB would be unpacked
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_recipe_nested_too_deeply_is_one_sentence() -> None:
+    plain: Any = 1.0
+    for _ in range(5000):
+        plain = {"tuple": [plain]}
+    with pytest.raises(fg.InputError, match="cannot be made again"):
+        unpack(plain)
+
+
+def test_a_recipe_opens_no_table(tmp_path: Path) -> None:
+    table = tmp_path / "past.csv"
+    table.write_text("score,group,accepted,outcome\n0.2,f,0,\n0.7,m,1,1\n0.9,f,1,0\n")
+    learner = fg.SafeSearch(history=str(table))
+    plain = json.loads(json.dumps(pack(learner)))
+    assert unpack(plain).history == learner.history
+    plain["fields"]["history"] = str(table)
+    with pytest.raises(fg.InputError, match="history must be kept as what it holds"):
+        unpack(plain)
+    plain["fields"]["history"] = {"mapping": {"score": [0.2]}}
+    with pytest.raises(fg.InputError, match="history must be kept as what it holds"):
+        unpack(plain)
+
+
+def test_a_class_that_is_given_stands_for_none_of_fairgates() -> None:
+    class Budget:
+        """Called as one of fairgate's."""
+
+    assert type(unpack(pack(fg.Budget(0.5)), (Budget,))) is fg.Budget

@@ -1,4 +1,8 @@
-"""Places: tasks and learners by name, or one's own by where they are: ``package.module:Name:key=value``."""
+"""Places: tasks and learners by name, or one's own by where they are: ``package.module:Name:key=value``.
+
+A text that comes here was typed by a person, as an option or in a call, who thereby allows the code that it names. No
+text of a file comes here.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,8 @@ def _made(kind: str, place: str) -> Any:
     name, colon, given = rest.partition(":")
     if colon and not given:
         raise InputError(f"{kind} {place!r} must have settings such as step=0.1 after its last colon, or no such colon")
-    found = import_place(f"{module_name}:{name}" if name else place, kind)
+    typed = f"{module_name}:{name}" if name else place
+    found = import_place(typed, kind, allow=[typed])
     settings = _settings(kind, place, given)
     if not callable(found) and not settings:
         return found

@@ -1,7 +1,7 @@
 """Recipes: objects made of settings and arrays as plain data for JSON, from which they can be made again exactly.
 
-A recipe names the class of every object, and only classes of fairgate and those that the reader is given are made:
-reading one from a stranger runs no code of his.
+A recipe names the class of every object. Only the kinds of which tasks and learners are made, and the classes that the
+reader is given, are made again: reading a stranger's recipe runs no code of the stranger, and opens no file.
 """
 
 from __future__ import annotations
@@ -10,15 +10,32 @@ import base64
 import binascii
 import dataclasses
 import importlib
+import math
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.errors import InputError
 
 PACKAGE = __name__.partition(".")[0]
+
+PARTS = re.compile(
+    rf"{PACKAGE}\.(environments|constraints|learners|problem|tasks|history|people\.past|bench\.worlds\.warm)(\.\w+)*:\w+"
+)
+"""Where the classes are of which tasks and learners are made."""
+
+KINDS = {f"{PACKAGE}.settings:Settings", f"{PACKAGE}.people.past:Past"}
+"""What these classes are: settings, or past decisions."""
+
+DTYPE = re.compile(r"[<>|=]?[biuf]\d{1,2}")
+"""Types of arrays: truth values and numbers."""
+
+MOST = 1 << 30
+"""Bytes of an array: far more than any task has, so that a small file cannot fill the memory."""
 
 
 def pack(value: Any) -> Any:
@@ -59,7 +76,7 @@ def unpack(plain: Any, own: Sequence[type] = ()) -> Any:
         return plain
     try:
         return _unpacked(plain, own)
-    except (KeyError, TypeError, ValueError, zlib.error, binascii.Error) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, zlib.error, binascii.Error, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         what = plain.get("class", "data")
@@ -68,8 +85,7 @@ def unpack(plain: Any, own: Sequence[type] = ()) -> Any:
 
 def _unpacked(plain: Mapping[str, Any], own: Sequence[type]) -> Any:
     if "array" in plain:
-        content = zlib.decompress(base64.b64decode(plain["array"], validate=True))
-        return np.frombuffer(content, dtype=np.dtype(plain["dtype"])).reshape(plain["shape"]).copy()
+        return _array(plain["array"], plain["dtype"], plain["shape"])
     if "tuple" in plain:
         return tuple(unpack(each, own) for each in plain["tuple"])
     if "mapping" in plain:
@@ -77,7 +93,11 @@ def _unpacked(plain: Mapping[str, Any], own: Sequence[type]) -> Any:
     if "type" in plain:
         return _class(plain["type"], own)
     if "class" in plain:
-        return _class(plain["class"], own)(**{key: unpack(each, own) for key, each in plain["fields"].items()})
+        kind, fields = _class(plain["class"], own), plain["fields"]
+        past = fields.get("history")  # a learner takes the path of a table, too, and would open it
+        if past is not None and "class" not in past:
+            raise InputError(f"{plain['class']}: history must be kept as what it holds, got {past!r}")
+        return kind(**{key: unpack(each, own) for key, each in fields.items()})
     raise InputError(
         f"an object of {plain['object']} is part of it, which is no dataclass, so that only the code that made it can "
         "make it again"
@@ -89,21 +109,36 @@ def place_of(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
+def _array(text: str, dtype: str, shape: Sequence[int]) -> NDArray[Any]:
+    """Return an array of numbers; as many bytes are unpacked as its type and shape say."""
+    if not DTYPE.fullmatch(dtype) or not all(isinstance(each, int) and each >= 0 for each in shape):
+        raise ValueError(f"an array must be of numbers and have a shape, got {dtype!r} and {shape!r}")
+    kind = np.dtype(dtype)
+    size = kind.itemsize * math.prod(shape)
+    if size > MOST:
+        raise ValueError(f"an array must have at most {MOST} bytes, got the shape {shape!r}")
+    content = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
+    return np.frombuffer(content, dtype=kind).reshape(shape).copy()
+
+
 def _class(place: str, own: Sequence[type]) -> Any:
-    """Return the class at a place: one of fairgate's, or of those given."""
-    for kind in own:
-        if place_of(kind) == place or (kind.__qualname__ == place.partition(":")[2]):
-            return kind
+    """Return the class at a place: one of the kinds of fairgate that recipes are made of, or of those given.
+
+    A class that is given may have been in another module when the recipe was written, such as a notebook's.
+    """
     module, _, name = place.partition(":")
     if module.partition(".")[0] != PACKAGE:
+        for kind in own:
+            if name == kind.__qualname__:
+                return kind
         short = name.rpartition(".")[2]
         raise InputError(
             f"{place} is none of fairgate's classes: pass the class {short} as a further argument to have it made again"
         )
     try:
-        found = getattr(importlib.import_module(module), name)
+        found = getattr(importlib.import_module(module), name) if PARTS.fullmatch(place) else None
     except (ImportError, AttributeError):
         found = None
-    if not isinstance(found, type) or not dataclasses.is_dataclass(found):
-        raise InputError(f"this fairgate has no {place}: the version that made it must have been another")
-    return found
+    if isinstance(found, type) and place_of(found) == place and KINDS & {place_of(each) for each in found.__mro__}:
+        return found
+    raise InputError(f"this fairgate has no {place}: the version that made it must have been another")

@@ -163,7 +163,12 @@ TABLES = {
             "constraint.toml: unknown constraint 'partiy': did you mean 'parity'?",
         ),
         (("--config", "kind.toml"), "--config kind.toml: parity=small: epsilon must be in [0, 1], got 'small'"),
-        (("--config", "place.toml"), "--config place.toml: constraint 'nowhere:Mine': there is no module 'nowhere'"),
+        (("--config", "place.toml"), "--config place.toml: constraint 'nowhere:Mine' is not built in"),
+        (
+            ("--config", "place.toml", "--allow", "nowhere:Mine"),
+            "constraint 'nowhere:Mine': there is no module 'nowhere'",
+        ),
+        (("--config", "place.toml", "--allow", "mine"), "allow must be names such as package.module:Name, got 'mine'"),
         (("people.csv", *NAMES, "--constraint", "partiy=0.1"), "unknown constraint 'partiy': did you mean 'parity'?"),
         (("people.csv", *NAMES, "--constraint", "tpr"), "unknown constraint 'tpr'"),
         (("people.csv", *NAMES, "--reader", "nowhere:read"), "'nowhere:read': there is no module 'nowhere'"),

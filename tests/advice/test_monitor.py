@@ -348,6 +348,7 @@ def test_the_command_prints_json_and_exits_with_1_if_a_constraint_is_broken(advi
         (("march.csv", "--against", "mixed"), "are of two advices"),
         (("march.csv", "--against", "damaged"), "is damaged"),
         (("march.csv", "--against", "log"), "log/monitor.json must be a log of looks"),
+        (("march.csv", "--against", "path"), "path/monitor.json must be a log of looks"),
         (("nobody.csv", "--against", "advice"), "file 'nobody.csv' does not exist"),
         (("lacking.csv", "--against", "advice"), "the score column 'score' is not in the table"),
         (("words.csv", "--against", "advice"), "2 have score not a number in the column 'score', such as 'low'"),
@@ -370,12 +371,14 @@ def test_bad_input_of_a_look_is_one_sentence_and_exit_code_2(
         "mixed": (report, reference | {"threshold": 9.0}),
         "damaged": (report, damaged),
         "log": (report, reference),
+        "path": (report, reference),
     }.items():
         (folder / name).mkdir()
         (folder / name / "report.json").write_text(json.dumps(one))
         (folder / name / "reference.json").write_text(json.dumps(other))
     (folder / "empty").mkdir()
     (folder / "log/monitor.json").write_text("[]")
+    (folder / "path/monitor.json").write_text('{"format": 1, "advice": "../x", "looks": []}')
     result = fairgate_here("monitor", *arguments, cwd=folder)
     assert (result.returncode, result.stdout) == (2, "")
     assert sentence in result.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from fairgate.advice.config import read_policy
 from fairgate.advice.example import example_table, write_example
 from fairgate.advice.report.output import document, write
 from fairgate.advice.report.page import shown
-from fairgate.constraints import as_constraint, parse_constraint
+from fairgate.constraints import as_constraint, make_constraint, parse_constraint
 from fairgate.tasks import make_problem, presets
 from tests.advice.people import SERVICE
 from tests.command import fairgate, fairgate_here
@@ -87,7 +86,7 @@ def test_command_line_and_policy_file(place: str, tmp_path: Path) -> None:
     policy = policy.replace("parity = 0.10", f'"{place}" = 0.05\nratio = 0.7').replace("[0.3, 0.8]", "[0.2, 0.8]")
     policy = policy.replace("cost = 2.0", "cost = 1.0").replace("seeds = 20", "seeds = 1").replace("1000", "10")
     (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
-    again = fairgate_here("advise", "--config", "policy.toml", "--json", cwd=tmp_path)
+    again = fairgate_here("advise", "--config", "policy.toml", "--allow", place, "--json", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     one, other = json.loads(told.stdout), json.loads(again.stdout)
     assert one["recommendation"]["threshold"] == other["recommendation"]["threshold"]
@@ -100,26 +99,22 @@ def test_a_policy_file_finds_modules_of_its_own_folder(tmp_path: Path, monkeypat
     (tmp_path / "beside_the_policy.py").write_text(HARM.read_text(encoding="utf-8"), encoding="utf-8")
     policy = tmp_path / "policy.toml"
     policy.write_text('[constraints]\n"beside_the_policy:FewHarmedInWords" = 0.05\n', encoding="utf-8")
-    _, required = read_policy(policy)
+    with pytest.raises(fg.InputError, match="add --allow beside_the_policy:FewHarmedInWords"):
+        read_policy(policy)
+    assert "beside_the_policy" not in sys.modules
+    assert str(tmp_path) not in sys.path
+    _, required = read_policy(policy, ["beside_the_policy:FewHarmedInWords"])
     assert [each.text for each in required.values()] == ["beside_the_policy:FewHarmedInWords=0.05"]
 
 
-PRESET = """
-[mine]
-like = "interior"
-
-[mine.problem]
-"tests.extending.harm:{}" = 0.1
-"""
-
-
 @pytest.mark.parametrize("kind", MADE)
-def test_a_preset_reads_it_and_learners_play_it(kind: Any) -> None:
-    own: dict[str, Any] = tomllib.loads(PRESET.format(kind.__name__))["mine"]
-    preset = presets()["interior"]
-    problem = make_problem(**preset["problem"], **own["problem"])
+def test_a_task_has_it_and_learners_play_it(kind: Any) -> None:
+    interior, name = fg.load_task("interior"), f"tests.extending.harm:{kind.__name__}"
+    own = make_constraint(name, 0.1, allow=[name])
+    problem = fg.Problem(interior.problem.utility, [*interior.problem.constraints, own])
     assert problem.names == ("parity", "service-low", "service-high", "harm")
-    interior = fg.load_task("interior")
+    with pytest.raises(fg.InputError, match=f"add --allow {name}"):  # a preset is a file, which names no code
+        make_problem(**presets()["interior"]["problem"], **{name: 0.1})
     task = fg.Task(interior.environment, problem, interior.thresholds, "mine")
     for learner in (fg.OFS(), fg.SafeForecast(), fg.learners.DoublyOptimistic(), fg.learners.BestLottery()):
         run = fg.simulate(task, learner, rounds=40, seeds=2)
@@ -128,11 +123,12 @@ def test_a_preset_reads_it_and_learners_play_it(kind: Any) -> None:
 
 
 def test_the_text_of_a_class_with_settings_goes_both_ways() -> None:
-    constraint = parse_constraint("tests.extending.harm:FewHarmedInWords=0.05")
+    allow = ["tests.extending.harm:FewHarmedInWords"]
+    constraint = parse_constraint("tests.extending.harm:FewHarmedInWords=0.05", allow)
     assert constraint == FewHarmedInWords(0.05)
     assert constraint.text == "tests.extending.harm:FewHarmedInWords=0.05"
     with pytest.raises(fg.InputError, match=r"Words=2: most must be in \[0, 1\], got 2.0"):
-        parse_constraint("tests.extending.harm:FewHarmedInWords=2")
+        parse_constraint("tests.extending.harm:FewHarmedInWords=2", allow)
 
 
 def test_a_page_needs_nothing_but_the_document() -> None:

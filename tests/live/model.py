@@ -100,7 +100,9 @@ class Model:
     ) -> Plain:
         """Decide on applications; those known before keep theirs. One by itself is another request than a list."""
         self._check_people(ids, groups, scores)
-        self._replied(key, ("decide", single, ids, groups, scores), when=bool(ids))
+        asked = ("decide", single, ids, groups, scores)
+        if first := self._replied(key, asked, when=bool(ids)):
+            return first
         known = [name in self.cases for name in ids]
         self._check_same(ids, groups, scores)
         if not all(known):
@@ -114,11 +116,10 @@ class Model:
                 if name not in self.cases:
                     code = self.spec.groups.index(group)
                     self.cases[name] = self._case(code, score, self._drawn(policy, name, code, score))
-            self._remember(key, ("decide", single, ids, groups, scores), {})
         rows = [self.cases[name] for name in ids]
         reply = {"accepted": [row.final for row in rows], "rounds": [row.round for row in rows]}
         self._close_if_full()
-        return {**reply, "repeated": sum(known)}
+        return self._remember(key, asked, {**reply, "repeated": sum(known)}, when=bool(ids))
 
     def report(
         self, ids: list[str], groups: list[str], scores: list[float], accepted: list[bool], key: str | None
@@ -126,8 +127,8 @@ class Model:
         """Record decisions made elsewhere."""
         self._check_people(ids, groups, scores)
         asked = ("report", ids, groups, scores, accepted)
-        if self._replied(key, asked):
-            return {"new": 0, "repeated": len(ids)}
+        if first := self._replied(key, asked):
+            return first
         self._check_same(ids, groups, scores)
         for name, yes in zip(ids, accepted, strict=True):
             if name in self.cases and self.cases[name].final != yes:
@@ -140,15 +141,14 @@ class Model:
             for place in fresh:
                 code = self.spec.groups.index(groups[place])
                 self.cases[ids[place]] = self._case(code, scores[place], accepted[place])
-            self._remember(key, asked, {})
             self._close_if_full()
-        return {"new": len(fresh), "repeated": len(ids) - len(fresh)}
+        return self._remember(key, asked, {"new": len(fresh), "repeated": len(ids) - len(fresh)})
 
     def outcomes(self, ids: list[str], labels: list[int], key: str | None) -> Plain:
         """Record labels."""
         self._check_different(ids)
-        if self._replied(key, ("outcomes", ids, labels)):
-            return {"new": 0, "repeated": len(ids)}
+        if first := self._replied(key, ("outcomes", ids, labels)):
+            return first
         self._check_known(ids)
         for name, label in zip(ids, labels, strict=True):
             case = self.cases[name]
@@ -159,16 +159,16 @@ class Model:
         fresh = [name for name in ids if self.cases[name].label is None]
         for name, label in zip(ids, labels, strict=True):
             self.cases[name].label = label
-        self._remember(key, ("outcomes", ids, labels), {}, when=bool(fresh))
-        return {"new": len(fresh), "repeated": len(ids) - len(fresh)}
+        reply = {"new": len(fresh), "repeated": len(ids) - len(fresh)}
+        return self._remember(key, ("outcomes", ids, labels), reply)
 
     def correct(self, ids: list[str], labels: list[int], reason: str, key: str | None) -> Plain:
         """Correct labels: the learner hears of it only if it has not been told yet."""
         self._check_different(ids)
         if not reason.strip():
             raise InputError
-        if self._replied(key, ("correct", ids, labels, reason)):
-            return {"new": 0, "repeated": len(ids)}
+        if first := self._replied(key, ("correct", ids, labels, reason)):
+            return first
         self._check_known(ids)
         if any(self.cases[name].label is None for name in ids):
             raise MissingError
@@ -176,26 +176,28 @@ class Model:
         for name, label in zip(ids, labels, strict=True):
             changed += self.cases[name].label != label
             self.cases[name].label = label  # of no effect on the learner if it has been told the old one
-        self._remember(key, ("correct", ids, labels, reason), {}, when=changed > 0)
-        return {"new": changed, "repeated": len(ids) - changed}
+        reply = {"new": changed, "repeated": len(ids) - changed}
+        return self._remember(key, ("correct", ids, labels, reason), reply)
 
     def override(self, name: str, accepted: bool, reason: str, key: str | None) -> Plain:
         """Decide otherwise on an application of the open round."""
         if not reason.strip():
             raise InputError
-        self._replied(key, ("override", name, accepted, reason))
+        if first := self._replied(key, ("override", name, accepted, reason)):
+            return first
         self._check_known([name])
         case = self.cases[name]
         if case.override is not None:
             if case.override != accepted:
                 raise ConflictError
-            return {"accepted": accepted, "round": case.round, "repeated": True}
+            reply = {"accepted": accepted, "round": case.round, "repeated": True}
+            return self._remember(key, ("override", name, accepted, reason), reply)
         closed = not self.is_open or case.round != self.round
         if closed or self.rounds[-1].mode == "shadow" or case.label is not None or case.accepted == accepted:
             raise ConflictError
         case.override = accepted
-        self._remember(key, ("override", name, accepted, reason), {})
-        return {"accepted": accepted, "round": case.round, "repeated": False}
+        reply = {"accepted": accepted, "round": case.round, "repeated": False}
+        return self._remember(key, ("override", name, accepted, reason), reply)
 
     def close(self, number: int | None, key: str | None) -> Plain:
         """Close a round; one that is closed stays so, and one that nobody came to is closed as well."""
@@ -204,24 +206,22 @@ class Model:
             return reply
         wanted = self.round if number is None else number
         if 0 <= wanted < self.round:
-            return {"round": wanted, "people": len(self.of_round(wanted))}
+            return self._remember(key, ("close", number), {"round": wanted, "people": len(self.of_round(wanted))})
         if wanted != self.round:
             raise ConflictError
         if not self.is_open:
             self._ensure_open()
         self._close()
-        reply = {"round": wanted, "people": len(self.of_round(wanted))}
-        self._remember(key, ("close", number), reply)
-        return reply
+        return self._remember(key, ("close", number), {"round": wanted, "people": len(self.of_round(wanted))})
 
-    def set_mode(self, mode: str, reason: str, threshold: float | None, key: str | None) -> None:
+    def set_mode(self, mode: str, reason: str, threshold: float | None, key: str | None) -> Plain:
         """Change who decides; the open round ends."""
         if not reason.strip() or (threshold is not None and mode not in ("hold", "shadow")):
             raise InputError
         if threshold is not None and threshold not in self.spec.grid:
             raise InputError
-        if self._replied(key, ("mode", mode, reason, threshold)):
-            return
+        if first := self._replied(key, ("mode", mode, reason, threshold)):
+            return first
         policy = None if threshold is None else self.spec.fixed(threshold)
         if mode == "hold" and policy is None:
             lottery = self.force is not None and len(self.force.weights) > 1
@@ -235,7 +235,7 @@ class Model:
         self.mode, self.held, self.waiting = mode, policy, None
         if mode in ("hold", "shadow"):
             self.force = policy
-        self._remember(key, ("mode", mode, reason, threshold), {"done": True})
+        return self._remember(key, ("mode", mode, reason, threshold), {"round": self.round, "open": False})
 
     def approve(self, right: bool, reason: str) -> None:
         """Let the proposal take effect that waits."""
@@ -281,12 +281,13 @@ class Model:
         before, reply = self.keys[key]
         if before != asked:
             raise ConflictError
-        return reply or {"again": True}
+        return reply
 
-    def _remember(self, key: str | None, asked: Any, reply: Plain, when: bool = True) -> None:
-        """A key is taken once its request has changed something."""
+    def _remember(self, key: str | None, asked: Any, reply: Plain, when: bool = True) -> Plain:
+        """A key is taken once its request has a reply that is no refusal."""
         if key is not None and when:
             self.keys[key] = (asked, reply)
+        return reply
 
     def _case(self, group: int, score: float, accepted: bool) -> Case:
         place = sum(score >= edge for edge in self.setting.thresholds)

@@ -21,7 +21,7 @@ from fairgate.live.service.app import make_app
 from fairgate.live.service.server import options
 from fairgate.live.spec import Spec
 
-SCOPES = ("decide", "outcomes", "read", "admin", "audit")
+SCOPES = ("decide", "rounds", "outcomes", "read", "admin", "audit")
 
 
 def make_spec(name: str = "credit", **more: Any) -> Spec:

@@ -21,8 +21,9 @@ SPEC = make_spec(start={"mode": "hold", "threshold": 0.4})
 def write(lender: Lender) -> None:
     """Use a key for decisions and outcomes, one for the mode, and revoke them."""
     gate = lender.gate
-    both = create_key(gate, "branch", ["decide", "outcomes"], lender.clock.now + timedelta(days=9))
+    both = create_key(gate, "branch", ["decide", "rounds", "outcomes"], lender.clock.now + timedelta(days=9))
     chief = create_key(gate, "chief", ["admin"])
+    create_key(gate, "plain", ["decide"])
     gate.decide(["x", "y"], ["men"] * 2, [0.9] * 2, actor="key:branch")
     gate.outcomes(["x", "y"], [1, 0], actor="key:branch")
     gate.correct(["x"], [0], "typed wrongly", actor="key:branch")
@@ -74,11 +75,12 @@ def found_in(path: Path, kind: str, last: bool = False) -> Event:
         ("decided", "key:nobody", "no event before it added a key of that name"),
         ("decided", "key:later", "no event before it added a key of that name"),
         ("decided", "key:chief", "is for admin, and this needs decide"),
-        ("closed", "key:chief", "is for admin, and this needs decide"),
+        ("closed", "key:chief", "is for admin, and this needs rounds"),
+        ("closed", "key:plain", "is for decide, and this needs rounds"),
         ("opened", "key:nobody", "no event before it added a key of that name"),
         ("outcomes", "key:chief", "is for admin, and this needs outcomes"),
         ("corrected", "key:chief", "this needs outcomes"),
-        ("overridden", "key:branch", "is for decide, outcomes, and this needs admin"),
+        ("overridden", "key:branch", "is for decide, outcomes, rounds, and this needs admin"),
         ("mode", "key:branch", "this needs admin"),
         ("key-revoked", "key:branch", "this needs admin"),
         ("created", "key:chief", "no event before it added"),

@@ -24,8 +24,8 @@ from fairgate.live.events import START, Event, make_event
 from fairgate.live.schema import METADATA
 from tests.live.logs import make_spec, opened, write_busy, write_counts
 
-BESIDE = {"ended_sessions"}
-"""Tables of the page, which no event speaks of."""
+BESIDE = {"ended_sessions", "replies"}
+"""Tables of the page and of retries, which are no part of the log."""
 
 COLUMNS = [
     (table.name, column.name) for table in METADATA.sorted_tables if table.name not in BESIDE for column in table.c

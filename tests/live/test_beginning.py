@@ -15,7 +15,7 @@ from fairgate.live import Gate
 from fairgate.live.backup import check_copy
 from fairgate.live.beginning import opened
 from fairgate.live.config import read_config
-from fairgate.live.failures import UnavailableError
+from fairgate.live.failures import ForbiddenError, UnavailableError
 from fairgate.live.keys import check_key, find_key, list_keys
 from fairgate.live.template import gate_toml
 from tests.command import fairgate_here
@@ -50,7 +50,9 @@ def test_init_writes_a_file_makes_the_gate_and_its_keys_which_only_their_file_ha
         assert gate.decide("a-1", "men", 0.7).accepted
         check_key(gate.engine, "credit", keys["application"], "decide")
         check_key(gate.engine, "credit", keys["outcomes"], "outcomes")
-        for scope in ("admin", "read", "audit"):
+        with pytest.raises(ForbiddenError):
+            check_key(gate.engine, "credit", keys["application"], "rounds")
+        for scope in ("admin", "read", "audit", "rounds"):
             check_key(gate.engine, "credit", keys["admin"], scope)
         assert [event.actor for event in gate.log()][:4] == ["init"] * 4
 
@@ -133,8 +135,9 @@ def test_after_a_gate_that_cannot_work_was_refused_a_corrected_call_makes_it(tmp
     )
     text = gate_toml("credit", ["women", "men"], "credit.db").replace("parity = 0.10", '"own_quota:Quota" = 0.9')
     (tmp_path / "gate.toml").write_text(text)
+    allow = ("--allow", "own_quota:Quota")
     for _ in range(2):
-        refused = fairgate_here("live", "init", "credit", cwd=tmp_path)
+        refused = fairgate_here("live", "init", "credit", *allow, cwd=tmp_path)
         assert (refused.returncode, refused.stderr) == (
             2,
             "fairgate: gate.toml: [constraints] a quota is for 3 groups, got 2\n",
@@ -142,8 +145,8 @@ def test_after_a_gate_that_cannot_work_was_refused_a_corrected_call_makes_it(tmp
         assert not (tmp_path / "credit.db").exists()
         assert not (tmp_path / "keys.txt").exists()
     (tmp_path / "gate.toml").write_text(text.replace('"men"]', '"men", "others"]'))
-    assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 0
-    with opened(tmp_path / "gate.toml") as gate:
+    assert fairgate_here("live", "init", "credit", *allow, cwd=tmp_path).returncode == 0
+    with opened(tmp_path / "gate.toml", ["own_quota:Quota"]) as gate:
         assert gate.spec.groups == ["women", "men", "others"]
 
 

@@ -14,7 +14,7 @@ from fairgate.live.decisions import export_decisions
 from fairgate.live.failures import ConflictError
 from fairgate.live.keys import create_key
 from fairgate.live.past import PastDecisions
-from fairgate.live.spec import Mode
+from fairgate.live.spec import Mode, Spec
 from tests.live.gates import make_spec, people
 from tests.live.serving import SCOPES, Served, service
 
@@ -30,9 +30,10 @@ def test_a_gate_with_other_constraints_takes_over(tmp_path: Path) -> None:
     gate.outcomes(accepted[::2], [1] * len(accepted[::2]))
     with stored_log(gate.engine, "credit") as log:  # fairgate live export --table decisions.parquet
         assert export_decisions(log, tmp_path / "decisions.parquet") == 300
-    past = PastDecisions.of(tmp_path / "decisions.parquet", gate.spec.groups, columns={"outcome": "label"})
+    past = PastDecisions.of("decisions.parquet", gate.spec.groups, columns={"outcome": "label"}, folder=tmp_path)
     assert past.rows == 300
-    later = make_spec(name="credit-2", constraints={"parity": 0.2}, learner="safe-search", history=past)
+    other = {"name": "credit-2", "constraints": {"parity": 0.2}, "learner": "safe-search", "history": past}
+    later = Spec.read(make_spec().model_dump() | other, folder=tmp_path)
     gates = [gate, Gate(url, "credit-2", spec=later)]
     keys = {(each.name, "all"): create_key(each, "all", SCOPES) for each in gates}
     with service(url, make_spec(), later, keys=keys) as served:

@@ -119,7 +119,7 @@ def test_making_and_revoking_is_in_the_log(gate: Gate) -> None:
         "key-revoked",
         {"id": made.id, "revoked": list_keys(gate.engine, "credit")[0].revoked},
     )
-    assert set(added.body) == {"id", "name", "scopes", "created", "expires", "hash"}
+    assert set(added.body) == {"id", "name", "scopes", "created", "expires", "hash", "closes"}
     assert (added.body["id"], added.body["name"], added.body["scopes"]) == (made.id, "app", ["decide", "read"])
     assert [copied.events for copied in check_copy(gate.engine)] == [3]
 
@@ -130,7 +130,7 @@ def test_making_and_revoking_is_in_the_log(gate: Gate) -> None:
         ("", ["read"], "name must be 1 to 60 letters"),
         ("a\nb", ["read"], "name must be 1 to 60 letters"),
         ("x" * 61, ["read"], "name must be 1 to 60 letters"),
-        ("app", [], "scopes must be some of decide, outcomes, read, admin, audit, got none"),
+        ("app", [], "scopes must be some of decide, rounds, outcomes, read, admin, audit, got none"),
         ("app", ["reed"], "unknown scope 'reed': did you mean 'read'?"),
     ],
 )

@@ -22,7 +22,7 @@ from tests.live.serving import service
 def kill_and_check(url: str, folder: Path, kills: int, seed: int = 0) -> tuple[Done, Kept]:
     """Run writers and a service, kill them so many times, and check what is there afterwards."""
     gate = Gate(url, NAME, spec=kill_spec())
-    token = create_key(gate, "killed", ["decide", "outcomes", "read", "admin"])
+    token = create_key(gate, "killed", ["decide", "rounds", "outcomes", "read", "admin"])
     gate.shut()
     plan = Plan(url, str(folder), kills, free_port(), token, seed)
     ran = subprocess.run(

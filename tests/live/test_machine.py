@@ -74,7 +74,7 @@ class Machine(RuleBasedStateMachine):
         self.number = first.number
         with self.writing() as connection:  # the same draws whenever an example is run
             connection.execute(update(schema.gates).where(schema.gates.c.number == self.number).values(secret=SECRET))
-        self.gates = [Gate(self.url, self.spec.name, clock=self.clock) for _ in range(2)]
+        self.gates = [Gate(self.url, self.spec.name, clock=self.clock, actor=f"caller {at}") for at in range(2)]
         self.model = Model(self.spec, SECRET)
         self.known: dict[str, tuple[str, float]] = {}  # as they were first asked for
 
@@ -102,6 +102,10 @@ class Machine(RuleBasedStateMachine):
         if wanted is not None:
             assert {name: getattr(got, name) for name in wanted} == wanted
 
+    def own(self, at: int, key: str | None) -> str | None:
+        """Return what the model knows a key by: each gate is a caller with keys of its own."""
+        return None if key is None else f"{key} of caller {at}"
+
     def honest(self, people: list[tuple[str, str, float]]) -> tuple[list[str], list[str], list[float]]:
         """Return columns in which an application that was asked for before has the facts it had then, as in a retry."""
         facts = [(name, *self.known.setdefault(name, (each, value))) for name, each, value in people]
@@ -112,15 +116,19 @@ class Machine(RuleBasedStateMachine):
         ids, groups, scores = self.honest([one])
 
         def expect() -> dict[str, Any]:
-            found = self.model.decide(ids, groups, scores, key, single=True)
+            found = self.model.decide(ids, groups, scores, self.own(at, key), single=True)
             return {"accepted": found["accepted"][0], "round": found["rounds"][0], "repeated": bool(found["repeated"])}
 
-        self.both(lambda: self.gates[at].decide(ids[0], groups[0], scores[0], key=key), expect, key)
+        self.both(lambda: self.gates[at].decide(ids[0], groups[0], scores[0], key=key), expect, self.own(at, key))
 
     @rule(at=which, people=st.lists(person, max_size=8, unique_by=lambda each: each[0]), key=key)
     def decide_many(self, at: int, people: list[tuple[str, str, float]], key: str | None) -> None:
         asked = self.honest(people)
-        self.both(lambda: self.gates[at].decide(*asked, key=key), lambda: self.model.decide(*asked, key), key)
+        self.both(
+            lambda: self.gates[at].decide(*asked, key=key),
+            lambda: self.model.decide(*asked, self.own(at, key)),
+            self.own(at, key),
+        )
 
     @rule(at=which, people=st.lists(person, min_size=1, max_size=3))
     def decide_with_other_facts_or_twice(self, at: int, people: list[tuple[str, str, float]]) -> None:
@@ -144,8 +152,8 @@ class Machine(RuleBasedStateMachine):
         accepted[:1] = [accepted[0] != odd] if accepted else []
         self.both(
             lambda: self.gates[at].report(ids, groups, scores, accepted, key=key),
-            lambda: self.model.report(ids, groups, scores, accepted, key),
-            key,
+            lambda: self.model.report(ids, groups, scores, accepted, self.own(at, key)),
+            self.own(at, key),
         )
 
     def some(self, data: st.DataObject, wanted: Callable[[Any], bool]) -> list[str]:
@@ -159,7 +167,9 @@ class Machine(RuleBasedStateMachine):
         ids = self.some(data, lambda case: case.final)
         labels = [data.draw(st.sampled_from([1, 0])) if self.flips(data) else len(name) % 2 for name in ids]
         self.both(
-            lambda: self.gates[at].outcomes(ids, labels, key=key), lambda: self.model.outcomes(ids, labels, key), key
+            lambda: self.gates[at].outcomes(ids, labels, key=key),
+            lambda: self.model.outcomes(ids, labels, self.own(at, key)),
+            self.own(at, key),
         )
 
     def flips(self, data: st.DataObject) -> bool:
@@ -172,8 +182,8 @@ class Machine(RuleBasedStateMachine):
         labels = [data.draw(st.sampled_from([1, 0])) for _ in names]
         self.both(
             lambda: self.gates[at].outcomes(names, labels, key=key),
-            lambda: self.model.outcomes(names, labels, key),
-            key,
+            lambda: self.model.outcomes(names, labels, self.own(at, key)),
+            self.own(at, key),
         )
 
     @rule(at=which, data=st.data(), reason=reason, key=key)
@@ -182,8 +192,8 @@ class Machine(RuleBasedStateMachine):
         labels = [data.draw(st.sampled_from([0, 1])) for _ in ids]
         self.both(
             lambda: self.gates[at].correct(ids, labels, reason, key=key),
-            lambda: self.model.correct(ids, labels, reason, key),
-            key,
+            lambda: self.model.correct(ids, labels, reason, self.own(at, key)),
+            self.own(at, key),
         )
 
     @rule(at=which, data=st.data(), accepted=st.booleans(), reason=reason, key=key)
@@ -193,14 +203,18 @@ class Machine(RuleBasedStateMachine):
         name = data.draw(st.sampled_from([*mine, *mine, "a-0", "unknown"]))
         self.both(
             lambda: self.gates[at].override(name, accepted, reason, key=key),
-            lambda: self.model.override(name, accepted, reason, key),
-            key,
+            lambda: self.model.override(name, accepted, reason, self.own(at, key)),
+            self.own(at, key),
         )
 
     @rule(at=which, back=st.sampled_from([None, None, None, 0, 1, -1]), key=key)
     def close(self, at: int, back: int | None, key: str | None) -> None:
         number = None if back is None else self.model.round - back
-        self.both(lambda: self.gates[at].close(number, key=key), lambda: self.model.close(number, key), key)
+        self.both(
+            lambda: self.gates[at].close(number, key=key),
+            lambda: self.model.close(number, self.own(at, key)),
+            self.own(at, key),
+        )
 
     @rule(
         at=which,
@@ -212,8 +226,8 @@ class Machine(RuleBasedStateMachine):
     def set_mode(self, at: int, mode: Any, reason: str, threshold: float | None, key: str | None) -> None:
         self.both(
             lambda: self.gates[at].set_mode(mode, reason, threshold, key=key),
-            lambda: self.model.set_mode(mode, reason, threshold, key),
-            key,
+            lambda: self.model.set_mode(mode, reason, threshold, self.own(at, key)),
+            self.own(at, key),
         )
 
     @rule(at=which, right=st.sampled_from([True, True, False]), reason=reason)
@@ -239,7 +253,7 @@ class Machine(RuleBasedStateMachine):
         if forgets:
             with self.writing() as connection:
                 connection.execute(delete(schema.snapshots).where(schema.snapshots.c.gate == self.number))
-        self.gates[at] = Gate(self.url, self.spec.name, clock=self.clock)
+        self.gates[at] = Gate(self.url, self.spec.name, clock=self.clock, actor=f"caller {at}")
 
     @precondition(lambda self: hasattr(self, "model"))
     @invariant()

@@ -20,6 +20,7 @@ from sqlalchemy import Engine, inspect, text
 from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import Gate, Spec, preparing
+from fairgate.live.audit import audit_log, stored_log
 from fairgate.live.backup import back_up, check_copy
 from fairgate.live.database import connect, reading, writing
 from fairgate.live.keys import list_keys
@@ -85,6 +86,7 @@ def test_each_revision_leads_to_the_next_and_the_last_has_the_tables_of_the_sche
         with reading(engine) as connection:
             assert revision_of(connection) == preparing.REVISION
             assert inspect(connection).has_table("ended_sessions") == (known > 1)
+            assert inspect(connection).has_table("replies") == (known > 2)
     assert preparing.REVISION == REVISION
     with reading(engine) as connection:
         assert compare_metadata(MigrationContext.configure(connection, opts=OPTIONS), METADATA) == []
@@ -152,12 +154,46 @@ def test_a_database_of_the_first_revision_is_gone_on_with(tmp_path: Path, postgr
         report = gate.audit()
         assert (report.clean, report.first) == (True, None)
         assert gate.case("b-1").override == "a person knows better"
-        assert [each.name for each in list_keys(gate.engine, "credit")] == ["application"]
+        (key,) = list_keys(gate.engine, "credit")  # which could close rounds, and still can
+        assert (key.name, key.scopes) == ("application", ("decide", "rounds"))
         before = gate.status()
         gate.decide(f"now {len(url)}", "men", 0.6)
         assert gate.status().seq > before.seq
+        gate.close(actor="key:application")
         assert gate.audit().clean
         gate.shut()
+
+
+def test_scopes_of_older_keys_are_extended_alike_in_both_databases(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "second"
+    shutil.copytree(SHIPPED, folder, ignore=shutil.ignore_patterns("__pycache__", "r0003_*", "r0004_*", "r0005_*"))
+    with monkeypatch.context() as second:
+        second.setattr(preparing, "MIGRATIONS", str(folder))
+        second.setattr(preparing, "REVISION", "0002")
+        prepare(engine)
+    had = ["decide", "decide,outcomes,read", "outcomes,read", "admin"]
+    with writing(engine) as connection:
+        connection.exec_driver_sql("INSERT INTO gates (name, secret, last, head) VALUES ('credit', '', 0, '')")
+        for place, scopes in enumerate(had):
+            row = f"('{place}', 1, 'key {place}', '', '{scopes}', '')"
+            connection.exec_driver_sql(f"INSERT INTO api_keys (id, gate, name, hash, scopes, created) VALUES {row}")
+    prepare(engine)
+    with reading(engine) as connection:
+        found = connection.execute(text("SELECT scopes FROM api_keys ORDER BY id")).scalars().all()
+    assert found == ["decide,rounds", "decide,rounds,outcomes,read", "outcomes,read", "admin"]
+
+
+def test_a_database_that_was_not_brought_up_to_date_can_be_audited(tmp_path: Path) -> None:
+    """As the command does, which changes nothing."""
+    first_revision.load(tmp_path / "gate.db")
+    engine = connect(str(tmp_path / "gate.db"))
+    with stored_log(engine, "credit") as log:
+        assert audit_log(log).clean
+    with reading(engine) as connection:
+        assert revision_of(connection) == "0001"
+    engine.dispose()
 
 
 def test_an_older_version_refuses_a_newer_database_in_one_sentence(engine: Engine) -> None:

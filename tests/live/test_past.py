@@ -20,6 +20,7 @@ from fairgate.live.config import read_config
 from fairgate.live.failures import ConflictError
 from fairgate.live.past import MissingTableError, PastDecisions
 from fairgate.live.template import gate_toml
+from tests.command import fairgate_here
 from tests.live.gates import make_spec, people
 from tests.past import Keeper, past_table
 
@@ -134,3 +135,35 @@ def test_without_the_table_or_with_another_nothing_can_be_recomputed(folder: Pat
     shutil.move("kept.csv", "past.csv")
     assert audit_log(gate).clean
     gate.shut()
+
+
+@pytest.mark.parametrize("file", ["/{}/elsewhere/past.csv", "../elsewhere/past.csv", "link/past.csv"])
+def test_a_spec_opens_no_table_outside_the_folder_that_its_reader_names(folder: Path, file: str) -> None:
+    for name in ("elsewhere", "named"):
+        (folder / name).mkdir()
+    shutil.copy(folder / "past.csv", folder / "elsewhere")
+    (folder / "named/link").symlink_to(folder / "elsewhere")
+    past = PastDecisions.of("past.csv", ["women", "men"]).model_copy(update={"file": file.format(str(folder)[1:])})
+    named = folder / "named"
+    with pytest.raises(MissingTableError, match=r"and there is no such file in .*named, as only files below it"):
+        past.history(["women", "men"], named)
+    with pytest.raises(InputError, match="name a table of past decisions in"):
+        PastDecisions.of(past.file, ["women", "men"], folder=named)
+    if "link" not in file:  # where a table was named by another path, one of its name in the folder is it
+        shutil.copy(folder / "past.csv", named)
+        assert past.history(["women", "men"], named).people == 400
+
+
+def test_the_folder_is_named_by_who_audits(folder: Path) -> None:
+    gate = make_gate(folder)
+    gate.shut()
+    (folder / "tables").mkdir()
+    shutil.move("past.csv", "tables/past.csv")
+    (folder / "gate.toml").write_text(gate_toml("credit", ["women", "men"], "gate.db"))
+    assert fairgate_here("live", "export", "--out", "credit.zip", cwd=folder).returncode == 0
+    for source in ([], ["credit.zip"]):
+        lost = fairgate_here("live", "audit", *source, cwd=folder)
+        assert lost.returncode == 2
+        assert "name its folder (--folder)" in lost.stderr
+        found = fairgate_here("live", "audit", *source, "--folder", "tables", cwd=folder)
+        assert found.returncode == 0, found.stderr + found.stdout

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairgate.advice.aims import RANGE, Aims
 from fairgate.constraints import Constraint, make_constraint
 from fairgate.errors import InputError, nearest
-from fairgate.importing import import_place, look_in
+from fairgate.importing import SQL, NotAllowedError, allowed_names, import_place
 from fairgate.people.applicants import Columns
 
 TABLES: dict[str, dict[str, tuple[type, ...]]] = {
@@ -56,19 +56,28 @@ class Config(NamedTuple):
     pdf: bool = False
 
 
-def put_together(policy: Path | None, given: Mapping[str, Any], constraints: Mapping[str, object]) -> Config:
+def put_together(
+    policy: Path | None, given: Mapping[str, Any], constraints: Mapping[str, object], allow: Collection[str] = ()
+) -> Config:
     """Read a policy file, if there is one, and let what was `given` on the command line win.
+
+    Code may be named on the command line, and by the policy file if `allow` has the name.
 
     >>> config = put_together(None, {"file": "a.csv", "score": "s", "label": "y", "group": "g"}, {"parity": "0.1"})
     >>> config.table["file"], config.aims.constraints, config.out
     ('a.csv', (DemographicParity(epsilon=0.1),), PosixPath('advice'))
     """
-    settings, required = ({}, {}) if policy is None else read_policy(policy)
+    settings, required = ({}, {}) if policy is None else read_policy(policy, allow)
     chosen = {name: value for name, value in given.items() if value is not None}
     for one, other in (("file", "query"), ("query", "file")):  # one given replaces the other written in the file
         if one in chosen and other not in chosen and not str(settings.get(other, "")).endswith((".duckdb", ".ddb")):
             settings.pop(other, None)
     settings |= chosen
+    if SQL in settings and SQL not in chosen and SQL not in allowed_names(allow):
+        raise NotAllowedError(
+            f"--config {policy}: query is SQL, and SQL that a file has is not run: type it after --query, or, if you "
+            "trust the file, add --allow query"
+        )
     lacking = [name for name in Columns._fields if name not in settings]
     if lacking:
         raise InputError(
@@ -77,28 +86,31 @@ def put_together(policy: Path | None, given: Mapping[str, Any], constraints: Map
     aims = {name: settings[name] for name in Aims.__dataclass_fields__ if name in settings}
     if isinstance(aims.get("feedback"), list):
         aims["feedback"] = tuple(aims["feedback"])
-    required |= {name: make_constraint(name, value) for name, value in constraints.items()}
+    required |= {name: make_constraint(name, value, [name]) for name, value in constraints.items()}
     table = {name: settings[name] for name in TABLES["data"] if name in settings}
     if "reader" in table:
-        table["reader"] = import_place(table["reader"], "reader")
+        typed = [table["reader"]] if "reader" in chosen else allow
+        table["reader"] = import_place(table["reader"], "reader", typed, None if policy is None else policy.parent)
     asked = Aims(**aims, constraints=tuple(required.values()))
     return Config(table, asked, Path(settings.get("out", "advice")), settings.get("pdf", False))
 
 
-def read_policy(path: Path) -> tuple[dict[str, Any], dict[str, Constraint]]:
-    """Read the settings and constraints of a policy file; its paths and modules are taken from its own folder."""
+def read_policy(path: Path, allow: Collection[str] = ()) -> tuple[dict[str, Any], dict[str, Constraint]]:
+    """Read the settings and constraints of a policy file; its paths and modules are taken from its own folder.
+
+    Of code that it names, only the names in `allow` are imported.
+    """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"--config {path} cannot be read: {error.strerror or error}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"--config {path} must be TOML: {error}") from None
-    look_in(path.parent)
     settings: dict[str, Any] = {}
     required: dict[str, Constraint] = {}
     for table, entries in tables.items():
         if table == "constraints" and isinstance(entries, dict):
-            required = {name: _constraint(path, name, value) for name, value in entries.items()}
+            required = {name: _constraint(path, name, value, allow) for name, value in entries.items()}
             continue
         if table not in TABLES or not isinstance(entries, dict):
             known = [*TABLES, "constraints"]
@@ -116,9 +128,9 @@ def read_policy(path: Path) -> tuple[dict[str, Any], dict[str, Constraint]]:
     return settings, required
 
 
-def _constraint(path: Path, name: str, value: object) -> Constraint:
+def _constraint(path: Path, name: str, value: object, allow: Collection[str]) -> Constraint:
     try:
-        return make_constraint(name, value)
+        return make_constraint(name, value, allow, path.parent)
     except InputError as error:
         raise InputError(f"--config {path}: {error}") from None
 

@@ -18,7 +18,8 @@ POLICY = """\
 
 [data]
 file = "applicants.csv"       # CSV, JSON lines, Parquet, Arrow, Excel, zip or DuckDB; as seen from this file
-# query = "select * from 'applicants.parquet' where year = 2024"    # instead of a file: SQL for DuckDB
+# query = "select * from 'applicants.parquet' where year = 2024"    # instead of a file: SQL for DuckDB,
+                              # which is run only with --allow query
 score = "risk_score"          # the column a threshold is set on
 label = "repaid"              # what came of the person; may be missing for some
 group = "sex"                 # groups to be treated alike; ["sex", "race"] crosses two columns
@@ -37,7 +38,8 @@ cost = 2.0                    # of accepting somebody with a bad label; a good a
 # currency = "EUR"            # what cost and benefit are counted in
 
 [constraints]                 # any of parity, service, ratio, budget, group-service, opportunity,
-                              # equalised-odds, improvement, or a class of yours, "package.module:Class" = setting
+                              # equalised-odds, improvement, or a class of yours, "package.module:Class" = setting,
+                              # which is imported only with --allow package.module:Class
 parity = 0.10                 # largest gap between the groups' acceptance rates
 service = [0.3, 0.8]          # lowest and highest share of everybody that may be accepted
 

@@ -18,6 +18,8 @@ from the beginning, whether or not there are labels. A new advice in the same fo
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,6 +142,7 @@ def monitor(
     query: str | None = None,
     reader: Reader | None = None,
     max_lost: float = LOST,
+    allow: Collection[str] = (),
 ) -> Monitored:
     """Compare later people with those of the advice in the folder `against`, and keep the look there.
 
@@ -150,9 +153,11 @@ def monitor(
         may be lacking.
     against
         Folder that ``fairgate advise`` wrote.
+    allow
+        Constraints of one's own that the advice may name, such as ``["mine:Harm"]``.
     """
     folder = Path(against)
-    reference = read_reference(folder, REPORT)
+    reference = read_reference(folder, REPORT, allow)
     is_file = table is None or isinstance(table, str | Path)
     source = open_source(table, query, reader) if is_file else frame_source(table)
     newcomers = read_newcomers(source, reference, max_lost)
@@ -188,7 +193,7 @@ def read_log(path: Path, advice: str) -> list[dict[str, Any]]:
         earlier = str(found["advice"])
     except (OSError, ValueError, KeyError, TypeError):
         usable, earlier = False, ""
-    if not usable:
+    if not usable or not re.fullmatch(r"[0-9a-f]{16}", earlier):  # it becomes part of a file's name
         raise InputError(f"{path} must be a log of looks of format {FORMAT}, and is not: move it away to start over")
     if earlier != advice:
         path.replace(path.with_name(f"monitor-{earlier}.json"))

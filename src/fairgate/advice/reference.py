@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -102,8 +103,11 @@ class Reference:
         return hashlib.sha256(repr(told).encode() + people).hexdigest()[:16]
 
 
-def read_reference(folder: Path, report_format: int) -> Reference:
-    """Read the reference of the advice in a folder, or say in a sentence why there is none."""
+def read_reference(folder: Path, report_format: int, allow: Collection[str] = ()) -> Reference:
+    """Read the reference of the advice in a folder, or say in a sentence why there is none.
+
+    Constraints of one's own are imported if `allow` has their names.
+    """
     if not folder.is_dir():
         raise InputError(f"--against {str(folder)!r} is no folder: name the one that fairgate advise wrote (--out)")
     report = _read(folder / "report.json", report_format)
@@ -123,7 +127,7 @@ def read_reference(folder: Path, report_format: int) -> Reference:
             counts=[np.array(each["counts"], dtype=np.float64).reshape(-1, 3) for each in found["groups"]],
             threshold=found["threshold"],
             rule=found["rule"],
-            constraints=[parse_constraint(text) for text in found["constraints"]],
+            constraints=[parse_constraint(text, allow) for text in found["constraints"]],
             sure=found["sure"],
         )
     except (KeyError, TypeError, ValueError) as error:

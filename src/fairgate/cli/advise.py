@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from fairgate.cli.options import NAMED, asked, declare, option
+from fairgate.cli.options import NAMED, Allow, asked, declare, option
 from fairgate.progress import stage
 from fairgate.store import prepare_folder
 
@@ -21,6 +21,7 @@ OPTIONS: dict[str, Any] = {
     "query": option(str, "SQL for DuckDB, over files or a .duckdb file."),
     "reader": option(str, "Your own reader of the file, module:function, which returns a data frame."),
     "config": option(Path, "Policy file; options given here win."),
+    "allow": Allow,
     "score": option(str, "Column a threshold is set on."),
     "label": option(str, "Column with what came of the person; may be missing."),
     "group": option(list[str], "Column with the person's group; several are crossed."),
@@ -66,7 +67,7 @@ def advise(**given: Any) -> None:
     as_json, required = bool(given.pop("as_json")), asked(given)
     given["feedback"] = parse_strengths(given["feedback"])
     given |= {name: given[name] or None for name in ("group", "positive", "accepted")}
-    chosen = put_together(given.pop("config"), given, required)
+    chosen = put_together(given.pop("config"), given, required, given.pop("allow") or ())
     if chosen.pdf:
         need_typst()
     prepare_folder(chosen.out)

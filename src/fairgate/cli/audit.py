@@ -51,7 +51,7 @@ def audit(**given: Any) -> None:
     from fairgate.audit import audit as examine
     from fairgate.audit.terminal import show
 
-    required = [make_constraint(name, text) for name, text in asked(given).items()]
+    required = [make_constraint(name, text, [name]) for name, text in asked(given).items()]
     for name in ("decision", "group"):
         if not given[name]:
             raise InputError(f"{name} must be the name of a column: say --{name} NAME")

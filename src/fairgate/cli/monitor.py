@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fairgate.cli.options import AsJson, say
+from fairgate.cli.options import Allow, AsJson, say
 
 
 def monitor(
@@ -19,6 +19,7 @@ def monitor(
     against: Annotated[Path, typer.Option(help="Folder that fairgate advise wrote.")] = Path("advice"),
     query: Annotated[str | None, typer.Option(help="SQL for DuckDB, over files or a .duckdb file.")] = None,
     max_lost: Annotated[float, typer.Option(help="Largest share of rows that may be left out.")] = 0.2,
+    allow: Allow = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare later people with those of an advice; exit code 1 if a constraint is broken with its certainty."""
@@ -26,7 +27,7 @@ def monitor(
     from fairgate.advice.monitor import monitor as compare
     from fairgate.advice.report.monitoring import show
 
-    found = compare(file, against, query=query, max_lost=max_lost)
+    found = compare(file, against, query=query, max_lost=max_lost, allow=allow or ())
     if as_json:
         typer.echo(json.dumps(found.document(), indent=1, ensure_ascii=False))
     else:

@@ -28,6 +28,10 @@ OnCluster = Annotated[
     str | None,
     typer.Option(help="A Dask cluster in place of processes: tcp://host:port, a scheduler file, or local:4."),
 ]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(help="Code that a file may name, package.module:Name, which is then imported; repeatable."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

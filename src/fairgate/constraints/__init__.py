@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 from fairgate.constraints.base import Constraint, Limit, Measure, Needs, PlainConstraint, Words, as_constraint
@@ -55,8 +57,10 @@ CONSTRAINTS: dict[str, type[Any]] = {
 """Every built-in constraint by its name."""
 
 
-def parse_constraint(text: str) -> Constraint:
-    """Read a constraint such as ``parity=0.05``, ``service=0.3:0.8`` or ``mypackage.mine:MyConstraint=0.2``.
+def parse_constraint(text: str, allow: Collection[str] = ()) -> Constraint:
+    """Read a constraint such as ``parity=0.05`` or ``service=0.3:0.8``.
+
+    A class of one's own, ``mypackage.mine:Harm=0.2``, is imported if `allow` has ``mypackage.mine:Harm``.
 
     >>> parse_constraint("service=0.3:0.8"), parse_constraint("ratio")
     (ServiceRate(low=0.3, high=0.8), DisparateImpact(ratio=0.8))
@@ -64,13 +68,16 @@ def parse_constraint(text: str) -> Constraint:
     'service=0.3:0.8'
     """
     name, equals, settings = text.partition("=")
-    return make_constraint(name.strip(), settings.strip() if equals else None)
+    return make_constraint(name.strip(), settings.strip() if equals else None, allow)
 
 
-def make_constraint(name: str, settings: object = None) -> Constraint:
+def make_constraint(
+    name: str, settings: object = None, allow: Collection[str] = (), folder: Path | None = None
+) -> Constraint:
     """Make the constraint called `name`, or the class at ``package.module:Class``, with these settings.
 
     `settings` are a number, a list of them, text such as ``"0.3:0.8"``, a table by setting, or None for the defaults.
+    A class is imported only if `allow` has its place; its module is looked for in the current folder, then in `folder`.
 
     >>> make_constraint("parity", 0.05), make_constraint("service", [0.3, 0.8])
     (DemographicParity(epsilon=0.05), ServiceRate(low=0.3, high=0.8))
@@ -80,7 +87,7 @@ def make_constraint(name: str, settings: object = None) -> Constraint:
     fairgate.errors.InputError: service must be written as service=low:high, got service=0.8
     """
     if ":" in name:
-        kind = import_place(name, "constraint")
+        kind = import_place(name, "constraint", allow, folder)
     elif name in CONSTRAINTS:
         kind = CONSTRAINTS[name]
     else:

@@ -17,6 +17,12 @@ from fairgate.problem import Credit, Problem
 from fairgate.setting import Setting
 from fairgate.settings import Array
 
+GENERATORS = {
+    each.__name__: each
+    for each in (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937)
+}
+"""Random numbers that a saved state may go on with, by the name that numpy gives them."""
+
 
 @dataclass
 class State:
@@ -124,13 +130,19 @@ def decode(saved: Any, like: Any = None) -> Any:
     if saved.keys() == {"float"}:
         return float(saved["float"])
     if saved.keys() in ({"array", "dtype"}, {"array", "dtype", "shape"}):
-        array = np.array(decode(saved["array"]), dtype=saved["dtype"])
+        kind = np.dtype(saved["dtype"])
+        if kind.kind not in "biuf":
+            raise InputError(f"a saved array must be of numbers or truth values, got the type {saved['dtype']!r}")
+        array = np.array(decode(saved["array"]), dtype=kind)
         return array.reshape(saved["shape"]) if "shape" in saved else array
     if saved.keys() == {"strided", "calls"}:
         return restored(decode(saved["strided"]), saved["calls"])
     if saved.keys() == {"generator"}:
         state = decode(saved["generator"])
-        bits = getattr(np.random, state["bit_generator"])()
+        name = str(state["bit_generator"])
+        if name not in GENERATORS:
+            raise InputError(f"a saved random generator must be one of {', '.join(GENERATORS)}, got {name!r}")
+        bits = GENERATORS[name]()
         bits.state = state
         return np.random.Generator(bits)
     templates = like if isinstance(like, Mapping) else {}

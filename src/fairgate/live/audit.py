@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Engine
 
+from fairgate.importing import allowed_names
 from fairgate.live.auditing.auditor import Auditor
 from fairgate.live.auditing.exported import ExportedLog
 from fairgate.live.auditing.log import Log
@@ -15,9 +16,17 @@ from fairgate.live.auditing.report import AuditReport
 from fairgate.live.auditing.stored import StoredLog
 from fairgate.live.database import reading
 from fairgate.live.gate import Gate
+from fairgate.live.spec import Trust
 
 
-def audit_log(source: Gate | Log | str | Path, *, head: str | None = None, last: int | None = None) -> AuditReport:
+def audit_log(
+    source: Gate | Log | str | Path,
+    *,
+    head: str | None = None,
+    last: int | None = None,
+    allow: Collection[str] = (),
+    folder: Path | None = None,
+) -> AuditReport:
     """Recompute the whole log of a gate.
 
     Parameters
@@ -28,6 +37,11 @@ def audit_log(source: Gate | Log | str | Path, *, head: str | None = None, last:
         The hash of the last event, and its number, as they were noted from an earlier status, export or audit: the log
         must still have that event. Nothing in a log can show that its last events were removed, or that all of it was
         made again; a hash that somebody else keeps can.
+    allow
+        Constraints of one's own that the log may name, such as ``["mine:Harm"]``: their modules are imported. A log
+        that names other code is refused. For a gate, this and `folder` are those that it was opened with.
+    folder
+        Where the table of past decisions is that the log names, if there is one; the current one if not given.
 
     Examples
     --------
@@ -45,11 +59,12 @@ def audit_log(source: Gate | Log | str | Path, *, head: str | None = None, last:
     """
     if isinstance(source, Gate):
         with stored_log(source.engine, source.name) as log:
-            return Auditor(log, head, last).run()
+            return Auditor(log, head, last, source.spec.trust).run()
+    trust = Trust(allowed_names(allow), folder)
     if isinstance(source, str | Path):
         with ExportedLog(Path(source)) as log:
-            return Auditor(log, head, last).run()
-    return Auditor(source, head, last).run()
+            return Auditor(log, head, last, trust).run()
+    return Auditor(source, head, last, trust).run()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +21,8 @@ from fairgate.live.template import gate_toml
 from fairgate.live.views import created
 from fairgate.store import prepare_folder, write_text
 
-FIRST_KEYS = {"application": ("decide",), "outcomes": ("outcomes",), "admin": ("admin", "read", "audit")}
-"""Keys that a new gate has: for the program that asks for decisions, the one that reports outcomes, and the page."""
+FIRST_KEYS = {"application": ("decide",), "outcomes": ("outcomes",), "admin": ("rounds", "read", "admin", "audit")}
+"""Keys that a new gate has: for the program that asks for decisions, the one that reports outcomes, and people."""
 
 
 class Begun(NamedTuple):
@@ -34,26 +34,34 @@ class Begun(NamedTuple):
 
 
 @contextmanager
-def opened(config: Path) -> Iterator[Gate]:
+def opened(config: Path, allow: Collection[str] = ()) -> Iterator[Gate]:
     """Open the gate of a ``gate.toml``, which must be there; close it at the end."""
-    settings = read_config(config)
+    settings = read_config(config, allow)
     if "://" not in settings.database and not Path(settings.database).exists():
         raise InputError(f"{config}: there is no database {settings.database}: make it with fairgate live init")
-    gate = Gate(settings.database, settings.gates[0].name, actor="command line")
+    gate = Gate(
+        settings.database,
+        settings.gates[0].name,
+        allow=settings.allow,
+        folder=settings.folder,
+        actor="command line",
+    )
     try:
         yield gate
     finally:
         gate.shut()
 
 
-def begin(folder: Path, name: str, groups: Sequence[str], database: str | None = None) -> Begun:
+def begin(
+    folder: Path, name: str, groups: Sequence[str], database: str | None = None, allow: Collection[str] = ()
+) -> Begun:
     """Write a ``gate.toml``, make its gate and the first keys; nothing that is there is overwritten.
 
     If there is a ``gate.toml`` already, its gate is made, or made again as long as it has not decided anything.
     """
     path = folder / "gate.toml"
     if path.exists():
-        return begin_again(path, name)
+        return begin_again(path, name, allow)
     text = gate_toml(name, groups, database or f"{name}.db")
     settings = parse_config(text, path)
     keys_file = unused(folder / "keys.txt")
@@ -68,9 +76,9 @@ def begin(folder: Path, name: str, groups: Sequence[str], database: str | None =
     return begun._replace(written=[path, *begun.written])
 
 
-def begin_again(path: Path, name: str) -> Begun:
+def begin_again(path: Path, name: str, allow: Collection[str] = ()) -> Begun:
     """Make the gate of a file that is there; one that has decided something already stays as it is."""
-    settings = read_config(path)
+    settings = read_config(path, allow)
     spec = settings.gates[0]
     if spec.name != name:
         raise InputError(f"{path} is there already, of the gate {spec.name!r}, not {name!r}: choose another --folder")

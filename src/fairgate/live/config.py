@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fairgate.errors import InputError, nearest
-from fairgate.importing import look_in
+from fairgate.importing import allowed_names
 from fairgate.live.database import read_url
 from fairgate.live.past import Column, PastDecisions
 from fairgate.live.spec import Guards, Name, Part, Rounds, Spec, Start, first_fault
@@ -31,6 +32,8 @@ class ServiceSettings(BaseModel):
     max_body: MaxBody = 8_000_000  # bytes of a request
     session_secret: Path | None = None  # file of what log-ins of the page are signed with; none: of the process alone
     behind_proxy: bool = False  # whether a proxy in front ends TLS and says who asks
+    allow: frozenset[str] = frozenset()  # code that specs may name: said by a person, never read from a file
+    folder: Path | None = None  # that of the file, from which specs see paths
 
 
 class GateTable(Part):
@@ -125,32 +128,34 @@ TABLES: dict[str, type[Part]] = {
 """The tables of a file but for [constraints], which has any constraint by its name."""
 
 
-def read_config(path: Path) -> ServiceSettings:
-    """Read a ``gate.toml``; paths in it are seen from its folder. What is wrong is one sentence with file and entry."""
+def read_config(path: Path, allow: Collection[str] = ()) -> ServiceSettings:
+    """Read a ``gate.toml``; paths in it are seen from its folder. What is wrong is one sentence with file and entry.
+
+    Constraints of one's own are imported if `allow` has their names.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}: write one with fairgate live init NAME, or name another") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from None
-    return parse_config(text, path)
+    return parse_config(text, path, allow)
 
 
-def parse_config(text: str, path: Path) -> ServiceSettings:
+def parse_config(text: str, path: Path, allow: Collection[str] = ()) -> ServiceSettings:
     """Return the settings that the text of a ``gate.toml`` gives."""
     try:
         plain = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} must be TOML: {error}") from None
-    look_in(path.parent)
     try:
-        return settings_of(plain, path.parent)
+        return settings_of(plain, path.parent, allow)
     except InputError as error:
         said = str(error).removeprefix("the gate's ")
         raise InputError(f"{path}: {said}") from None
 
 
-def settings_of(plain: dict[str, Any], folder: Path) -> ServiceSettings:
+def settings_of(plain: dict[str, Any], folder: Path, allow: Collection[str] = ()) -> ServiceSettings:
     """Return the settings of tables as plain data."""
     known = [*TABLES, "constraints"]
     for name, entries in plain.items():
@@ -167,8 +172,10 @@ def settings_of(plain: dict[str, Any], folder: Path) -> ServiceSettings:
     secret = folder / service.pop("session_secret")
     return ServiceSettings(
         database=place_in(folder, tables["database"].model_dump()["url"]),
-        gates=[spec_of(tables, plain, folder)],
+        gates=[spec_of(tables, plain, folder, allow)],
         session_secret=secret,
+        allow=allowed_names(allow),
+        folder=folder,
         **service,
     )
 
@@ -188,7 +195,7 @@ def read_table(name: str, entries: object) -> Part:
         raise InputError(f"[{name}] {first_fault(error)}") from None
 
 
-def spec_of(tables: dict[str, Part], plain: dict[str, Any], folder: Path) -> Spec:
+def spec_of(tables: dict[str, Part], plain: dict[str, Any], folder: Path, allow: Collection[str]) -> Spec:
     """Return the spec that tables describe; paths are seen from a folder."""
     scores, learner = tables["scores"], tables["learner"]
     about = tables["gate"].model_dump()
@@ -204,7 +211,9 @@ def spec_of(tables: dict[str, Part], plain: dict[str, Any], folder: Path) -> Spe
             "guards": plain.get("guards", {}),
             "label_due_days": tables["labels"].model_dump()["due_days"],
             "history": learner.past(about["groups"], folder) if isinstance(learner, LearnerTable) else None,
-        }
+        },
+        allow,
+        folder,
     )
     rehearse(spec)
     return spec

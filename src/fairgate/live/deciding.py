@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.errors import InputError
-from fairgate.live.events import Event, People, draws_of
+from fairgate.live.database import find
+from fairgate.live.events import People, draws_of
 from fairgate.live.failures import ConflictError
 from fairgate.live.replies import Decision, Decisions, Recorded
 from fairgate.live.requests import Decide, Report
+from fairgate.live.retries import first_of, keep
+from fairgate.live.schema import overrides
 from fairgate.live.turn import Turn, check_labels
 from fairgate.policy import Policy
 from fairgate.settings import Array
@@ -32,37 +36,28 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
     """
     replies: list[Any] = [None] * len(requests)
     parsed: dict[int, tuple[NDArray[np.int64], Array, NDArray[np.int64]]] = {}
-    earlier: dict[int, Event] = {}
     for place, request in enumerate(requests):
         try:
             parsed[place] = turn.people_of(request)
             if not request.ids:
                 replies[place] = _reply(request, [], [])
                 continue
-            if request.key is not None and not turn.keeps:
-                replies[place] = recounted(turn, request, parsed[place])
-            elif not turn.keeps:
+            if request.key is None and not turn.keeps:
                 raise InputError(UNTOLD)
-            elif request.key is not None and (event := turn.before(request)) is not None:
-                earlier[place] = event  # a repeat is answered by its ids, as below
+            replies[place] = first_reply(turn, request, parsed[place])
         except InputError as error:
             replies[place] = error
     fresh = [place for place in range(len(requests)) if replies[place] is None]
     known = turn.found([each for place in fresh for each in requests[place].ids]) if turn.keeps and fresh else {}
-    for place, event in earlier.items():
-        if not known.keys() >= set(requests[place].ids):
-            replies[place] = ConflictError(
-                f"key {requests[place].key!r} was used in round {event.round}, whose applications were pruned since"
-            )
-            fresh.remove(place)
-    keys: set[str | None] = set()
+    keys: set[str] = set()
     while fresh:
         request = requests[fresh[0]]
         try:
-            if request.key is not None and request.key in keys:  # that of a request just before
-                replies[fresh[0]] = recounted(turn, request, parsed[fresh[0]])
-            keys.add(request.key)
-            if turn.keeps:
+            if request.stored_key is not None:
+                if request.stored_key in keys:  # that of a request just before
+                    replies[fresh[0]] = first_reply(turn, request, parsed[fresh[0]])
+                keys.add(request.stored_key)
+            if replies[fresh[0]] is None and turn.keeps:
                 replies[fresh[0]] = repeated(turn, request, parsed[fresh[0]], known)
             if replies[fresh[0]] is None and turn.fold.mode.mode == "shadow":
                 raise left_to_another(turn) or ConflictError(
@@ -143,33 +138,62 @@ def decide_some(
     return fresh[len(taken) :]
 
 
-def repeated(
-    turn: Turn, request: Decide | Report, parsed: Any, known: Mapping[str, Any]
-) -> Decision | Decisions | None:
+def repeated(turn: Turn, request: Decide, parsed: Any, known: Mapping[str, Any]) -> Decision | Decisions | None:
     """Return the decisions made before if all were, None if some were not; other facts than then are refused."""
     if not known:
         return None
-    groups, scores, _ = parsed
+    refuse_other_facts(turn, request, parsed, known)
     rows = [known.get(each) for each in request.ids]
-    for name, row, group, score in zip(request.ids, rows, groups.tolist(), scores.tolist(), strict=True):
-        if row is not None and (row[1], row[2]) != (group, score):
-            told = f"as {turn.fold.spec.groups[row[1]]!r} with the score {row[2]!r}"
-            raise ConflictError(f"id {name!r} was decided before, in round {row[0]}, {told}: ids are used once")
     if not rows or None in rows:
         return None
+    if request.key is not None:
+        keep(turn, request, None)
     return _reply(request, [row[3] for row in rows if row], [row[0] for row in rows if row], len(rows))
 
 
-def recounted(turn: Turn, request: Decide, parsed: Any) -> Decision | Decisions | None:
-    """Return the decisions made before under this key, recomputed from its round's policy and secret."""
-    event = turn.before(request)
-    if event is None:
+def refuse_other_facts(
+    turn: Turn, request: Decide | Report, parsed: Any, known: Mapping[str, Any], taken: Sequence[int] | None = None
+) -> None:
+    """Refuse ids that were used with other facts. A caller who may not read learns the first of them, and no fact."""
+    groups, scores, _ = parsed
+    stated = repeat(None) if taken is None else taken
+    for name, group, score, now in zip(request.ids, groups.tolist(), scores.tolist(), stated, strict=False):
+        row = known.get(name)
+        if row is None or ((row[1], row[2]) == (group, score) and now in (None, row[3])):
+            continue
+        if not request.reads:
+            raise ConflictError(f"id {name!r} was used before with other facts: ids are used once")
+        if (row[1], row[2]) == (group, score):
+            raise ConflictError(f"id {name!r} was reported before with another decision: a report is final")
+        told = f"as {turn.fold.spec.groups[row[1]]!r} with the score {row[2]!r}"
+        raise ConflictError(f"id {name!r} was decided before, in round {row[0]}, {told}: ids are used once")
+
+
+def first_reply(turn: Turn, request: Decide, parsed: Any) -> Decision | Decisions | None:
+    """Return the first reply under the key of a request, None if the key is new.
+
+    It follows from the rows of that time: later overrides change the decision that stands, not the reply. At a gate
+    that keeps counts only it is recomputed from the policy and the secret of its round.
+    """
+    first = first_of(turn, request)
+    if first is None:
         return None
-    opened = turn.one_event("opened", event.round)
-    policy = Policy.from_json(opened.data["policy"])
-    draws = draws_of(turn.secret_of(event.round), request.ids)
-    accepted = policy.decide(parsed[1], parsed[0], draws).astype(np.int64).tolist()
-    return _reply(request, accepted, [event.round] * len(accepted), len(accepted))
+    event = first.event
+    if event is not None and not turn.keeps:
+        policy = Policy.from_json(turn.one_event("opened", event.round).data["policy"])
+        draws = draws_of(turn.secret_of(event.round), request.ids)
+        accepted = policy.decide(parsed[1], parsed[0], draws).astype(np.int64).tolist()
+        return _reply(request, accepted, [event.round] * len(accepted))
+    rows = {row.id: row for row in find(turn.connection, turn.number, request.ids) if row.seq <= first.seq}
+    if len(rows) < len(request.ids):
+        raise ConflictError(
+            f"key {request.key!r} was used before for this request, whose applications were pruned since"
+        )
+    changed = find(turn.connection, turn.number, request.ids, overrides)
+    stood = {row.id: row.accepted for row in changed if row.seq <= first.seq}
+    mine = [rows[name] for name in request.ids]
+    old = sum(event is None or row.seq != event.seq for row in mine)
+    return _reply(request, [stood.get(row.id, row.accepted) for row in mine], [row.round for row in mine], old)
 
 
 def report(turn: Turn, request: Report) -> Recorded:
@@ -178,22 +202,15 @@ def report(turn: Turn, request: Report) -> Recorded:
     taken = check_labels("accepted", request.accepted, len(request.ids))
     if not turn.keeps and request.key is None:
         raise InputError(UNTOLD)
-    earlier = turn.before(request)
     known = turn.found(request.ids) if turn.keeps else {}
-    if earlier is not None:
-        return Recorded(seq=earlier.seq, new=0, repeated=len(request.ids))
-    repeated(turn, request, parsed, known)
-    for name, now in zip(request.ids, taken, strict=True):
-        if name in known and known[name][3] != now:
-            raise ConflictError(f"id {name!r} was reported before with another decision: a report is final")
+    refuse_other_facts(turn, request, parsed, known, taken)
     fresh = [place for place, name in enumerate(request.ids) if name not in known]
     handed = left_to_another(turn)
     if fresh and handed is not None:
         raise handed
     if fresh and turn.fold.mode.mode != "shadow":
-        raise ConflictError(
-            f"decisions are reported in the mode 'shadow', but the gate is in the mode {turn.fold.mode.mode!r}"
-        )
+        now = f"in the mode {turn.fold.mode.mode!r}" if request.reads else "not in it"
+        raise ConflictError(f"decisions are reported in the mode 'shadow', but the gate is {now}")
     if not fresh:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
     turn.ensure_open(request)
@@ -206,9 +223,7 @@ def report(turn: Turn, request: Report) -> Recorded:
     return Recorded(seq=event.seq, new=len(fresh), repeated=len(request.ids) - len(fresh))
 
 
-def _reply(
-    request: Decide | Report, accepted: Sequence[int], rounds: Sequence[int], repeated: int = 0
-) -> Decision | Decisions:
-    if isinstance(request, Decide) and request.single:
+def _reply(request: Decide, accepted: Sequence[int], rounds: Sequence[int], repeated: int = 0) -> Decision | Decisions:
+    if request.single:
         return Decision(id=request.ids[0], accepted=bool(accepted[0]), round=rounds[0], repeated=repeated > 0)
     return Decisions(accepted=[bool(each) for each in accepted], rounds=list(rounds), repeated=repeated)

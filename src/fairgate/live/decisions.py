@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,10 +50,13 @@ class RoundFacts(NamedTuple):
     share: Array | None  # accepted by group and bin; None if the operator's own rule decided
 
 
-def export_decisions(log: StoredLog, path: Path) -> int:
-    """Write the table as a Parquet file, whole or not at all; return how many rows it has."""
+def export_decisions(log: StoredLog, path: Path, allow: Collection[str] = ()) -> int:
+    """Write the table as a Parquet file, whole or not at all; return how many rows it has.
+
+    The gate's spec may name the constraints of one's own that are in `allow`.
+    """
     first = next(log.events(), None)
-    spec = Spec.read(None if first is None else parse(first).data.get("spec"))
+    spec = Spec.read(None if first is None else parse(first).data.get("spec"), allow)
     if spec.store == "counts":
         raise InputError(f"the gate {spec.name!r} keeps counts only: it has no applications to write")
     with whole(path, private=True) as unfinished:

@@ -207,7 +207,7 @@ def spec_of(task: Task, learner: str, name: str = "demo", seed: int = 0, batch: 
     """
     if not isinstance(task.problem.utility, Utility):
         raise InputError(f"the demo needs a task whose reward is a Utility, got {task.problem.utility!r}")
-    written = (each.text.partition("=") for each in task.problem.constraints)
+    written = [each.text.partition("=") for each in task.problem.constraints]
     return Spec.read(
         {
             "name": name,
@@ -220,7 +220,8 @@ def spec_of(task: Task, learner: str, name: str = "demo", seed: int = 0, batch: 
             "rounds": Rounds(people=batch),
             "start": Start(mode="learn"),
             "guards": Guards(pause_if_broken=False),
-        }
+        },
+        allow=[key for key, _, _ in written if ":" in key],  # classes of the task, which are imported already
     )
 
 

@@ -40,7 +40,7 @@ def own_service(spec: Spec, port: int = 0, keep: bool = False) -> Iterator[Place
     try:
         settings = ServiceSettings(database=str(folder / "gate.db"), gates=[spec], port=port)
         gate = Gate(settings.database, spec.name, spec=spec, actor="demo")
-        key = create_key(gate, "lender", ("decide", "outcomes", "read"))
+        key = create_key(gate, "lender", ("decide", "rounds", "outcomes", "read"))
         page_key = create_key(gate, "you", ("read", "admin", "audit"))
         gate.shut()
         with listening(settings.host, port) as bound, serving(settings, bound) as url:

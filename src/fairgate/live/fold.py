@@ -15,7 +15,7 @@ from fairgate.counts import Counts
 from fairgate.errors import InputError, told
 from fairgate.learners.epochs import LONGEST_DELAY
 from fairgate.live.clock import Clock, days_between
-from fairgate.live.events import START, Event, canonical
+from fairgate.live.events import KINDS, START, Event, canonical
 from fairgate.live.guards import guard
 from fairgate.live.played import empirical, same
 from fairgate.live.spec import Mode, Spec
@@ -250,7 +250,7 @@ class Fold:
             raise InputError(f"event {event.seq} does not follow event {self.seq}")
         if self.clock is not None:
             self.clock.step(event.at)
-        apply = getattr(self, "_" + event.kind.replace("-", "_"), None)
+        apply = getattr(self, "_" + event.kind.replace("-", "_"), None) if event.kind in KINDS else None
         if apply is not None:
             apply(event, event.data if data is None else data)
         self.seq, self.head = event.seq, event.hash

@@ -7,9 +7,10 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple, Self, overload
 
 from sqlalchemy import Connection, select, update
@@ -17,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from fairgate import __version__
 from fairgate.errors import InputError
+from fairgate.importing import allowed_names
 from fairgate.live import cases, figures, saving, views
 from fairgate.live.auditing.report import AuditReport
 from fairgate.live.clock import is_over
@@ -51,7 +53,7 @@ from fairgate.live.requests import (
 )
 from fairgate.live.schema import gates, snapshots
 from fairgate.live.shared import Database
-from fairgate.live.spec import Mode, Spec
+from fairgate.live.spec import Mode, Spec, Trust
 from fairgate.live.turn import Turn
 
 LOG = logging.getLogger("fairgate.live")
@@ -93,6 +95,11 @@ class Gate:
     spec
         What the gate is for; it is made if there is none of that name. A spec that differs from the stored one is
         refused.
+    allow
+        Constraints of one's own that the stored spec may name, such as ``["mine:Harm"]``; what `spec` may name is said
+        where it is read.
+    folder
+        Where the table of past decisions is that the stored spec names; the current one if not given.
     clock
         Returns the time now, with its zone; for tests and rehearsals.
     actor
@@ -120,6 +127,8 @@ class Gate:
         name: str,
         *,
         spec: Spec | None = None,
+        allow: Collection[str] = (),
+        folder: Path | None = None,
         clock: Callable[[], datetime] | None = None,
         actor: str = "python",
     ) -> None:
@@ -129,13 +138,13 @@ class Gate:
             if spec is not None and spec.name != name:
                 raise InputError(f"spec: name must be that of the gate, {name!r}, got {spec.name!r}")
             if spec is not None:
-                self._begin(ensure_gates(self.engine, [spec], self._now(), actor)[name])
+                self._begin(ensure_gates(self.engine, [spec], self._now(), actor)[name], spec.trust)
             else:
                 with reading(self.engine) as connection:
                     found = made_gates(connection, [name])
                 if name not in found:
                     raise MissingError(f"there is no gate {name!r} in this database")
-                self._begin(found[name])
+                self._begin(found[name], Trust(allowed_names(allow), folder))
         except BaseException:
             self.shut()
             raise
@@ -158,7 +167,7 @@ class Gate:
                 prepare(opened[0].engine)
                 made = ensure_gates(opened[0].engine, specs, opened[0]._now(), actor)
             for gate, spec in zip(opened, specs, strict=True):
-                gate._begin(made[spec.name], spec)
+                gate._begin(made[spec.name], spec.trust)
         except BaseException:
             for gate in opened:
                 gate.shut()
@@ -183,11 +192,10 @@ class Gate:
         self.database.join(self)
         self.engine = self.database.engine
 
-    def _begin(self, made: Made, spec: Spec | None = None) -> None:
-        """Take over what is stored; a spec that says the same need not be read."""
+    def _begin(self, made: Made, trust: Trust) -> None:
+        """Take over what is stored."""
         self.number, self.secret = made.number, made.secret
-        same = spec is not None and spec.model_dump(mode="json") == made.spec
-        self.spec = spec if spec is not None and same else Spec.read(made.spec)
+        self.spec = Spec.read(made.spec, *trust)
 
     def _now(self) -> str:
         return self.clock().astimezone(UTC).isoformat(timespec="microseconds")
@@ -285,8 +293,8 @@ class Gate:
 
         In the mode shadow another gate can be named as `successor`: this one then takes outcomes alone.
         """
-        self._ask(SetMode(mode, reason, threshold, successor, key=key, actor=actor or self.actor))
-        return self.status()
+        found: Status = self._ask(SetMode(mode, reason, threshold, successor, key=key, actor=actor or self.actor))
+        return found
 
     def hold(self, reason: str, threshold: float | list[float] | None = None, *, actor: str | None = None) -> Status:
         """Hold a threshold, or the policy in force."""
@@ -298,8 +306,8 @@ class Gate:
 
     def approve(self, waiting: str, reason: str, *, key: str | None = None, actor: str | None = None) -> Status:
         """Let the proposal that waits take effect, named by the digest that the status shows."""
-        self._ask(Approve(waiting, reason, key=key, actor=actor or self.actor))
-        return self.status()
+        found: Status = self._ask(Approve(waiting, reason, key=key, actor=actor or self.actor))
+        return found
 
     def tick(self) -> None:
         """Close the round if its time is over; if the last request could not be written, try whether one can be."""

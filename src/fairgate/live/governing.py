@@ -6,9 +6,10 @@ import hmac
 
 from fairgate.errors import InputError, unknown_name
 from fairgate.live.failures import ConflictError
-from fairgate.live.replies import Closed
+from fairgate.live.replies import Closed, Status
 from fairgate.live.requests import Approve, Close, Note, SetMode, Tick
 from fairgate.live.turn import Turn, check_reason, check_text
+from fairgate.live.views import status
 
 MODES = ("learn", "hold", "shadow", "approve")
 
@@ -21,9 +22,8 @@ PAUSED = ConflictError(
 def close(turn: Turn, request: Close) -> Closed:
     """Close a round; one that is closed already stays as it is."""
     number = turn.fold.round if request.round is None else request.round
-    earlier = turn.before(request)
-    if earlier is not None or 0 <= number < turn.fold.round:
-        closed = earlier or turn.one_event("closed", number)
+    if 0 <= number < turn.fold.round:
+        closed = turn.one_event("closed", number)
         return Closed(round=closed.round, seq=closed.seq, people=closed.data["people"])
     if number != turn.fold.round:
         raise ConflictError(f"round {number} cannot be closed: the round now is {turn.fold.round}")
@@ -38,7 +38,7 @@ def tick(turn: Turn, request: Tick) -> None:
     turn.close_if_over(request)
 
 
-def set_mode(turn: Turn, request: SetMode) -> ConflictError | None:
+def set_mode(turn: Turn, request: SetMode) -> Status | ConflictError:
     """Change who decides; the open round is closed first."""
     reason, fold, policy = check_reason(request.reason), turn.fold, None
     if request.mode not in MODES:
@@ -53,8 +53,6 @@ def set_mode(turn: Turn, request: SetMode) -> ConflictError | None:
             raise InputError(
                 f"successor must be another gate, in the mode shadow, got {request.successor!r} in {request.mode!r}"
             )
-    if turn.before(request) is not None:
-        return None
     if request.mode == "hold" and policy is None:
         lottery = fold.force is not None and bool(fold.force.is_lottery[0])
         policy = (fold.spec.first or fold.force) if lottery else (fold.force or fold.spec.first)
@@ -70,14 +68,12 @@ def set_mode(turn: Turn, request: SetMode) -> ConflictError | None:
     plain = None if policy is None else policy.to_json()
     data = {"mode": request.mode, "before": fold.mode.mode, "reason": reason, "policy": plain}
     turn.record("mode", data | ({"successor": request.successor} if request.successor else {}), request, main=True)
-    return None
+    return status(fold)
 
 
-def approve(turn: Turn, request: Approve) -> ConflictError | None:
+def approve(turn: Turn, request: Approve) -> Status | ConflictError:
     """Let the proposal that waits take effect, from the next round on."""
     reason = check_reason(request.reason)
-    if turn.before(request) is not None:
-        return None
     candidate = turn.fold.allowed if turn.fold.waiting else None
     if candidate is None or not hmac.compare_digest(request.waiting.encode(), turn.fold.waiting.encode()):
         waits = f"{turn.fold.waiting!r} does" if turn.fold.waiting else "nothing does"
@@ -92,15 +88,13 @@ def approve(turn: Turn, request: Approve) -> ConflictError | None:
         request,
         main=True,
     )
-    return None
+    return status(turn.fold)
 
 
-def note(turn: Turn, request: Note) -> int:
+def note(turn: Turn, request: Note) -> dict[str, str]:
     """Record an event that changes no policy, and other rows with it."""
-    earlier = turn.before(request)
-    if earlier is not None:
-        return earlier.seq
     turn.flush()
     if request.also is not None:
         request.also(turn.connection, turn.number)
-    return turn.record(request.kind, request.data, request, main=True).seq
+    turn.record(request.kind, request.data, request, main=True)
+    return request.reply

@@ -9,6 +9,7 @@ from fairgate.errors import InputError
 from fairgate.live.deciding import decide_all, report
 from fairgate.live.governing import approve, close, note, set_mode, tick
 from fairgate.live.labelling import correct, outcomes_of, override
+from fairgate.live.replies import Closed, Decision, Recorded, Status
 from fairgate.live.requests import (
     Approve,
     Close,
@@ -22,20 +23,21 @@ from fairgate.live.requests import (
     SetMode,
     Tick,
 )
+from fairgate.live.retries import answer
 from fairgate.live.turn import Turn
 
-HANDLERS: dict[type[Request], Callable[[Turn, Any], Any]] = {
-    Report: report,
-    Outcomes: outcomes_of,
-    Correct: correct,
-    Override: override,
-    Close: close,
-    Tick: tick,
-    SetMode: set_mode,
-    Approve: approve,
-    Note: note,
+HANDLERS: dict[type[Request], tuple[Callable[[Turn, Any], Any], Any]] = {
+    Report: (report, Recorded),
+    Outcomes: (outcomes_of, Recorded),
+    Correct: (correct, Recorded),
+    Override: (override, Decision),
+    Close: (close, Closed),
+    Tick: (tick, None),
+    SetMode: (set_mode, Status),
+    Approve: (approve, Status),
+    Note: (note, dict[str, str]),
 }
-"""What handles each kind of request; decisions that follow each other are handled together."""
+"""What handles each kind of request, and its replies; decisions that follow each other are handled together."""
 
 
 def handle_all(turn: Turn, requests: Sequence[Request]) -> list[Any]:
@@ -50,7 +52,7 @@ def handle_all(turn: Turn, requests: Sequence[Request]) -> list[Any]:
             if end > start:
                 replies += decide_all(turn, [each for each in requests[start:end] if isinstance(each, Decide)])
             else:
-                replies.append(HANDLERS[type(requests[start])](turn, requests[start]))
+                replies.append(answer(turn, requests[start], *HANDLERS[type(requests[start])]))
         except InputError as error:
             if turn.fold.seq != before or turn.fold.planned:  # not bad input: something failed half way
                 raise RuntimeError(f"the request could not be finished: {error}") from error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import Connection, Engine, Row, select, update
 
@@ -22,7 +23,7 @@ from fairgate.live.schema import api_keys, gates
 if TYPE_CHECKING:
     from fairgate.live.gate import Gate
 
-Scope = Literal["decide", "outcomes", "read", "admin", "audit"]
+Scope = Literal["decide", "rounds", "outcomes", "read", "admin", "audit"]
 """What a key may do; none implies another."""
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -50,10 +51,33 @@ class KeyFacts(Reply):
         return ""
 
 
+class Retry(NamedTuple):
+    """How a request for a new key is known when it is sent again: its Idempotency-Key, and the API key of the caller.
+
+    The new secret is then derived from the caller's API key, which is not stored, and a random number, which is stored
+    for as long as replies are. A retry thus gets the first reply: no key is left that no caller has, and a request that
+    a proxy sends twice ends no key, as issuing another secret would. The database alone does not give the secret.
+    """
+
+    key: str
+    token: str
+
+    def secret(self, nonce: str) -> str:
+        """Return the secret of the new key."""
+        made = hmac.digest(self.token.encode(), f"fairgate key {nonce}".encode(), "sha256")
+        return base64.urlsafe_b64encode(made).decode().rstrip("=")
+
+
 def create_key(
-    gate: Gate, name: str, scopes: Sequence[str], expires: datetime | None = None, *, actor: str | None = None
+    gate: Gate,
+    name: str,
+    scopes: Sequence[str],
+    expires: datetime | None = None,
+    *,
+    actor: str | None = None,
+    retry: Retry | None = None,
 ) -> str:
-    """Make a key of a gate and return it, ``fg_<id>_<secret>``; it cannot be shown again.
+    """Make a key of a gate and return it, ``fg_<id>_<secret>``; it cannot be shown again, but to the same `retry`.
 
     Parameters
     ----------
@@ -62,11 +86,13 @@ def create_key(
     name
         Who or what uses it. The log names it as the actor, so no two good keys of a gate have the same.
     scopes
-        Of decide, outcomes, read, admin and audit.
+        Of decide, rounds, outcomes, read, admin and audit.
     expires
         When it ends, with its time zone; never if not given.
     actor
         Who makes it.
+    retry
+        How the same request is known again.
     """
     now = gate.clock().astimezone(UTC)
     facts = KeyFacts(
@@ -77,7 +103,8 @@ def create_key(
         expires=None if expires is None else checked_end(expires, now),
         revoked=None,
     )
-    secret = secrets.token_urlsafe(32)
+    nonce = secrets.token_hex(32)
+    secret = secrets.token_urlsafe(32) if retry is None else retry.secret(nonce)
 
     def add(connection: Connection, number: int) -> None:
         same = select(api_keys).where(api_keys.c.gate == number, api_keys.c.name == name)
@@ -86,9 +113,30 @@ def create_key(
         row = {**facts.model_dump(), "scopes": ",".join(facts.scopes), "gate": number, "hash": hash_of(secret)}
         insert(connection, api_keys, {column: [value] for column, value in row.items()})
 
-    data = facts.model_dump(mode="json", exclude={"revoked"}) | {"hash": hash_of(secret)}  # the audit compares them
-    gate.submit(Note("key-added", data, add, actor=actor or gate.actor)).result()
-    return f"fg_{facts.id}_{secret}"
+    own = facts.model_dump(mode="json", exclude={"revoked"})
+    data = added(own, hash_of(secret))
+    asked = {each: own[each] for each in ("name", "scopes", "expires")}
+    key = None if retry is None else retry.key
+    reply = {"id": facts.id, "nonce": nonce}
+    told = gate.submit(Note("key-added", data, add, asked, reply, key=key, actor=actor or gate.actor)).result()
+    if retry is not None and told != reply:
+        secret = retry.secret(told["nonce"])
+        with reading(gate.engine) as connection:
+            stored = connection.execute(select(api_keys.c.hash).where(api_keys.c.id == told["id"])).scalar_one()
+        if not hmac.compare_digest(stored, hash_of(secret)):
+            raise ConflictError(
+                f"key {retry.key!r} was used before with another API key, which alone gets the first reply: revoke the "
+                f"key {told['id']} and make a new one"
+            )
+    return f"fg_{told['id']}_{secret}"
+
+
+def added(facts: dict[str, Any], secret_hash: str) -> dict[str, Any]:
+    """Return the body of the event that adds a key; the audit compares it with the row.
+
+    `closes` marks keys that were made since `rounds` is a scope: older ones with `decide` may close rounds.
+    """
+    return {**facts, "hash": secret_hash, "closes": "rounds" in facts["scopes"]}
 
 
 def check_key(engine: Engine, gate: str, token: str, scope: Scope, *, now: datetime | None = None) -> KeyFacts:

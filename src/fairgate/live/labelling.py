@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,17 @@ from fairgate.live.events import Event
 from fairgate.live.failures import ConflictError, MissingError
 from fairgate.live.fold import sparse
 from fairgate.live.replies import Decision, Recorded
-from fairgate.live.requests import Correct, Decide, Outcomes, Override
+from fairgate.live.requests import Correct, Decide, Outcomes, Override, Request
 from fairgate.live.schema import events, outcomes, overrides
 from fairgate.live.turn import Turn, check_ids, check_labels, check_reason
+
+
+class Known(NamedTuple):
+    """What is stored of applications, by id: rows, overrides, and the first event and the last label."""
+
+    rows: dict[str, Any]
+    overridden: dict[str, int]
+    reported: dict[str, tuple[int, int]]
 
 
 def outcomes_of(turn: Turn, request: Outcomes) -> Recorded:
@@ -27,39 +35,56 @@ def outcomes_of(turn: Turn, request: Outcomes) -> Recorded:
         return counted_outcomes(turn, request)
     labels = check_labels("labels", request.labels, len(request.ids))
     check_ids(request.ids)
-    earlier = turn.before(request)
-    if earlier is not None:
-        return Recorded(seq=earlier.seq, new=0, repeated=len(request.ids))
-    rows, overridden, reported = labelled(turn, request.ids)
-    fresh = []
-    for name, label in zip(request.ids, labels, strict=True):
-        accepted = overridden.get(name, rows[name].accepted)
-        if not accepted:
-            raise InputError(f"ids must be of accepted applications, but {name!r} was rejected: it has no outcome")
-        if name not in reported:
-            fresh.append((name, label))
-        elif reported[name][1] != label:
-            raise ConflictError(
-                f"labels: {name!r} was reported as {reported[name][1]}, now as {label}: correct it instead"
-            )
+    known = labelled(turn, request.ids)
+    given = list(zip(request.ids, labels, strict=True))
+    faults = {name: fault for name, label in given if (fault := _label_fault(known, name, label)) is not None}
+    refuse_first(request, faults, "the label of id {!r} cannot be recorded")
+    fresh = [(name, label) for name, label in given if name not in known.reported]
     if not fresh:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
-    event = turn.record("outcomes", label_data(turn, fresh, rows, overridden), request, main=True)
+    event = turn.record("outcomes", label_data(turn, fresh, known.rows, known.overridden), request, main=True)
     write_labels(turn, event, fresh)
     return Recorded(seq=event.seq, new=len(fresh), repeated=len(request.ids) - len(fresh))
 
 
-def labelled(turn: Turn, ids: Sequence[str]) -> tuple[dict[str, Any], dict[str, int], dict[str, tuple[int, int]]]:
-    """Return the rows, overrides, and first event and last label of applications; unknown ones are refused."""
+def labelled(turn: Turn, ids: Sequence[str]) -> Known:
+    """Return what is stored of applications, by the same queries whether they are known or not."""
     turn.flush()
     rows = {row.id: row for row in find(turn.connection, turn.number, ids)}
-    lacking = next((name for name in ids if name not in rows), None)
-    if lacking is not None:
-        raise MissingError(f"id {lacking!r} has not been decided on at this gate")
     overridden = {row.id: row.accepted for row in find(turn.connection, turn.number, ids, overrides)}
     found = sorted(find(turn.connection, turn.number, ids, outcomes), key=lambda row: row.seq)
     first = {row.id: row.seq for row in reversed(found)}
-    return rows, overridden, {row.id: (first[row.id], row.label) for row in found}
+    return Known(rows, overridden, {row.id: (first[row.id], row.label) for row in found})
+
+
+def refuse_first(request: Request, faults: Mapping[str, InputError], neutral: str) -> None:
+    """Refuse a request for the faults of its ids, if there are any.
+
+    A caller who may not read learns the first id that has one, to take it out of a batch, and the same sentence for
+    every kind of fault; others learn which, of ids that are not known first.
+    """
+    first = next(iter(faults), None)
+    if first is None:
+        return
+    if not request.reads:
+        raise ConflictError(f"{neutral.format(first)}: a key with the scope read can look up why")
+    raise next((each for each in faults.values() if isinstance(each, MissingError)), faults[first])
+
+
+def _missing(name: str) -> MissingError:
+    return MissingError(f"id {name!r} has not been decided on at this gate")
+
+
+def _label_fault(known: Known, name: str, label: int) -> InputError | None:
+    """Return why an application cannot have a label, None if it can or has it."""
+    if name not in known.rows:
+        return _missing(name)
+    if not known.overridden.get(name, known.rows[name].accepted):
+        return InputError(f"ids must be of accepted applications, but {name!r} was rejected: it has no outcome")
+    before = known.reported.get(name, (0, label))[1]
+    if before != label:
+        return ConflictError(f"labels: {name!r} was reported as {before}, now as {label}: correct it instead")
+    return None
 
 
 def label_data(
@@ -95,15 +120,13 @@ def counted_outcomes(turn: Turn, request: Outcomes) -> Recorded:
     labels = check_labels("labels", request.labels, len(request.scores))
     ids = [str(place) for place in range(len(request.scores))]
     groups, _, bins = turn.people_of(Decide(ids, request.groups, request.scores))
-    earlier = turn.before(request)
-    if earlier is not None:
-        return Recorded(seq=earlier.seq, new=0, repeated=len(labels))
     number = request.round
-    if not 0 <= number <= turn.fold.round or (number == turn.fold.round and turn.fold.open is None):
+    opened = 0 <= number < turn.fold.round + (turn.fold.open is not None)
+    if not opened and request.reads:
         raise MissingError(f"round {number} has not been opened")
     tally = np.zeros(turn.fold.shape, dtype=np.int64)
     np.add.at(tally, (groups, bins, np.array(labels, dtype=np.int64)), 1)
-    if (told_labels(turn, number) + tally.sum(axis=2) > accepted_of(turn, number)).any():
+    if not opened or (told_labels(turn, number) + tally.sum(axis=2) > accepted_of(turn, number)).any():
         raise InputError(f"labels must be of people accepted in round {number}, got more than were accepted")
     data = {"tally": [[number, *place] for place in sparse(tally)], "aside": [], "digests": {}}
     event = turn.record("outcomes", data, request, main=True)
@@ -147,13 +170,14 @@ def correct(turn: Turn, request: Correct) -> Recorded:
     reason = check_reason(request.reason)
     if not turn.keeps:
         raise InputError("a gate that keeps counts only keeps no labels that could be corrected")
-    earlier = turn.before(request)
-    if earlier is not None:
-        return Recorded(seq=earlier.seq, new=0, repeated=len(request.ids))
     rows, overridden, reported = labelled(turn, request.ids)
-    unknown = next((name for name in request.ids if name not in reported), None)
-    if unknown is not None:
-        raise MissingError(f"id {unknown!r} has no outcome that could be corrected: report it as an outcome")
+    none = "id {!r} has no outcome that could be corrected: report it as an outcome"
+    faults: dict[str, InputError] = {
+        name: MissingError(none.format(name)) if name in rows else _missing(name)
+        for name in request.ids
+        if name not in reported
+    }
+    refuse_first(request, faults, "the label of id {!r} cannot be corrected")
     changed = [(n, y) for n, y in zip(request.ids, labels, strict=True) if reported[n][1] != y]
     if not changed:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
@@ -176,31 +200,38 @@ def override(turn: Turn, request: Override) -> Decision:
     reason = check_reason(request.reason)
     if not turn.keeps:
         raise InputError("a gate that keeps counts only keeps no decisions that could be overridden")
-    turn.before(request)
-    rows, overridden, reported = labelled(turn, [request.id])
-    row, wanted = rows[request.id], int(bool(request.accepted))
-    if request.id in overridden:
-        if overridden[request.id] != wanted:
-            raise ConflictError(f"id {request.id!r} was overridden before: a decision is overridden once")
+    known, wanted = labelled(turn, [request.id]), int(bool(request.accepted))
+    fault = _override_fault(turn, known, request.id, wanted)
+    refuse_first(request, {} if fault is None else {request.id: fault}, "the decision on id {!r} cannot be overridden")
+    row = known.rows[request.id]
+    if request.id in known.overridden:
         return Decision(id=request.id, accepted=bool(wanted), round=row.round, repeated=True)
-    now = turn.fold.open
-    if now is None or row.round != turn.fold.round:
-        raise ConflictError(
-            f"id {request.id!r} was decided in round {row.round}, which is closed: override while it is open"
-        )
-    if now.mode == "shadow":
-        raise ConflictError(f"id {request.id!r} was reported, not decided: report what was done")
-    if request.id in reported:
-        raise ConflictError(f"id {request.id!r} has an outcome already: its decision cannot change")
-    if row.accepted == wanted:
-        raise ConflictError(
-            f"id {request.id!r} was {'accepted' if wanted else 'rejected'} already: nothing to override"
-        )
     data = {"id": request.id, "accepted": wanted, "before": row.accepted, "reason": reason}
     event = turn.record("overridden", {**data, "group": row.group, "bin": row.bin}, request, main=True)
     columns = {"gate": turn.number, "id": request.id, "seq": event.seq, "accepted": wanted, "reason": reason}
     insert(turn.connection, overrides, {name: [value] for name, value in columns.items()})
     return Decision(id=request.id, accepted=bool(wanted), round=row.round)
+
+
+def _override_fault(turn: Turn, known: Known, name: str, wanted: int) -> InputError | None:
+    """Return why a decision cannot be overridden, None if it can or was, in the same way."""
+    row, now = known.rows.get(name), turn.fold.open
+    if row is None:
+        return _missing(name)
+    if name in known.overridden:
+        again = known.overridden[name] == wanted
+        return None if again else ConflictError(f"id {name!r} was overridden before: a decision is overridden once")
+    if now is None or row.round != turn.fold.round:
+        return ConflictError(
+            f"id {name!r} was decided in round {row.round}, which is closed: override while it is open"
+        )
+    if now.mode == "shadow":
+        return ConflictError(f"id {name!r} was reported, not decided: report what was done")
+    if name in known.reported:
+        return ConflictError(f"id {name!r} has an outcome already: its decision cannot change")
+    if row.accepted == wanted:
+        return ConflictError(f"id {name!r} was {'accepted' if wanted else 'rejected'} already: nothing to override")
+    return None
 
 
 def label_digests(labelled: Iterable[tuple[int, str, int]]) -> dict[str, str]:

@@ -16,7 +16,8 @@ from fairgate.live import views
 from fairgate.live.database import insert, reading, writing
 from fairgate.live.events import START, Event, make_event
 from fairgate.live.failures import ConflictError
-from fairgate.live.schema import api_keys, events, gates, snapshots
+from fairgate.live.keys import added
+from fairgate.live.schema import api_keys, events, gates, replies, snapshots
 from fairgate.live.spec import Spec
 from fairgate.origin import versions
 
@@ -128,13 +129,13 @@ def remake_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
         number = connection.execute(select(func.max(gates.c.number))).scalar_one() + 1
         kept = connection.execute(select(api_keys).where(api_keys.c.gate == row.number, api_keys.c.revoked.is_(None)))
         keys = [dict(each._mapping) for each in kept]
-        for table in (api_keys, snapshots, events):
+        for table in (api_keys, snapshots, replies, events):
             connection.execute(table.delete().where(table.c.gate == row.number))
         connection.execute(gates.delete().where(gates.c.number == row.number))
         log = [add_gate(connection, spec, at, actor, number)]
         for key in keys:
-            facts = ("id", "name", "created", "expires", "hash")
-            data = {name: key[name] for name in facts} | {"scopes": key["scopes"].split(",")}
+            facts = {name: key[name] for name in ("id", "name", "created", "expires")}
+            data = added(facts | {"scopes": key["scopes"].split(",")}, key["hash"])
             log.append(make_event(log[-1].hash, len(log) + 1, "key-added", 0, data, at, actor))
             insert(connection, api_keys, {name: [value] for name, value in {**key, "gate": number}.items()})
         if keys:

@@ -11,7 +11,7 @@ from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live.database import place_of, reading, writing
 
-REVISION = "0002"
+REVISION = "0003"
 """The newest revision of the tables."""
 
 VERSIONS = "fairgate_revision"
@@ -26,6 +26,8 @@ SIZES = (
     ("outcomes", "outcomes", "1000000 1000000 1 1"),
     ("outcomes", "outcomes_by_event", "1000000 1000000 100"),
     ("overrides", "overrides", "10000 10000 1"),
+    ("replies", "replies", "10000 10000 1"),
+    ("replies", "replies_by_time", "10000 10000 10"),
     ("snapshots", "snapshots", "10 10 1"),
 )
 """Tables, their indexes, and how many rows share the first columns of each, as SQLite's ANALYZE writes it.

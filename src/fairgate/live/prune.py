@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, delete, func, select
@@ -21,6 +21,7 @@ from fairgate.live.database import reading
 from fairgate.live.failures import ConflictError
 from fairgate.live.gate import Gate
 from fairgate.live.requests import Note
+from fairgate.live.retries import forget
 from fairgate.live.schema import cases, events, outcomes, overrides
 
 RETENTION = timedelta(days=760)
@@ -147,6 +148,7 @@ def _remove(gate: Gate, step: Step, before: str, actor: str | None) -> Pruned:
         for table in (outcomes, overrides):
             connection.execute(delete(table).where((table.c.gate == number) & table.c.id.in_(ids)))
         connection.execute(delete(cases).where(old(number)))
+        forget(connection, number, gate.clock().astimezone(UTC).isoformat(timespec="microseconds"))
 
     data = {"first": step.first, **gone._asdict(), "before": before, "digest": step.digest}
     gate.submit(Note("pruned", data, remove, actor=actor or gate.actor)).result()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sqlalchemy import Connection
@@ -19,17 +19,27 @@ LATER = ("successor",)
 """Fields that requests did not have at first: without a value they are not hashed, so that older retries are known."""
 
 
+CALLER = ("key", "actor", "reads")
+"""Fields of a request that tell who asks."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request; `key` makes a retry harmless, `actor` is who asks."""
+    """A request; `key` makes a retry harmless, `actor` is who asks, `reads` whether they may learn what is stored."""
 
     key: str | None = None
     actor: str = "python"
+    reads: bool = True
+
+    @property
+    def stored_key(self) -> str | None:
+        """The key as it is stored: a hash of it and of the caller, as each caller has keys of their own."""
+        return None if self.key is None else hashlib.sha256(canonical([self.actor, self.key]).encode()).hexdigest()
 
     @property
     def digest(self) -> str:
         """Hash of everything that was asked, but not of the key or of who asked."""
-        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("key", "actor")}
+        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in CALLER}
         asked = {name: value for name, value in asked.items() if value or name not in LATER}
         return hashlib.sha256(f"{type(self).__name__}\n{canonical(asked)}".encode()).hexdigest()
 
@@ -115,13 +125,18 @@ class Approve(Request):
 
 @dataclass(frozen=True)
 class Note(Request):
-    """Record an event that changes no policy, and change other rows with it in the same transaction."""
+    """Record an event that changes no policy, and change other rows with it in the same transaction.
+
+    Data may differ when the same is asked again; then `asked` has what does not, and `reply` what the first is told.
+    """
 
     kind: str
     data: dict[str, Any]
     also: Callable[[Connection, int], None] | None = None
+    asked: Any = None
+    reply: dict[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        """Hash of the event's data."""
-        return hashlib.sha256(f"{self.kind}\n{canonical(self.data)}".encode()).hexdigest()
+        """Hash of what was asked."""
+        return hashlib.sha256(f"{self.kind}\n{canonical(self.asked)}".encode()).hexdigest()

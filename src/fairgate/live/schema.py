@@ -40,7 +40,7 @@ events = Table(
     Column("body", Text, nullable=False),
     Column("at", String(32), nullable=False),
     Column("actor", String(100), nullable=False),
-    Column("key", String(200)),
+    Column("key", String(200)),  # as in `replies`; before revision 0003 the caller's key itself
     Column("request", String(64)),
     Column("hash", String(64), nullable=False),
     UniqueConstraint("gate", "key"),
@@ -84,6 +84,20 @@ overrides = Table(
     Column("seq", BigInteger, nullable=False),
     Column("accepted", SmallInteger, nullable=False),
     Column("reason", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+replies = Table(  # first replies that the log and the rows of people cannot give again
+    "replies",
+    METADATA,
+    Column("gate", Integer, primary_key=True),
+    Column("key", String(64), primary_key=True),  # hash of the caller and the caller's key
+    Column("seq", BigInteger, nullable=False),  # of the last event at that time
+    Column("request", String(64), nullable=False),  # hash of the request
+    Column("status", SmallInteger, nullable=False),
+    Column("body", Text),  # empty if the decisions of that time are the reply
+    Column("at", String(32), nullable=False),
+    Index("replies_by_time", "gate", "at"),
     sqlite_with_rowid=False,
 )
 

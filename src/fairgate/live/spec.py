@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import re
 import reprlib
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
 from fairgate.constraints import make_constraint
 from fairgate.errors import InputError
+from fairgate.importing import NotAllowedError, allowed_names
 from fairgate.learners import Learner, load_learner
 from fairgate.learners.base import check_level
 from fairgate.learners.warm import takes_history, with_history
@@ -64,8 +67,17 @@ class Guards(Part):
     alpha: Annotated[float, Field(gt=0, le=0.5)] = 0.05
 
 
+class Trust(NamedTuple):
+    """What the person who reads a spec allows it: code by its name, and a folder that its paths are seen from."""
+
+    allow: frozenset[str] = frozenset()
+    folder: Path | None = None  # the current one if not given
+
+
 class Spec(Part):
     """Everything a gate's policies follow from. It is the first event of the log and never changes.
+
+    A constraint of one's own, ``{"mine:Harm": 0.1}``, is code that the spec names: :meth:`read` allows it.
 
     >>> spec = Spec(name="credit", groups=["women", "men"], grid=[0.25, 0.5, 0.75], start={"threshold": 0.5})
     >>> spec.setting.groups, spec.first.single
@@ -86,17 +98,27 @@ class Spec(Part):
     store: Literal["cases", "counts"] = "cases"
     per_group: str = ""  # the reason why groups may have thresholds of their own; empty: they may not
     history: PastDecisions | None = None  # the past decisions that the learner starts from
+    _trust: Trust = PrivateAttr(default=Trust())  # no part of the spec, so that no spec can allow itself anything
 
     @classmethod
-    def read(cls, plain: Any) -> Self:
-        """Return the spec that plain data describe, or say in one sentence what is wrong with them."""
+    def read(cls, plain: Any, allow: Collection[str] = (), folder: Path | None = None) -> Self:
+        """Return the spec that plain data describe, or say in one sentence what is wrong with them.
+
+        Constraints may name code that is in `allow`, as ``package.module:Class``, and nothing else. The table of past
+        decisions is looked for in `folder`, by default the current one.
+        """
         try:
-            return cls.model_validate(plain)
+            return cls.model_validate(plain, context=Trust(allowed_names(allow), folder))
         except ValidationError as error:
+            cause = error.errors()[0].get("ctx", {}).get("error")
+            if isinstance(cause, NotAllowedError):
+                raise cause from None
             raise InputError(f"the gate's {first_fault(error)}") from None
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _fits(self, info: ValidationInfo) -> Self:
+        if isinstance(info.context, Trust):
+            self._trust = info.context
         if len(set(self.groups)) < len(self.groups) or not self.groups:
             raise InputError(f"groups must be different names, at least one, got {self.groups}")
         if not self.allowed.size:
@@ -112,7 +134,7 @@ class Spec(Part):
         lonely = next((each.text for each in self.setting.problem.constraints if each.compares_groups), "")
         if lonely and len(self.groups) < 2:
             raise InputError(f"groups must be at least 2, as {lonely} compares them, got {self.groups}")
-        learner = load_learner(self.learner)
+        learner = load_built_in(self.learner)
         if self.history is not None and not takes_history(learner):
             raise InputError(f"learner {self.learner} takes no history: choose one that does, such as safe-search")
         check_level(learner, self.setting.problem)
@@ -134,7 +156,7 @@ class Spec(Part):
     @functools.cached_property
     def setting(self) -> Setting:
         """What the learner is told."""
-        required = [make_constraint(name, value) for name, value in self.constraints.items()]
+        required = [make_constraint(name, value, *self._trust) for name, value in self.constraints.items()]
         problem = Problem(Utility(self.false_positive_cost), required)
         return Setting(problem, np.round(np.asarray(self.grid, dtype=np.float64), DIGITS), len(self.groups))
 
@@ -146,10 +168,17 @@ class Spec(Part):
         high = np.inf if self.guards.highest is None else round(self.guards.highest, DIGITS)
         return np.asarray(grid[(grid >= low) & (grid <= high)])
 
+    @property
+    def trust(self) -> Trust:
+        """What the person who read it allowed it."""
+        return self._trust
+
     def make_learner(self) -> Learner[Any]:
         """Return the learner, which starts from past decisions if there are any: their table must be there."""
-        learner = load_learner(self.learner)
-        return learner if self.history is None else with_history(learner, self.history.history(self.groups))
+        learner = load_built_in(self.learner)
+        if self.history is None:
+            return learner
+        return with_history(learner, self.history.history(self.groups, self._trust.folder))
 
     @property
     def first(self) -> Policy | None:
@@ -174,6 +203,16 @@ class Spec(Part):
                 f"threshold {told} differs between groups: that is refused unless per_group gives a reason"
             )
         return Policy.of(values[None])
+
+
+def load_built_in(learner: str) -> Learner[Any]:
+    """Return the learner that a spec names, with its settings; a setting that is a path would open any file."""
+    if re.search(r"[:,]\s*history\s*=", learner):
+        raise InputError(
+            f"learner {learner!r} must have no setting history: past decisions are the spec's own entry, history in "
+            "[learner] of gate.toml"
+        )
+    return load_learner(learner)
 
 
 def _check_labels(learner: Learner[Any], problem: Problem) -> None:

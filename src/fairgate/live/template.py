@@ -30,7 +30,8 @@ steps = 21                    # so many, equally far apart
 # [learner]                   # to start from past decisions: name their table here; see docs/guides/history.md
 
 [constraints]                 # any of parity, service, ratio, budget, group-service, opportunity, equalised-odds,
-                              # improvement, or a class of yours, "package.module:Class" = setting
+                              # improvement, or a class of yours, "package.module:Class" = setting, which each
+                              # command imports only with --allow package.module:Class
 parity = 0.10                 # largest gap between the groups' acceptance rates
 service = [0.2, 0.9]          # lowest and highest share of everybody that may be accepted
 

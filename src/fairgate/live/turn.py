@@ -15,7 +15,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.live.clock import is_over
 from fairgate.live.database import find, insert
 from fairgate.live.events import Event, People, make_event, round_secret
-from fairgate.live.failures import ConflictError, MissingError
+from fairgate.live.failures import MissingError
 from fairgate.live.fold import Fold, plain_policy
 from fairgate.live.played import same
 from fairgate.live.requests import (
@@ -41,10 +41,11 @@ class Turn:
         self.keeps = fold.spec.store == "cases"
         self.events: list[Event] = []
         self.rows: dict[str, list[Any]] = {name: [] for name in ROWS}
+        self.main: Event | None = None  # the last one that holds a request's key
 
     def record(self, kind: str, data: dict[str, Any], request: Request, *, main: bool = False) -> Event:
         """Append an event to the log and take it in; the `main` one of a request holds its key."""
-        key = request.key if main else None
+        key = request.stored_key if main else None
         event = make_event(
             self.fold.head,
             self.fold.seq + 1,
@@ -58,6 +59,8 @@ class Turn:
         )
         self.fold.apply(event, data)
         self.events.append(event)
+        if main:
+            self.main = event
         return event
 
     def flush(self) -> None:
@@ -134,24 +137,6 @@ class Turn:
         self.pause_if_due(request)
 
     # Requests.
-
-    def before(self, request: Request) -> Event | None:
-        """Return the event of an earlier request with the same key; another request under that key is refused."""
-        if request.key is None:
-            return None
-        check_text("key", request.key)
-        self.flush()
-        found = self.connection.execute(
-            select(*(events.c[name] for name in Event._fields)).where(
-                events.c.gate == self.number, events.c.key == request.key
-            )
-        ).first()
-        if found is None:
-            return None
-        event = Event(*found)
-        if event.request != request.digest:
-            raise ConflictError(f"key {request.key!r} was used before, at event {event.seq}, for another request")
-        return event
 
     def add(self, kind: str, people: People, request: Request) -> Event:
         """Record people decided on in the open round."""

@@ -45,13 +45,18 @@ def _duckdb(file: Path | None, query: str | None = None) -> Source:
     name = f"query {query!r}" if query is not None else f"file {str(file)!r}"
     failure = f"{name} cannot be run by DuckDB"
     with told(failure):
-        connection = duckdb.connect(str(file), read_only=True) if file is not None else duckdb.connect()
+        if file is None:
+            connection = duckdb.connect()
+        elif query is None:  # all that is run comes from the file then, whose names may be a stranger's
+            connection = duckdb.connect(str(file), read_only=True, config={"enable_external_access": "false"})
+        else:
+            connection = duckdb.connect(str(file), read_only=True)
         if query is None:
             tables = [row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()]
             if len(tables) != 1:
                 listed = ", ".join(sorted(tables)) or "none"
                 raise InputError(f"{name} needs a query (--query) that says which table; its tables: {listed}")
-            query = f'select * from "{tables[0]}"'
+            query = 'select * from "{}"'.format(tables[0].replace('"', '""'))
         relation = connection.sql(query)
         if relation is None:
             raise InputError(f"{name} must be a select that returns a table, and returns nothing")

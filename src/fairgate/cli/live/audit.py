@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fairgate.cli.live.options import Config
-from fairgate.cli.options import AsJson
+from fairgate.cli.live.options import Config, Folder
+from fairgate.cli.options import Allow, AsJson
 
 
 def audit(
@@ -24,6 +24,8 @@ def audit(
         bool,
         typer.Option("--accept-versions", help="Exit code 0 though proposals differ, if older versions made them."),
     ] = False,
+    allow: Allow = None,
+    folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute every hash, draw, decision, count and policy; exit code 1 if an event does not fit, which is named."""
@@ -33,11 +35,12 @@ def audit(
     from fairgate.live.database import connect
 
     if source is not None and (Path(source).suffix == ".zip" or Path(source).is_file()):
-        report = audit_log(Path(source), head=head, last=last)
+        report = audit_log(Path(source), head=head, last=last, allow=allow or (), folder=folder)
     else:
-        settings = read_config(config)
+        settings = read_config(config, allow or ())
         with stored_log(connect(settings.database), source or settings.gates[0].name) as log:
-            report = audit_log(log, head=head, last=last)
+            where = folder or settings.folder
+            report = audit_log(log, head=head, last=last, allow=settings.allow, folder=where)
     if as_json:
         typer.echo(json.dumps(report.document(), indent=1, ensure_ascii=False))
     else:

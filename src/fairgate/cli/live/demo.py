@@ -15,8 +15,9 @@ from rich.live import Live
 from rich.table import Table
 
 import fairgate as fg
-from fairgate.cli.options import Batch, Seed, check_size, say
+from fairgate.cli.options import Allow, Batch, Seed, check_size, say
 from fairgate.errors import InputError
+from fairgate.importing import allowed_names
 from fairgate.places import find_task
 from fairgate.tail import TAIL
 
@@ -43,7 +44,8 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Go on serving in the end, and leave the database.")] = False,
     url: Annotated[str | None, typer.Option(help="A running service to use instead of one of its own.")] = None,
     gate: Annotated[str, typer.Option(help="The gate's name there.")] = "demo",
-    key: Annotated[str | None, typer.Option(help="A key of it: decide, outcomes and read.")] = None,
+    key: Annotated[str | None, typer.Option(help="A key of it: decide, rounds, outcomes, read.")] = None,
+    allow: Allow = None,
 ) -> None:
     """Watch a gate learn: a made-up lender sends applicants and late outcomes over HTTP, and people respond."""
     from fairgate.live.client import Client
@@ -58,14 +60,15 @@ def demo(
     if late < 0 or pace < 0:
         raise InputError(f"--late and --pace must be at least 0, got {late} and {pace:g}")
     if url is not None and key is None:
-        raise InputError("--key must be given with --url: a key of scopes decide, outcomes and read")
+        raise InputError("--key must be given with --url: a key of scopes decide, rounds, outcomes and read")
     with ExitStack() as stack:
         if url is None or key is None:
-            place = stack.enter_context(own_service(spec_of(chosen, learner, seed=seed), port, keep))
+            own = spec_of(chosen, learner, seed=seed)
+            place, named = stack.enter_context(own_service(own, port, keep)), own.trust.allow
         else:
-            place = Place(url, gate, key)
+            place, named = Place(url, gate, key), allowed_names(allow or ())
         client = stack.enter_context(Client(place.url, place.gate, place.key))
-        spec = Spec.read(client.log(limit=1)[0].body["spec"])
+        spec = Spec.read(client.log(limit=1)[0].body["spec"], named)
         chosen = task_of(chosen, spec)
         say(f"Page: {place.url}/" + (f"\nKey:  {place.page_key}" if place.page_key else ""))
         say(f"What {SEEDS} loops of fg.simulate and the oracle say of {chosen.name} …", errors=True)

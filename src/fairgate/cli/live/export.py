@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairgate.cli.live.options import Config
-from fairgate.cli.options import say
+from fairgate.cli.options import Allow, say
 from fairgate.errors import InputError
 
 
@@ -19,6 +19,7 @@ def export(
         Path | None, typer.Option(help="Parquet file with a row per application, for advise, monitor and audit.")
     ] = None,
     config: Config = Path("gate.toml"),
+    allow: Allow = None,
 ) -> None:
     """Write the whole log to a file that can be audited without the server, or the decisions as a table."""
     from fairgate.live.audit import stored_log
@@ -32,10 +33,10 @@ def export(
     for option, path, ending in (("--out", out, ".zip"), ("--table", table, ".parquet")):
         if path is not None and path.suffix != ending:
             raise InputError(f"{option} must be a file that ends in {ending}, got {path}")
-    settings = read_config(config)
+    settings = read_config(config, allow or ())
     with stored_log(connect(settings.database), gate or settings.gates[0].name) as log:
         if out is not None:
             head = export_log(log, out)
             say(f"Written {out}: {head['last']} events, the last with the hash {head['head']}: note it")
         if table is not None:
-            say(f"Written {table}: {export_decisions(log, table)} applications")
+            say(f"Written {table}: {export_decisions(log, table, settings.allow)} applications")

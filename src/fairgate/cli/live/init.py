@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fairgate.cli.options import say
+from fairgate.cli.options import Allow, say
 
 
 def init(
@@ -17,11 +17,12 @@ def init(
         str | None, typer.Option(help="A file of SQLite or postgresql://user@host/name; NAME.db if not given.")
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder to write to.")] = Path(),
+    allow: Allow = None,
 ) -> None:
     """Write a commented gate.toml, make its gate and the first keys. After changing gate.toml, run it again."""
     from fairgate.live.beginning import begin
 
-    begun = begin(folder, name, [each.strip() for each in groups.split(",")], database)
+    begun = begin(folder, name, [each.strip() for each in groups.split(",")], database, allow or ())
     config = folder / "gate.toml"
     for path in begun.written:
         say(f"Written {path}")

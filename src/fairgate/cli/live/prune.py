@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fairgate.cli.live.options import Config
-from fairgate.cli.options import say
+from fairgate.cli.options import Allow, say
 from fairgate.errors import InputError
 
 
@@ -19,6 +19,7 @@ def prune(
     older_than: Annotated[str, typer.Option(help="Age of rounds, since they closed, in days: 760d.")] = "760d",
     yes: Annotated[bool, typer.Option("--yes", help="Remove rows younger than 25 months, too.")] = False,
     config: Config = Path("gate.toml"),
+    allow: Allow = None,
 ) -> None:
     """Remove applications, labels and overrides of old rounds; the log stays, and says what went."""
     from fairgate.live.config import read_config
@@ -32,8 +33,9 @@ def prune(
             f"--older-than {older_than} is below {RETENTION.days}d, the 25 months that Regulation B asks lenders to "
             "keep records for: say --yes if another rule holds for you"
         )
-    settings = read_config(config)
-    opened = Gate(settings.database, gate or settings.gates[0].name)
+    settings = read_config(config, allow or ())
+    name = gate or settings.gates[0].name
+    opened = Gate(settings.database, name, allow=settings.allow, folder=settings.folder)
     try:
         due = opened.spec.label_due_days
         if age < timedelta(days=due):

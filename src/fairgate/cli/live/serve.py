@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fairgate.cli.live.options import Config
-from fairgate.cli.options import say
+from fairgate.cli.options import Allow, say
 from fairgate.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -23,6 +23,7 @@ def serve(
     workers: Annotated[int, typer.Option(help="Processes; each keeps metrics of its own.")] = 1,
     tls_certificate: Annotated[Path | None, typer.Option(help="File of a certificate, to serve HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="File of its key.")] = None,
+    allow: Allow = None,
 ) -> None:
     """Serve a gate and its page until told to stop; what was acknowledged is on disk by then."""
     from fairgate.live.config import read_config
@@ -39,7 +40,7 @@ def serve(
         if file is not None and not file.is_file():
             raise InputError(f"{name} must be a file, got {file}")
     asked = {"host": host, "port": port}
-    settings = read_config(config)
+    settings = read_config(config, allow or ())
     settings = settings.model_copy(update={name: value for name, value in asked.items() if value is not None})
 
     def tell(address: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fairgate.live.auditing.chunks import Parsed
 
@@ -25,12 +25,12 @@ MOST = 5
 """Most jumps of the clock that are told one by one."""
 
 SCOPES: dict[str, tuple[str, ...]] = {
-    "opened": ("decide", "admin"),
+    "opened": ("decide", "rounds", "admin"),
     "decided": ("decide",),
     "reported": ("decide",),
-    "closed": ("decide", "admin"),
-    "paused": ("decide", "admin"),
-    "failed": ("decide", "admin"),
+    "closed": ("decide", "rounds", "admin"),
+    "paused": ("decide", "rounds", "admin"),
+    "failed": ("decide", "rounds", "admin"),
     "outcomes": ("outcomes",),
     "corrected": ("outcomes",),
     "overridden": ("admin",),
@@ -42,8 +42,20 @@ SCOPES: dict[str, tuple[str, ...]] = {
 }
 """Scopes of which a key must have one to bring about an event; no key makes a gate or a version."""
 
-WHY = {"call": ("decide",), "mode": ("admin",)}
+WHY = {"call": ("rounds",), "mode": ("admin",)}
 """The same of events that close a round, by why they do."""
+
+
+def granted(added: dict[str, Any]) -> list[str]:
+    """Return the scopes of a key by the event that added it: before `rounds` was a scope, `decide` closed rounds.
+
+    >>> granted({"scopes": ["decide", "read"]}), granted({"scopes": ["decide"], "closes": False})
+    (['decide', 'rounds', 'read'], ['decide'])
+    """
+    scopes: list[str] = list(added["scopes"])
+    if "closes" in added or "decide" not in scopes or "rounds" in scopes:
+        return scopes
+    return ["decide", "rounds", *(each for each in scopes if each != "decide")]
 
 
 class Key(NamedTuple):
@@ -125,7 +137,7 @@ class Actors:
             name, expires = data["name"], data["expires"]
             ends = None if expires is None else datetime.fromisoformat(expires)
             self._names[data["id"]] = name
-            self._keys.setdefault(name, {})[data["id"]] = Key(tuple(data["scopes"]), ends, None)
+            self._keys.setdefault(name, {})[data["id"]] = Key(granted(data), ends, None)
         elif event.kind == "key-revoked" and data["id"] in self._names:
             mine = self._keys[self._names[data["id"]]]
             mine[data["id"]] = mine[data["id"]]._replace(revoked=at)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.live.auditing.actors import Actors
+from fairgate.live.auditing.actors import Actors, granted
 from fairgate.live.auditing.chain import Chain
 from fairgate.live.auditing.chunks import Chunk, Parsed, chunks
 from fairgate.live.auditing.labels import TALLIES, check_labels
@@ -23,20 +23,20 @@ from fairgate.live.auditing.segments import OWN_RULE, Tallies, stretches
 from fairgate.live.auditing.versions import Versions
 from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
-from fairgate.live.spec import Spec
+from fairgate.live.spec import Spec, Trust
 from fairgate.live.words import policy_name
 from fairgate.policy import Policy
 
 
 class Auditor:
-    """One audit of one log; `head` and `last` are what the auditor noted of it earlier."""
+    """One audit of one log; `head` and `last` are what the auditor noted of it earlier, `trust` is what it may name."""
 
-    def __init__(self, log: Log, head: str | None = None, last: int | None = None) -> None:
+    def __init__(self, log: Log, head: str | None = None, last: int | None = None, trust: Trust | None = None) -> None:
         self.log = log
         self.last = last
         self.findings = Findings()
         self.chain = Chain(self.findings, head)
-        self.refold = Refold(self.say, self.differs, log.facts.gate)
+        self.refold = Refold(self.say, self.differs, log.facts.gate, trust or Trust())
         self.spec: Spec | None = None
         self.rows: RowCheck | None = None
         self.tallies: Tallies | None = None
@@ -198,7 +198,7 @@ class Auditor:
     def _key(self, event: Event, data: dict[str, Any]) -> None:
         facts = {"seq": event.seq, "kind": event.kind, "at": event.at}
         if event.kind == "key-added":
-            self.keys[data["id"]] = {"revoked": None, **data, **facts}
+            self.keys[data["id"]] = {"revoked": None, **data, **facts, "scopes": granted(data)}
         elif data["id"] in self.keys:
             self.keys[data["id"]] |= {**data, **facts}
 
@@ -296,7 +296,7 @@ class Auditor:
                 text = f"the key {row.id} ({row.name}) is stored, and no event added it"
                 self.findings.add(self.chain.last, "", "", text, late=True)
                 continue
-            there = row._asdict() | {"scopes": str(row.scopes).split(",")}
+            there = row._asdict() | {"scopes": granted({**told, "scopes": str(row.scopes).split(",")})}
             for name in [name for name in there if name in told and there[name] != told[name]]:
                 text = f"the key {row.id} has {name} {there[name]!r} stored, and the log says {told[name]!r}"
                 self.findings.add(told["seq"], told["kind"], told["at"], text, late=True)

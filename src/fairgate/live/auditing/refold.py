@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fairgate.errors import InputError
-from fairgate.learners import load_learner
+from fairgate.importing import NotAllowedError
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.rows import Say
 from fairgate.live.clock import is_over
@@ -23,7 +23,7 @@ from fairgate.live.fold import Fold, plain_policy, read_policy
 from fairgate.live.past import MissingTableError
 from fairgate.live.played import rounded, same
 from fairgate.live.saving import save
-from fairgate.live.spec import DIGITS, Spec
+from fairgate.live.spec import DIGITS, Spec, Trust, load_built_in
 from fairgate.policy import Policy
 
 NEAR = 1e-6
@@ -39,27 +39,31 @@ Differs = Callable[[Event, Fold], None]
 class Refold:
     """Follows events with a fold of its own, from nothing, and says which of them does not follow from the others."""
 
-    def __init__(self, say: Say, differs: Differs, gate: str) -> None:
+    def __init__(self, say: Say, differs: Differs, gate: str, trust: Trust) -> None:
         self.say = say
         self.differs = differs
         self.gate = gate
+        self.trust = trust
         self.fold: Fold | None = None
         self.remarks: list[str] = []
         self.stopped: int | None = None  # the event from which on nothing could be recomputed
         self._due: dict[str, Any] | None = None  # what a pause that must come next says
 
     def begin(self, parsed: Parsed, fits: bool) -> Spec | None:
-        """Read the first event; return the spec it holds. A learner that is not known is bad input."""
+        """Read the first event; return the spec it holds.
+
+        A learner that is not known is bad input, and so is code that the auditor has not allowed.
+        """
         event, data = parsed
         if event.kind != "created":
             self.say(event, f"the first event must be 'created', found {event.kind!r}")
         try:
-            spec = Spec.read(data.get("spec"))
+            spec = Spec.read(data.get("spec"), *self.trust)
             self.fold = Fold(spec)
-        except MissingTableError:
+        except (MissingTableError, NotAllowedError) as error:
             if fits:
                 raise
-            self.say(event, "its spec cannot be used: the table of past decisions is another one, or not there")
+            self.say(event, f"its spec cannot be used: {error}")
             return None
         except Exception as error:  # whatever a changed spec brings about
             own = data["spec"].get("learner") if isinstance(data.get("spec"), dict) else None
@@ -176,7 +180,7 @@ class Refold:
 
 def _loads(learner: str) -> bool:
     try:
-        load_learner(learner)
+        load_built_in(learner)
     except InputError:
         return False
     return True

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
@@ -31,12 +31,19 @@ Asked = tuple[str, str, Scope]
 """A gate, a key, and the scope that is needed."""
 
 
-class Caller(NamedTuple):
-    """Who asks which gate; `key` makes a retry harmless."""
+class Who(TypedDict):
+    """Who asks; `key` makes a retry harmless, `reads` is whether refusals may name what is stored."""
 
-    gate: Gate
     actor: str
     key: str | None
+    reads: bool
+
+
+class Caller(NamedTuple):
+    """Who asks which gate."""
+
+    gate: Gate
+    who: Who
 
 
 class KeyCache:
@@ -97,7 +104,8 @@ async def authorize(request: Request) -> None:
     needed: Mapping[Callable[..., Any], Scope] = state.scopes
     gate = scope["path_params"]["gate"]
     facts = await keys.check(gate, bearer(request), needed[scope["endpoint"]])  # first: who has no key learns nothing
-    scope["caller"] = Caller(gates[gate], f"key:{facts.name}", idempotency_key(request))
+    who = Who(actor=f"key:{facts.name}", key=idempotency_key(request), reads="read" in facts.scopes)
+    scope["caller"] = Caller(gates[gate], who)
 
 
 def caller_of(request: Request) -> Caller:

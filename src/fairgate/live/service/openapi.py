@@ -21,8 +21,8 @@ IDEMPOTENCY_KEY = {
     "in": "header",
     "required": False,
     "description": "A text of the caller's choice, new for each request. A retry with the same key and the same body "
-    "gets the first reply; the same key with another body is a conflict. All callers of a gate share its keys: begin "
-    "yours with something of your own, such as your name.",
+    "gets the first reply, status and body; the same key with another body is a conflict. Callers do not share keys. A "
+    "refusal that recorded nothing takes no key. Replies that the log does not give again are stored for 30 days.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
     "example": "2026-11-16-batch-7",
 }
@@ -113,8 +113,8 @@ def add_schemas(found: dict[str, Any], routes: Sequence[Route]) -> None:
             "scheme": "bearer",
             "bearerFormat": "fg_…",
             "description": "A key of the gate, made by `fairgate live keys add`. Each route needs one of the scopes "
-            "decide, outcomes, read, admin, audit; none implies another. But admin may make keys, so whoever has it "
-            "can give themselves any scope: each key that is made is an event of the log, with who made it.",
+            "decide, rounds, outcomes, read, admin, audit; none implies another. But admin may make keys, so who has "
+            "it can give themselves any scope: each key that is made is an event of the log, with who made it.",
         }
     }
 

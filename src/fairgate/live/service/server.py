@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import socket
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from fairgate.live.config import ServiceSettings
 from fairgate.live.service.app import make_app
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.protocol import ImpatientProtocol
+from fairgate.live.spec import Trust
 
 STOP_SECONDS = 30
 """How long requests that are under way may take to finish when the server is stopped."""
@@ -99,7 +101,9 @@ def bind(settings: ServiceSettings) -> socket.socket:
 
 def make_worker() -> FastAPI:
     """Return the app of a worker, whose settings are in the environment."""
-    app = make_app(ServiceSettings.model_validate_json(os.environ[SETTINGS]))
+    plain = json.loads(os.environ[SETTINGS])
+    trust = Trust(frozenset(plain["allow"]), Path(plain["folder"]) if plain["folder"] else None)
+    app = make_app(ServiceSettings.model_validate(plain, context=trust))
     settle()
     return app
 

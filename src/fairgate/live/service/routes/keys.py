@@ -9,9 +9,9 @@ from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints, TypeAd
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from fairgate.live.keys import KeyFacts, Scope, create_key, list_keys, revoke_key
+from fairgate.live.keys import KeyFacts, Retry, Scope, create_key, list_keys, revoke_key
 from fairgate.live.replies import Reply
-from fairgate.live.service.auth import KeyCache, caller_of
+from fairgate.live.service.auth import KeyCache, bearer, caller_of
 from fairgate.live.service.models import Body, read
 from fairgate.live.service.routes.route import Route, given, given_list
 
@@ -43,12 +43,13 @@ async def listed(request: Request) -> Response:
 
 
 async def made(request: Request) -> Response:
-    """Make a key. It is shown once; a second request with the same name is a conflict."""
+    """Make a key. It is shown once, and to a retry with the same `Idempotency-Key`; its name cannot be used again."""
     body = await read(request, NewKey)
-    gate, actor, _ = caller_of(request)
+    gate, who = caller_of(request)
+    retry = None if who["key"] is None else Retry(who["key"], bearer(request))
 
     def make() -> str:
-        return create_key(gate, body.name, body.scopes, body.expires, actor=actor)
+        return create_key(gate, body.name, body.scopes, body.expires, actor=who["actor"], retry=retry)
 
     return given(MadeKey(key=await run_in_threadpool(make)))
 
@@ -57,10 +58,10 @@ async def revoked(
     request: Request, key: Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The key's id.")]
 ) -> Response:
     """Revoke a key: it is refused from now on, by other servers of the same gate within a second."""
-    gate, actor, _ = caller_of(request)
+    gate, who = caller_of(request)
 
     def revoke() -> KeyFacts:
-        return revoke_key(gate, key, actor=actor)
+        return revoke_key(gate, key, actor=who["actor"])
 
     found = await run_in_threadpool(revoke)
     keys: KeyCache = request.app.state.keys

@@ -18,20 +18,20 @@ async def outcomes(request: Request) -> Response:
 
     A gate that keeps counts only takes labels by round, group and score, with an `Idempotency-Key`.
     """
-    gate, actor, key = caller_of(request)
+    gate, who = caller_of(request)
     if gate.spec.store == "cases":
         body = await read(request, Outcomes)
-        return await done(gate.submit(Record(body.ids, body.labels, key=key, actor=actor)))
+        return await done(gate.submit(Record(body.ids, body.labels, **who)))
     counts = await read(request, OutcomeCounts)
     people = ((), counts.labels, counts.round, counts.groups, counts.scores)
-    return await done(gate.submit(Record(*people, key=key, actor=actor)))
+    return await done(gate.submit(Record(*people, **who)))
 
 
 async def correct(request: Request) -> Response:
     """Correct labels that were wrong, with a reason."""
     body = await read(request, Corrections)
-    gate, actor, key = caller_of(request)
-    return await done(gate.submit(Correct(body.ids, body.labels, body.reason, key=key, actor=actor)))
+    gate, who = caller_of(request)
+    return await done(gate.submit(Correct(body.ids, body.labels, body.reason, **who)))
 
 
 ROUTES = (

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import Path, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from fairgate.errors import InputError
@@ -15,52 +13,49 @@ from fairgate.live.requests import Approve, Close, SetMode
 from fairgate.live.requests import Override as Overrule
 from fairgate.live.service.auth import caller_of
 from fairgate.live.service.models import LARGEST_ROUND, Approval, ModeChange, Override, read
-from fairgate.live.service.routes.route import Route, done, given
+from fairgate.live.service.routes.route import Route, done
 
 
 async def close(
     request: Request, number: Annotated[int, Path(ge=0, le=LARGEST_ROUND, description="The round's number.")]
 ) -> Response:
     """Close a round. It names its round, so that a retry is harmless."""
-    gate, actor, key = caller_of(request)
-    return await done(gate.submit(Close(number, key=key, actor=actor)))
+    gate, who = caller_of(request)
+    return await done(gate.submit(Close(number, **who)))
 
 
 async def close_open(request: Request) -> Response:
     """Close the round that is open, whatever its number; it needs an `Idempotency-Key`, so that a retry is harmless."""
-    gate, actor, key = caller_of(request)
-    if key is None:
+    gate, who = caller_of(request)
+    if who["key"] is None:
         raise InputError("Idempotency-Key must be given to close a round without its number, got none")
-    return await done(gate.submit(Close(None, key=key, actor=actor)))
+    return await done(gate.submit(Close(None, **who)))
 
 
 async def set_mode(request: Request) -> Response:
     """Change who decides: learn, hold, shadow or approve, with a reason. The open round is closed first."""
     body = await read(request, ModeChange)
-    gate, actor, key = caller_of(request)
-    asked = SetMode(body.mode, body.reason, body.threshold, body.successor or "", key=key, actor=actor)
-    await asyncio.wrap_future(gate.submit(asked))
-    return given(await run_in_threadpool(gate.status))
+    gate, who = caller_of(request)
+    return await done(gate.submit(SetMode(body.mode, body.reason, body.threshold, body.successor or "", **who)))
 
 
 async def approve(request: Request) -> Response:
     """Approve the proposal that waits, in the mode approve."""
     body = await read(request, Approval)
-    gate, actor, key = caller_of(request)
-    await asyncio.wrap_future(gate.submit(Approve(body.waiting, body.reason, key=key, actor=actor)))
-    return given(await run_in_threadpool(gate.status))
+    gate, who = caller_of(request)
+    return await done(gate.submit(Approve(body.waiting, body.reason, **who)))
 
 
 async def override(request: Request) -> Response:
     """Put a person's decision in place of the gate's, with a reason. It counts in figures, not for the learner."""
     body = await read(request, Override)
-    gate, actor, key = caller_of(request)
-    return await done(gate.submit(Overrule(body.id, body.accepted, body.reason, key=key, actor=actor)))
+    gate, who = caller_of(request)
+    return await done(gate.submit(Overrule(body.id, body.accepted, body.reason, **who)))
 
 
 ROUTES = (
-    Route("POST", "/rounds/{number}/close", "decide", close, Closed, (), "running", (409,)),
-    Route("POST", "/rounds/close", "decide", close_open, Closed, (), "running", (409,), keyed=True),
+    Route("POST", "/rounds/{number}/close", "rounds", close, Closed, (), "running", (409,)),
+    Route("POST", "/rounds/close", "rounds", close_open, Closed, (), "running", (409,), keyed=True),
     Route("POST", "/mode", "admin", set_mode, Status, (ModeChange,), "running"),
     Route("POST", "/approvals", "admin", approve, Status, (Approval,), "running"),
     Route("POST", "/overrides", "admin", override, Decision, (Override,), "running"),
