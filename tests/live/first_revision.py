@@ -18,7 +18,10 @@ from fairgate.live.keys import create_key
 DUMP = Path(__file__).with_name("first_revision.sql")
 
 
-BACK = "DROP TABLE ended_sessions; DROP TABLE replies; UPDATE fairgate_revision SET version_num = '0001';"
+BACK = (
+    "DROP TABLE ended_sessions; DROP TABLE replies; DROP INDEX cases_by_subject; ALTER TABLE cases DROP COLUMN subject;"
+    "ALTER TABLE gates DROP COLUMN subject_key; UPDATE fairgate_revision SET version_num = '0001';"
+)
 """What takes the tables of later revisions away again."""
 
 

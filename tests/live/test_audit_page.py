@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,20 +14,12 @@ from fairgate.live.audit import stored_log
 from fairgate.live.events import KINDS
 from fairgate.live.export import export_log
 from tests.live.logs import make_spec, opened, write_busy, write_counts
-
-PAGE = (Path(__file__).parents[2] / "docs" / "live-audit.md").read_text(encoding="utf-8")
-Check = Callable[[Path], Any]
+from tests.live.page_checks import PAGE, Check, page_checks
 
 
 @pytest.fixture(scope="module")
 def checks() -> list[Check]:
-    """The functions of the page, made of nothing but its own imports."""
-    names: dict[str, Any] = {}
-    for example in doctest.DocTestParser().get_examples(PAGE):
-        if example.source.startswith(("import ", "write = ", "def ")):
-            exec(example.source, names)
-    assert not any(getattr(each, "__name__", "").startswith("fairgate.live") for each in names.values())
-    return [names["check"], names["check_rows"]]
+    return page_checks()
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,8 @@ def change(connection: sqlite3.Connection, table: str, row: dict[str, Any], **va
 
 def other(value: Any, column: str) -> Any:
     """Return another value of the same kind."""
+    if column == "subject_key":
+        return b"changed"
     if isinstance(value, bytes):
         return value[:-1] + bytes([value[-1] ^ 1])
     if column in ("accepted", "label"):
@@ -124,7 +126,7 @@ def named(connection: sqlite3.Connection, table: str, column: str, row: dict[str
         first = first_of(connection, "opened").seq
         if "commitment" in first_of(connection, "created").data:  # it commits to the gate's secret
             first = 1
-        found: dict[str, int] = {"secret": first, "name": 1, "last": row["last"] + 1, "head": last}
+        found: dict[str, int] = {"secret": first, "name": 1, "last": row["last"] + 1, "head": last, "subject_key": last}
         return found[column]
     if table == "api_keys":
         return row_event(connection, row)

@@ -25,7 +25,10 @@ def replaced(before: str, after: str) -> str:
 
 def uncommented(text: str) -> str:
     """The text with every entry that is commented out as an example."""
-    lines = [line[2:] if line.startswith("# ") and "=" in line.split("#")[1] else line for line in text.splitlines()]
+    lines = [
+        line[2:] if line.startswith("# [") or (line.startswith("# ") and "=" in line.split("#")[1]) else line
+        for line in text.splitlines()
+    ]
     return "\n".join(lines)
 
 

@@ -68,6 +68,7 @@ def people(n: int, gate: int = 1, seq: int = 1) -> dict[str, Any]:
         "bin": rng.integers(0, 9, n),
         "draw": rng.random(n),
         "accepted": rng.integers(0, 2, n),
+        "subject": [None if i % 3 else f"{gate}-{seq}-{i}" for i in range(n)],
     }
 
 

@@ -169,7 +169,7 @@ def test_over_http_the_lender_sees_exactly_what_it_sees_in_python(tmp_path: Path
 
 def test_a_label_that_came_since_the_last_close_is_no_longer_awaited(file: str) -> None:
     gate = Gate(file, "demo", spec=spec_of(rounded(fg.load_task("interior")), "ofs"))
-    accepted = gate.decide(["a", "b", "c"], ["group A"] * 3, [9.0] * 3).accepted
+    accepted = gate.decide(["a", "b", "c"], ["group A"] * 3, [5.0] * 3).accepted
     gate.close()
     gate.outcomes(["a", "c"], [1, 0])
     labels = gate.figures().labels

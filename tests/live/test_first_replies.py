@@ -117,6 +117,7 @@ def test_every_route_gives_its_first_reply_again(served: Served) -> None:
     token = twice("/keys", new, lambda: gate.resume("in haste"))["key"]
     assert [each.name for each in list_keys(gate.engine, "credit")].count("branch") == 1
     assert check_key(gate.engine, "credit", token, "read").name == "branch"
+    assert twice("/secret", {"reason": "each quarter"}, lambda: gate.rotate_secret("in haste"))["round"] > 1
     assert story.paths == {route.path for route in ROUTES if route.method == "POST"}
     assert gate.audit().clean
 

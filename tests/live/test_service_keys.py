@@ -25,6 +25,7 @@ BODIES: dict[str, Any] = {
     "/corrections": {"ids": ["known"], "labels": [0], "reason": "wrong file"},
     "/overrides": {"id": "known", "accepted": False, "reason": "asked to"},
     "/mode": {"mode": "hold", "reason": "to be sure"},
+    "/secret": {"reason": "each quarter"},
     "/approvals": {"waiting": "0", "reason": "looks well"},
     "/keys": {"name": "another", "scopes": ["read"]},
 }

@@ -178,7 +178,7 @@ def test_the_description_is_complete(served: Served) -> None:
                 assert media in response["content"] or operation["tags"] == ["probes"]
             content = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             bodies |= {each["$ref"].rpartition("/")[2] for each in content.get("anyOf", [content]) if "$ref" in each}
-    assert len(bodies) == 10
+    assert len(bodies) == 11
     for name in bodies:
         assert set(schemas[name]["examples"][0]) == set(schemas[name]["properties"])
 
@@ -189,5 +189,5 @@ def test_the_description_is_a_page_too(served: Served) -> None:
     assert page.headers["content-type"].startswith("text/html")
     for route in ROUTES:
         assert f"{route.method} {PREFIX}{route.path}".replace(":path", "") in page.text
-    assert page.text.count("A body: <code>{&#34;") == 10
+    assert page.text.count("A body: <code>{&#34;") == 11
     assert "http" not in page.text.replace("http://www.w3.org", "")

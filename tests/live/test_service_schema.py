@@ -58,7 +58,7 @@ def checked(api: schemathesis.BaseSchema, method: str, path: str, mode: Generati
     def check(case: Any) -> None:
         if mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
             case.body = fitted(case.body)
-        # The groups and the grid of a gate are not in the description, so some of what fits it is refused.
+        # The grid of a gate is not in the description, so some of what fits it is refused.
         excluded = CHECKED_ELSEWHERE + (STARTING if path == "/ready" else [])
         statuses.append(case.call_and_validate(excluded_checks=excluded).status_code)
 
@@ -67,15 +67,10 @@ def checked(api: schemathesis.BaseSchema, method: str, path: str, mode: Generati
 
 
 def fitted(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body with what the description does not say: a group of the gate, columns of one length."""
+    """Return a body with what the description does not say: columns of one length."""
     columns = {name: value for name, value in body.items() if isinstance(value, list) and name in COLUMNS}
     least = min(map(len, columns.values()), default=0)
-    found = {**body, **{name: value[:least] for name, value in columns.items()}}
-    if "groups" in found:
-        found["groups"] = ["a"] * least
-    if "group" in found:
-        found["group"] = "b"
-    return found
+    return {**body, **{name: value[:least] for name, value in columns.items()}}
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS + PROBES)

@@ -119,7 +119,8 @@ def copy_rows(source: Engine, target: Engine) -> None:
 def check_copy(copy: Engine) -> list[Copied]:
     """Read every log of a copy; refuse it if an event does not follow the one before, or the last is missing."""
     with reading(copy) as connection:
-        return [check_log(connection, row) for row in connection.execute(select(gates).order_by(gates.c.number))]
+        asked = select(gates.c.number, gates.c.name, gates.c.last, gates.c.head).order_by(gates.c.number)
+        return [check_log(connection, row) for row in connection.execute(asked)]
 
 
 def check_log(connection: Connection, gate: Any) -> Copied:

@@ -35,7 +35,7 @@ def list_cases(spec: Spec, connection: Connection, gate: int, after: tuple[int, 
 
 def case_facts(spec: Spec, connection: Connection, gate: int, row: Row[Any]) -> CaseFacts:
     """Return the facts of one row."""
-    grid = spec.setting.thresholds
+    grid, counted = spec.setting.thresholds, float(spec.counted(np.array(row.score)))
     event = connection.execute(select(events).where(events.c.gate == gate, events.c.seq == row.seq)).one()
     opened = _opened(connection, gate, row.round)
     changed = connection.execute(select(overrides).where(overrides.c.gate == gate, overrides.c.id == row.id)).first()
@@ -51,8 +51,9 @@ def case_facts(spec: Spec, connection: Connection, gate: int, row: Row[Any]) -> 
     policy, allowed = (read_policy(data[name]) for name in ("policy", "allowed"))
     accepted = bool(row.accepted if changed is None else changed.accepted)
     by = "the operator's own rule" if reported else "the policy in force" if changed is None else "a person"
+    clipped = "" if counted == row.score else f" (which counts as {counted:g}, the bound of the range)"
     said = [
-        f"Application {row.id} of the group {spec.groups[row.group]}, with the score {row.score:g}, was "
+        f"Application {row.id} of the group {spec.groups[row.group]}, with the score {row.score:g}{clipped}, was "
         f"{'accepted' if accepted else 'rejected'} by {by} in round {row.round}, on {event.at[:10]}."
     ]
     threshold, lottery, split = None, False, False
@@ -63,12 +64,13 @@ def case_facts(spec: Spec, connection: Connection, gate: int, row: Row[Any]) -> 
         component = int(np.searchsorted(policy.weights[:-1, 0].cumsum(), row.draw, side="right"))
         threshold = threshold_of(float(policy.thresholds[component, 0, row.group]))
         lottery = bool(policy.is_lottery[0])
-        answers = row.score >= policy.thresholds[:, 0, row.group]
+        answers = counted >= policy.thresholds[:, 0, row.group]
         split = lottery and bool(answers.any() and not answers.all())
         said.append(f"The policy in force was: {policy_text(spec, policy)}.")
         if split:
             rule = rule_text(spec, policy.thresholds[component, 0])
-            said.append(f"Its lottery number {row.draw:.6f} drew the rule: accept {rule}.")
+            whose = "Its lottery number" if row.subject is None else "The lottery number of its subject in this period,"
+            said.append(f"{whose} {row.draw:.6f}{',' if row.subject else ''} drew the rule: accept {rule}.")
             if not accepted and changed is None:
                 said.append("A rejection by lottery needs a reason that counsel accepts.")
         elif lottery:

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from fairgate.errors import InputError
 from fairgate.live.auditing.report import AuditReport
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
-from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Status
+from fairgate.live.replies import CaseFacts, Closed, Decision, Decisions, Figures, LogEvent, Recorded, Rotated, Status
 from fairgate.live.spec import NAME, Mode
 
 T = TypeVar("T")
@@ -93,20 +93,29 @@ class Client:
         self._http.close()
 
     @overload
-    def decide(self, ids: str, groups: str, scores: float, *, key: str | None = None) -> Decision: ...
+    def decide(
+        self, ids: str, groups: str, scores: float, *, subjects: str | None = None, key: str | None = None
+    ) -> Decision: ...
     @overload
     def decide(
-        self, ids: Sequence[str], groups: Sequence[str], scores: Sequence[float], *, key: str | None = None
+        self,
+        ids: Sequence[str],
+        groups: Sequence[str],
+        scores: Sequence[float],
+        *,
+        subjects: Sequence[str | None] | None = None,
+        key: str | None = None,
     ) -> Decisions: ...
-    def decide(self, ids: Any, groups: Any, scores: Any, *, key: str | None = None) -> Any:
+    def decide(self, ids: Any, groups: Any, scores: Any, *, subjects: Any = None, key: str | None = None) -> Any:
         """Decide on one application or on many.
 
         One that is sent again is known by its id; give a key if the gate keeps counts only.
         """
         if isinstance(ids, str):
             body = {"id": ids, "group": groups, "score": float(scores)}
+            body |= {} if subjects is None else {"subject": subjects}
             return self._post("/decisions", Decision, body, key, new_key=False)
-        columns = {"ids": list(ids), "groups": list(groups), "scores": [float(score) for score in scores]}
+        columns = people_columns(ids, groups, scores, subjects)
         return self._post("/decisions/batch", Decisions, columns, key)
 
     def report(
@@ -116,10 +125,11 @@ class Client:
         scores: Sequence[float],
         accepted: Sequence[bool],
         *,
+        subjects: Sequence[str | None] | None = None,
         key: str | None = None,
     ) -> Recorded:
         """Record decisions that the operator's own rule made, in the mode shadow."""
-        columns = {"ids": list(ids), "groups": list(groups), "scores": [float(score) for score in scores]}
+        columns = people_columns(ids, groups, scores, subjects)
         return self._post("/reports", Recorded, {**columns, "accepted": [bool(each) for each in accepted]}, key)
 
     def outcomes(
@@ -177,6 +187,10 @@ class Client:
     def approve(self, waiting: str, reason: str, *, key: str | None = None) -> Status:
         """Approve the proposal that waits."""
         return self._post("/approvals", Status, {"waiting": waiting, "reason": reason}, key)
+
+    def rotate_secret(self, reason: str, *, key: str | None = None) -> Rotated:
+        """Give the gate a new secret; the open round is closed first."""
+        return self._post("/secret", Rotated, {"reason": reason}, key)
 
     def status(self) -> Status:
         """Return what is in force now."""
@@ -242,3 +256,11 @@ class Client:
         except (ValueError, KeyError, TypeError):
             sentence = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
         raise ERRORS.get(response.status_code, InputError)(sentence)
+
+
+def people_columns(
+    ids: Sequence[str], groups: Sequence[str], scores: Sequence[float], subjects: Sequence[str | None] | None
+) -> dict[str, Any]:
+    """Return the columns of a body with many applications."""
+    columns = {"ids": list(ids), "groups": list(groups), "scores": [float(score) for score in scores]}
+    return columns | ({} if subjects is None else {"subjects": list(subjects)})

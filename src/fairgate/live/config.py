@@ -14,7 +14,7 @@ from fairgate.errors import InputError, nearest
 from fairgate.importing import allowed_names
 from fairgate.live.database import read_url
 from fairgate.live.past import Column, PastDecisions
-from fairgate.live.spec import Guards, Name, Part, Rounds, Spec, Start, first_fault
+from fairgate.live.spec import Guards, Name, Part, Rounds, Scores, Spec, Start, Subjects, first_fault
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 MaxBody = Annotated[int, Field(ge=1000)]
@@ -48,8 +48,8 @@ class GateTable(Part):
     per_group: str = ""
 
 
-class ScoresTable(Part):
-    """The table [scores]: the thresholds to choose from."""
+class ScoresTable(Scores):
+    """The table [scores]: the thresholds to choose from, and the scores that are decided on."""
 
     low: float | None = None
     high: float | None = None
@@ -61,7 +61,8 @@ class ScoresTable(Part):
         """The grid, given or made of equal steps."""
         spaced = (self.low, self.high, self.steps)
         if (self.grid is None) != (None not in spaced) or (self.grid is not None and spaced != (None, None, None)):
-            given = ", ".join(name for name in ScoresTable.model_fields if name in self.model_fields_set) or "nothing"
+            named = ("low", "high", "steps", "grid")
+            given = ", ".join(name for name in named if name in self.model_fields_set) or "nothing"
             raise InputError(f"[scores] must have low, high and steps, or grid = [...] alone, got {given}")
         if self.grid is not None:
             return self.grid
@@ -117,6 +118,7 @@ class ServiceTable(Part):
 TABLES: dict[str, type[Part]] = {
     "gate": GateTable,
     "scores": ScoresTable,
+    "subjects": Subjects,
     "learner": LearnerTable,
     "rounds": Rounds,
     "start": Start,
@@ -210,6 +212,8 @@ def spec_of(tables: dict[str, Part], plain: dict[str, Any], folder: Path, allow:
             "start": plain.get("start", {}),
             "guards": plain.get("guards", {}),
             "label_due_days": tables["labels"].model_dump()["due_days"],
+            "scores": scores.model_dump(include=set(Scores.model_fields)),
+            "subjects": tables["subjects"].model_dump() if "subjects" in plain else None,
             "history": learner.past(about["groups"], folder) if isinstance(learner, LearnerTable) else None,
         },
         allow,

@@ -229,8 +229,10 @@ def copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]
         raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
 
 
-def find(connection: Connection, gate: int, ids: Sequence[str], table: Table = cases) -> Sequence[Row[Any]]:
-    """Return the rows of a gate that have one of the ids, in no order.
+def find(
+    connection: Connection, gate: int, ids: Sequence[str], table: Table = cases, by: str = "id"
+) -> Sequence[Row[Any]]:
+    """Return the rows of a gate that have one of the ids (or of the values of another column), in no order.
 
     Without statistics, which a table that has just grown lacks, both databases would rather read all of a gate's
     rows; so the queries are written such that each id can only be looked up in the index.
@@ -238,8 +240,10 @@ def find(connection: Connection, gate: int, ids: Sequence[str], table: Table = c
     wanted = list(dict.fromkeys(ids))
     names = ", ".join(f'found."{column.name}"' for column in table.c)
     if connection.dialect.name == "sqlite":  # which keeps the order of a CROSS JOIN
-        rows = f"json_each(?) wanted CROSS JOIN {table.name} found ON found.gate = ? AND found.id = wanted.value"
+        rows = f"json_each(?) wanted CROSS JOIN {table.name} found ON found.gate = ? AND found.{by} = wanted.value"
         return connection.exec_driver_sql(f"SELECT {names} FROM {rows}", (json.dumps(wanted), gate)).all()
-    one = f"SELECT * FROM {table.name} WHERE gate = %s AND id = wanted.id OFFSET 0"  # which keeps it from being merged
+    one = (
+        f"SELECT * FROM {table.name} WHERE gate = %s AND {by} = wanted.id OFFSET 0"  # which keeps it from being merged
+    )
     query = f"SELECT {names} FROM unnest(%s::varchar[]) wanted (id), LATERAL ({one}) found"
     return connection.exec_driver_sql(query, (wanted, gate)).all()

@@ -49,6 +49,7 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
             replies[place] = error
     fresh = [place for place in range(len(requests)) if replies[place] is None]
     known = turn.found([each for place in fresh for each in requests[place].ids]) if turn.keeps and fresh else {}
+    kin = met_before(turn, [requests[place] for place in fresh])
     keys: set[str] = set()
     while fresh:
         request = requests[fresh[0]]
@@ -58,6 +59,7 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
                     replies[fresh[0]] = first_reply(turn, request, parsed[fresh[0]])
                 keys.add(request.stored_key)
             if replies[fresh[0]] is None and turn.keeps:
+                recall(turn, request, parsed[fresh[0]], known, kin)
                 replies[fresh[0]] = repeated(turn, request, parsed[fresh[0]], known)
             if replies[fresh[0]] is None and turn.fold.mode.mode == "shadow":
                 raise left_to_another(turn) or ConflictError(
@@ -68,7 +70,7 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
         if replies[fresh[0]] is not None:
             fresh = fresh[1:]
         else:
-            fresh = decide_some(turn, requests, parsed, fresh, known, replies)
+            fresh = decide_some(turn, requests, parsed, fresh, known, kin, replies)
     return replies
 
 
@@ -88,6 +90,7 @@ def decide_some(
     parsed: Mapping[int, tuple[NDArray[np.int64], Array, NDArray[np.int64]]],
     fresh: list[int],
     known: dict[str, Any],
+    kin: dict[str, Any],
     replies: list[Any],
 ) -> list[int]:
     """Decide on the first requests, as many as one event takes, and return those that are left."""
@@ -98,16 +101,23 @@ def decide_some(
         raise InputError("no policy is in force")
     room = math.inf if most is None else most - int(now.counts.sum())
     taken: list[int] = []
+    subjects: list[str] = []
     claimed: set[str] = set()
+    named = any(requests[place].subjects for place in fresh)
+    spoken: set[str] = set(kin)
     size = 0
     for place in fresh:
         request = requests[place]
         alone = request.key is not None or not request.single
         met = not claimed.isdisjoint(request.ids) or not known.keys().isdisjoint(request.ids)
+        hashed = turn.hidden(request.subjects) or [""] * len(request.ids) if named else []
+        met = met or not spoken.isdisjoint(hashed)
         if taken and (alone or met or size >= room or request.actor != first.actor):
             break
         taken.append(place)
         claimed.update(request.ids)
+        subjects += hashed
+        spoken.update(filter(None, hashed))
         size += len(request.ids)
         if alone:
             break
@@ -116,19 +126,25 @@ def decide_some(
     again = not known.keys().isdisjoint(names)  # some of a batch, which then is alone
     if again:
         new = np.array([name not in known for name in names], dtype=bool)
+        subjects = [each for each, name in zip(subjects, names, strict=bool(subjects)) if name not in known]
         names, columns = [name for name in names if name not in known], [column[new] for column in columns]
     group, score, spot = columns
-    draws = draws_of(turn.secret_of(turn.fold.round), names)
-    accepted = now.policy.decide(score, group, draws)
+    draws = turn.draws(names, subjects)
+    accepted = now.policy.decide(turn.fold.spec.counted(score), group, draws)
     number, flags = turn.fold.round, accepted.tolist()
-    turn.add("decided", People(names, group, score, spot, draws, accepted.astype(np.int64)), first)
+    turn.add("decided", People(names, group, score, spot, draws, accepted.astype(np.int64), subjects), first)
     if again or (turn.keeps and len(taken) < len(fresh)):
         facts = zip(group.tolist(), score.tolist(), flags, strict=True)
         known |= {name: (number, *each) for name, each in zip(names, facts, strict=True)}
+    if subjects:
+        facts = zip(group.tolist(), score.tolist(), accepted.tolist(), strict=True)
+        kin |= {each: (number, *rest) for each, rest in zip(subjects, facts, strict=True) if each}
     if again:
         mine = [known[name] for name in first.ids]
         old = len(mine) - len(names)
         replies[taken[0]] = _reply(first, [row[3] for row in mine], [row[0] for row in mine], old)
+        if first.key is not None and any(first.subjects):  # whose ids need not be in the table
+            keep(turn, first, replies[taken[0]])
     else:
         for place in taken:
             count = len(requests[place].ids)
@@ -136,6 +152,32 @@ def decide_some(
             flags = flags[count:] if len(taken) > 1 else flags
     turn.close_if_full(first)
     return fresh[len(taken) :]
+
+
+def met_before(turn: Turn, requests: Sequence[Decide | Report]) -> dict[str, Any]:
+    """Return what was decided on those subjects of requests who were decided on in this period."""
+    given = [each for request in requests for each in request.subjects if each is not None]
+    return turn.found(turn.hidden(given), by="subject") if given else {}
+
+
+def recall(turn: Turn, request: Decide | Report, parsed: Any, known: dict[str, Any], kin: Mapping[str, Any]) -> None:
+    """Let applications be known by the decision on their subject in this period; other facts than then are refused."""
+    if not kin:
+        return
+    groups, scores, _ = parsed
+    found: dict[str, Any] = {}
+    facts = zip(request.ids, turn.hidden(request.subjects), groups.tolist(), scores.tolist(), strict=False)
+    for place, (name, subject, group, score) in enumerate(facts):
+        row = kin.get(subject) if subject and name not in known else None
+        if row is not None and (row[1], row[2]) != (group, score):
+            where = "subject" if isinstance(request, Decide) and request.single else f"subjects[{place}]"
+            raise ConflictError(
+                f"{where} was decided on before in this period, with another group or score: a subject is decided on "
+                "once"
+            )
+        if row is not None:
+            found[name] = row
+    known |= found
 
 
 def repeated(turn: Turn, request: Decide, parsed: Any, known: Mapping[str, Any]) -> Decision | Decisions | None:
@@ -146,9 +188,10 @@ def repeated(turn: Turn, request: Decide, parsed: Any, known: Mapping[str, Any])
     rows = [known.get(each) for each in request.ids]
     if not rows or None in rows:
         return None
+    reply = _reply(request, [row[3] for row in rows if row], [row[0] for row in rows if row], len(rows))
     if request.key is not None:
-        keep(turn, request, None)
-    return _reply(request, [row[3] for row in rows if row], [row[0] for row in rows if row], len(rows))
+        keep(turn, request, reply if any(request.subjects) else None)
+    return reply
 
 
 def refuse_other_facts(
@@ -178,11 +221,13 @@ def first_reply(turn: Turn, request: Decide, parsed: Any) -> Decision | Decision
     first = first_of(turn, request)
     if first is None:
         return None
+    if first.body is not None:
+        return (Decision if request.single else Decisions).model_validate_json(first.body)
     event = first.event
     if event is not None and not turn.keeps:
         policy = Policy.from_json(turn.one_event("opened", event.round).data["policy"])
         draws = draws_of(turn.secret_of(event.round), request.ids)
-        accepted = policy.decide(parsed[1], parsed[0], draws).astype(np.int64).tolist()
+        accepted = policy.decide(turn.fold.spec.counted(parsed[1]), parsed[0], draws).astype(np.int64).tolist()
         return _reply(request, accepted, [event.round] * len(accepted))
     rows = {row.id: row for row in find(turn.connection, turn.number, request.ids) if row.seq <= first.seq}
     if len(rows) < len(request.ids):
@@ -203,6 +248,7 @@ def report(turn: Turn, request: Report) -> Recorded:
     if not turn.keeps and request.key is None:
         raise InputError(UNTOLD)
     known = turn.found(request.ids) if turn.keeps else {}
+    recall(turn, request, parsed, known, met_before(turn, [request]))
     refuse_other_facts(turn, request, parsed, known, taken)
     fresh = [place for place, name in enumerate(request.ids) if name not in known]
     handed = left_to_another(turn)
@@ -215,10 +261,14 @@ def report(turn: Turn, request: Report) -> Recorded:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
     turn.ensure_open(request)
     names = [request.ids[place] for place in fresh]
-    draws = draws_of(turn.secret_of(turn.fold.round), names)
+    subjects = [
+        each for name, each in zip(request.ids, turn.hidden(request.subjects), strict=False) if name not in known
+    ]
+    draws = turn.draws(names, subjects)
     group, score, spot = parsed
     accepted = np.array(taken, dtype=np.int64)[fresh]
-    event = turn.add("reported", People(names, group[fresh], score[fresh], spot[fresh], draws, accepted), request)
+    people = People(names, group[fresh], score[fresh], spot[fresh], draws, accepted, subjects)
+    event = turn.add("reported", people, request)
     turn.close_if_full(request)
     return Recorded(seq=event.seq, new=len(fresh), repeated=len(request.ids) - len(fresh))
 

@@ -56,7 +56,7 @@ def export_decisions(log: StoredLog, path: Path, allow: Collection[str] = ()) ->
     The gate's spec may name the constraints of one's own that are in `allow`.
     """
     first = next(log.events(), None)
-    spec = Spec.read(None if first is None else parse(first).data.get("spec"), allow)
+    spec = Spec.stored(None if first is None else parse(first).data.get("spec"), allow)
     if spec.store == "counts":
         raise InputError(f"the gate {spec.name!r} keeps counts only: it has no applications to write")
     with whole(path, private=True) as unfinished:

@@ -32,6 +32,7 @@ KINDS = (
     "approved",  # a proposal, by a person
     "paused",  # learning, by a guard
     "failed",  # the learner, which is then not asked any more
+    "rotated",  # the gate's secret
     "version",  # another version of the library goes on
     "key-added",
     "key-revoked",
@@ -106,11 +107,12 @@ class People(NamedTuple):
     bins: NDArray[np.int64]
     draws: Array
     accepted: NDArray[np.int64]
+    subjects: Sequence[str] = ()  # as they are stored, "" for none
 
     @property
     def digest(self) -> str:
         """Hash of all columns; scores and draws by their bits."""
-        return people_digest(self.ids, self.bits)
+        return people_digest(self.ids, self.bits, self.subjects)
 
     @property
     def bits(self) -> list[bytes]:
@@ -119,9 +121,10 @@ class People(NamedTuple):
         return [each.astype("<i8" if each.dtype.kind == "i" else "<f8").tobytes() for each in columns]
 
 
-def people_digest(ids: list[str], bits: Sequence[bytes]) -> str:
-    """Return the hash of people, of their ids and the bits of their other columns."""
-    return hashlib.sha256(b"\n".join([canonical(ids).encode(), *bits])).hexdigest()
+def people_digest(ids: list[str], bits: Sequence[bytes], subjects: Sequence[str] = ()) -> str:
+    """Return the hash of people, of their ids and the bits of their other columns, and of subjects if any has one."""
+    named = [canonical(list(subjects)).encode()] if any(subjects) else []
+    return hashlib.sha256(b"\n".join([canonical(ids).encode(), *bits, *named])).hexdigest()
 
 
 def round_secret(secret: bytes, number: int) -> bytes:

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fairgate.live.auditing.chunks import chunks
-from fairgate.live.auditing.exported import FORMAT, HEAD, TABLES
+from fairgate.live.auditing.chunks import chunks, parse
+from fairgate.live.auditing.exported import FORMAT, HEAD, SUBJECT, TABLES
 from fairgate.live.auditing.log import Log
 from fairgate.store.files import whole
 
@@ -31,10 +31,16 @@ def export_log(log: Log, path: Path) -> dict[str, Any]:
         whole(path, private=True) as unfinished,
         tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder,
     ):
-        sources = {"events": _events(log), "cases": _cases(log), "outcomes": _outcomes(log), "overrides": _over(log)}
+        tables = tables_of(log)
+        sources = {
+            "events": _events(log),
+            "cases": _cases(log, tables["cases"].names),
+            "outcomes": _outcomes(log),
+            "overrides": _over(log),
+        }
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_STORED) as packed:
             packed.writestr(zipfile.ZipInfo(HEAD, MIDNIGHT), json.dumps(head, indent=1) + "\n")
-            for name, schema in TABLES.items():
+            for name, schema in tables.items():
                 part = Path(folder) / f"{name}.parquet"
                 write_rows(part, schema, sources[name])
                 with (
@@ -45,6 +51,14 @@ def export_log(log: Log, path: Path) -> dict[str, Any]:
                         to.write(block)
                 part.unlink()
     return head
+
+
+def tables_of(log: Log) -> dict[str, pa.Schema]:
+    """Return the tables of the file; applications have a subject only in a gate that remembers them."""
+    first = next(log.events(), None)
+    spec = {} if first is None else parse(first).data.get("spec", {})
+    named = isinstance(spec, dict) and spec.get("subjects") is not None
+    return TABLES | ({"cases": TABLES["cases"].append(SUBJECT)} if named else {})
 
 
 def write_rows(path: Path, schema: pa.Schema, parts: Iterator[list[Any]]) -> int:
@@ -69,9 +83,9 @@ def _events(log: Log) -> Iterator[list[Any]]:
         yield [list(each) for each in zip(*(parsed.event for parsed in chunk.events), strict=True)] or [[]] * 9
 
 
-def _cases(log: Log) -> Iterator[list[Any]]:
+def _cases(log: Log, names: list[str]) -> Iterator[list[Any]]:
     for first, last, _ in chunks(log):
-        yield list(log.cases(first, last))
+        yield list(log.cases(first, last))[: len(names)]
 
 
 def _outcomes(log: Log) -> Iterator[list[Any]]:

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -36,6 +36,7 @@ from fairgate.live.replies import (
     Figures,
     LogEvent,
     Recorded,
+    Rotated,
     RoundFigures,
     Status,
 )
@@ -48,12 +49,14 @@ from fairgate.live.requests import (
     Override,
     Report,
     Request,
+    Rotate,
     SetMode,
     Tick,
 )
 from fairgate.live.schema import gates, snapshots
 from fairgate.live.shared import Database
 from fairgate.live.spec import Mode, Spec, Trust
+from fairgate.live.subjects import commitment
 from fairgate.live.turn import Turn
 
 LOG = logging.getLogger("fairgate.live")
@@ -187,6 +190,7 @@ class Gate:
         self._fold: Fold | None = None
         self._rounds: dict[int, RoundFigures] = {}  # the last closed ones, as the page shows them
         self._kept = 0, 0  # event and round of the last snapshot
+        self.outside: Counter[str] = Counter()  # scores outside the range that this process refused and clipped
         self.trouble = ""  # why the last request could not be written; nothing if it was
         self.database = Database.at(url)
         self.database.join(self)
@@ -195,7 +199,8 @@ class Gate:
     def _begin(self, made: Made, trust: Trust) -> None:
         """Take over what is stored."""
         self.number, self.secret = made.number, made.secret
-        self.spec = Spec.read(made.spec, *trust)
+        self._made = made.hash
+        self.spec = Spec.stored(made.spec, *trust)
 
     def _now(self) -> str:
         return self.clock().astimezone(UTC).isoformat(timespec="microseconds")
@@ -204,7 +209,14 @@ class Gate:
 
     @overload
     def decide(
-        self, ids: str, groups: str, scores: float, *, key: str | None = None, actor: str | None = None
+        self,
+        ids: str,
+        groups: str,
+        scores: float,
+        *,
+        subjects: str | None = None,
+        key: str | None = None,
+        actor: str | None = None,
     ) -> Decision: ...
     @overload
     def decide(
@@ -213,14 +225,28 @@ class Gate:
         groups: Sequence[str],
         scores: Sequence[float],
         *,
+        subjects: Sequence[str | None] | None = None,
         key: str | None = None,
         actor: str | None = None,
     ) -> Decisions: ...
-    def decide(self, ids: Any, groups: Any, scores: Any, *, key: str | None = None, actor: str | None = None) -> Any:
-        """Decide on one application, or on many under one policy. The same application again gets the same decision."""
+    def decide(
+        self,
+        ids: Any,
+        groups: Any,
+        scores: Any,
+        *,
+        subjects: Any = None,
+        key: str | None = None,
+        actor: str | None = None,
+    ) -> Any:
+        """Decide on one application, or on many under one policy. The same application again gets the same decision.
+
+        So does the same subject within a period, whatever the id of the application.
+        """
         single = isinstance(ids, str)
         people = [[each] if single else plain_list(each) for each in (ids, groups, scores)]
-        return self._ask(Decide(people[0], people[1], people[2], single, key=key, actor=actor or self.actor))
+        named = () if subjects is None else [subjects] if single else plain_list(subjects)
+        return self._ask(Decide(people[0], people[1], people[2], single, named, key=key, actor=actor or self.actor))
 
     def report(
         self,
@@ -229,12 +255,15 @@ class Gate:
         scores: Sequence[float],
         accepted: Sequence[bool],
         *,
+        subjects: Sequence[str | None] | None = None,
         key: str | None = None,
         actor: str | None = None,
     ) -> Recorded:
         """Record what the operator's own rule decided, in the mode shadow."""
-        people = [plain_list(each) for each in (ids, groups, scores, accepted)]
-        found: Recorded = self._ask(Report(*people, key=key, actor=actor or self.actor))
+        named = () if subjects is None else plain_list(subjects)
+        ids, groups, scores, accepted = (plain_list(each) for each in (ids, groups, scores, accepted))
+        asked = Report(ids, groups, scores, accepted, named, key=key, actor=actor or self.actor)
+        found: Recorded = self._ask(asked)
         return found
 
     def outcomes(
@@ -307,6 +336,14 @@ class Gate:
     def approve(self, waiting: str, reason: str, *, key: str | None = None, actor: str | None = None) -> Status:
         """Let the proposal that waits take effect, named by the digest that the status shows."""
         found: Status = self._ask(Approve(waiting, reason, key=key, actor=actor or self.actor))
+        return found
+
+    def rotate_secret(self, reason: str, *, key: str | None = None, actor: str | None = None) -> Rotated:
+        """Give the gate a new secret, of which draws are made from the next round on. The open round is closed first.
+
+        Who knew the old secret cannot foresee draws of later rounds; those of closed rounds stay checkable.
+        """
+        found: Rotated = self._ask(Rotate(reason, key=key, actor=actor or self.actor))
         return found
 
     def tick(self) -> None:
@@ -467,6 +504,7 @@ class Gate:
                         moved = {"last": fold.seq, "head": fold.head}
                         connection.execute(update(gates).where(gates.c.number == self.number).values(**moved))
                         self._keep(connection, fold)
+                self.outside += turn.outside
                 return replies
             except BaseException:
                 self._fold = None  # it may be ahead of what was written
@@ -491,6 +529,8 @@ class Gate:
         """Return the fold of all events; those that others wrote are read. The gate's row can be locked first."""
         asked = select(gates.c.last, gates.c.head, gates.c.secret).where(gates.c.number == self.number)
         row = connection.execute(asked.with_for_update() if lock else asked).first()
+        if row is not None and row.secret != self.secret and self._rotated(connection, row.secret):
+            self.secret = row.secret
         if row is None or row.secret != self.secret:
             raise UnavailableError(
                 f"the gate {self.name!r} was made again, or another database is in its place: open it again"
@@ -510,6 +550,12 @@ class Gate:
         if found is None:
             raise UnavailableError(f"the log of the gate {self.name!r} does not fit together: audit it")
         return found
+
+    def _rotated(self, connection: Connection, secret: bytes) -> bool:
+        """Whether a secret is the one that the log of this gate, and no other, gave it last."""
+        given = views.log(connection, self.number, 0, 1, newest=True, kind="rotated")
+        mine = views.created_hash(connection, self.number) == self._made
+        return mine and bool(given) and given[0].body["commitment"] == commitment(secret)
 
     def _followed(self, connection: Connection, fold: Fold, end: tuple[int, str]) -> Fold | None:
         """Take in the events after a fold; None if they do not follow it, as when an older copy was put in place."""

@@ -6,8 +6,8 @@ import hmac
 
 from fairgate.errors import InputError, unknown_name
 from fairgate.live.failures import ConflictError
-from fairgate.live.replies import Closed, Status
-from fairgate.live.requests import Approve, Close, Note, SetMode, Tick
+from fairgate.live.replies import Closed, Rotated, Status
+from fairgate.live.requests import Approve, Close, Note, Rotate, SetMode, Tick
 from fairgate.live.turn import Turn, check_reason, check_text
 from fairgate.live.views import status
 
@@ -69,6 +69,15 @@ def set_mode(turn: Turn, request: SetMode) -> Status | ConflictError:
     data = {"mode": request.mode, "before": fold.mode.mode, "reason": reason, "policy": plain}
     turn.record("mode", data | ({"successor": request.successor} if request.successor else {}), request, main=True)
     return status(fold)
+
+
+def rotate(turn: Turn, request: Rotate) -> Rotated:
+    """Give the gate a new secret; the open round is closed first, which reveals its own."""
+    reason = check_reason(request.reason)
+    if turn.fold.open is not None:
+        turn.close_round("secret", request)
+    event = turn.rotate(reason, request)
+    return Rotated(seq=event.seq, round=event.round, commitment=event.data["commitment"])
 
 
 def approve(turn: Turn, request: Approve) -> Status | ConflictError:

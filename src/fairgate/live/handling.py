@@ -7,9 +7,9 @@ from typing import Any
 
 from fairgate.errors import InputError
 from fairgate.live.deciding import decide_all, report
-from fairgate.live.governing import approve, close, note, set_mode, tick
+from fairgate.live.governing import approve, close, note, rotate, set_mode, tick
 from fairgate.live.labelling import correct, outcomes_of, override
-from fairgate.live.replies import Closed, Decision, Recorded, Status
+from fairgate.live.replies import Closed, Decision, Recorded, Rotated, Status
 from fairgate.live.requests import (
     Approve,
     Close,
@@ -20,6 +20,7 @@ from fairgate.live.requests import (
     Override,
     Report,
     Request,
+    Rotate,
     SetMode,
     Tick,
 )
@@ -34,6 +35,7 @@ HANDLERS: dict[type[Request], tuple[Callable[[Turn, Any], Any], Any]] = {
     Close: (close, Closed),
     Tick: (tick, None),
     SetMode: (set_mode, Status),
+    Rotate: (rotate, Rotated),
     Approve: (approve, Status),
     Note: (note, dict[str, str]),
 }

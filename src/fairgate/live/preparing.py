@@ -11,7 +11,7 @@ from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live.database import place_of, reading, writing
 
-REVISION = "0003"
+REVISION = "0004"
 """The newest revision of the tables."""
 
 VERSIONS = "fairgate_revision"
@@ -23,6 +23,7 @@ SIZES = (
     ("events", "events_by_round", "1000000 1000000 100000 5"),
     ("cases", "cases", "1000000 1000000 100 1"),
     ("cases", "sqlite_autoindex_cases_2", "1000000 1000000 1"),
+    ("cases", "cases_by_subject", "1000000 1000000 1"),
     ("outcomes", "outcomes", "1000000 1000000 1 1"),
     ("outcomes", "outcomes_by_event", "1000000 1000000 100"),
     ("overrides", "overrides", "10000 10000 1"),

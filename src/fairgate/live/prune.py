@@ -61,6 +61,11 @@ def prune(gate: Gate, older_than: timedelta = RETENTION, *, actor: str | None = 
             f"older_than must be at least the {gate.spec.label_due_days:g} days in which labels are due, "
             f"got {older_than.total_seconds() / 86400:g} days"
         )
+    if gate.spec.subjects is not None and older_than < timedelta(days=gate.spec.subjects.days):
+        raise InputError(
+            f"older_than must be at least the {gate.spec.subjects.days:g} days for which subjects are remembered, "
+            f"got {older_than.total_seconds() / 86400:g} days"
+        )
     if gate.spec.store == "counts":
         raise InputError(f"the gate {gate.name!r} keeps counts only: there are no rows to remove")
     before = (gate.clock() - older_than).isoformat(timespec="microseconds")

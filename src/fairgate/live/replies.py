@@ -51,6 +51,14 @@ class Closed(Reply):
     people: int
 
 
+class Rotated(Reply):
+    """The gate has a new secret from `round` on: the event that says so, and the SHA-256 that commits to it."""
+
+    seq: int
+    round: int
+    commitment: str
+
+
 class Component(Reply):
     """A threshold per group, used with a weight."""
 

@@ -22,6 +22,9 @@ LATER = ("successor",)
 CALLER = ("key", "actor", "reads")
 """Fields of a request that tell who asks."""
 
+UNHASHED = (*CALLER, "subjects")
+"""Fields that the hash of a request leaves out: it is in the log, and subjects could be guessed from it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -38,8 +41,8 @@ class Request:
 
     @property
     def digest(self) -> str:
-        """Hash of everything that was asked, but not of the key or of who asked."""
-        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in CALLER}
+        """Hash of everything that was asked, but not of the key, of who asked, or of subjects."""
+        asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in UNHASHED}
         asked = {name: value for name, value in asked.items() if value or name not in LATER}
         return hashlib.sha256(f"{type(self).__name__}\n{canonical(asked)}".encode()).hexdigest()
 
@@ -52,6 +55,7 @@ class Decide(Request):
     groups: Sequence[str]
     scores: Sequence[float]
     single: bool = False
+    subjects: Sequence[str | None] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class Report(Request):
     groups: Sequence[str]
     scores: Sequence[float]
     accepted: Sequence[bool]
+    subjects: Sequence[str | None] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,13 @@ class SetMode(Request):
     reason: str
     threshold: float | list[float] | None = None
     successor: str = ""  # the gate that decides from now on
+
+
+@dataclass(frozen=True)
+class Rotate(Request):
+    """Give the gate a new secret."""
+
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ gates = Table(
     Column("secret", LargeBinary, nullable=False),  # of which each round's is made
     Column("last", BigInteger, nullable=False),  # seq of the last event
     Column("head", String(64), nullable=False),  # and its hash
+    Column("subject_key", LargeBinary),  # of which this period's pseudonyms are made
 )
 
 events = Table(
@@ -61,7 +62,9 @@ cases = Table(
     Column("bin", Integer, nullable=False),
     Column("draw", Double, nullable=False),
     Column("accepted", SmallInteger, nullable=False),
+    Column("subject", String(32)),  # the pseudonym, hashed; none if none was given
     UniqueConstraint("gate", "id"),
+    Index("cases_by_subject", "gate", "subject", unique=True),
     sqlite_with_rowid=False,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 import reprlib
 from collections.abc import Collection, Mapping
@@ -54,6 +55,23 @@ class Start(Part):
     threshold: float | list[float] | None = None
 
 
+class Scores(Part):
+    """Scores that are decided on: from `range` (none: the grid's span, widened by its own width on each side).
+
+    `outside` says what becomes of another one: it is refused, with its whole request; counts as the nearest bound
+    (clip); or is decided on as it is (accept).
+    """
+
+    range: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+    outside: Literal["refuse", "clip", "accept"] = "refuse"
+
+
+class Subjects(Part):
+    """How long a subject, whom callers name by a pseudonym, keeps its first decision."""
+
+    days: Annotated[float, Field(gt=0, le=36500)] = 30.0
+
+
 class Guards(Part):
     """Limits that no proposal goes beyond, and when learning is paused."""
 
@@ -98,7 +116,14 @@ class Spec(Part):
     store: Literal["cases", "counts"] = "cases"
     per_group: str = ""  # the reason why groups may have thresholds of their own; empty: they may not
     history: PastDecisions | None = None  # the past decisions that the learner starts from
+    scores: Scores = Scores()
+    subjects: Subjects | None = None  # none: applications are known by their ids alone
     _trust: Trust = PrivateAttr(default=Trust())  # no part of the spec, so that no spec can allow itself anything
+
+    @classmethod
+    def stored(cls, plain: Any, allow: Collection[str] = (), folder: Path | None = None) -> Self:
+        """Return the spec that a log begins with; a gate made before scores had a range accepts them all."""
+        return cls.read({"scores": {"outside": "accept"}, **plain} if isinstance(plain, dict) else plain, allow, folder)
 
     @classmethod
     def read(cls, plain: Any, allow: Collection[str] = (), folder: Path | None = None) -> Self:
@@ -134,6 +159,17 @@ class Spec(Part):
         lonely = next((each.text for each in self.setting.problem.constraints if each.compares_groups), "")
         if lonely and len(self.groups) < 2:
             raise InputError(f"groups must be at least 2, as {lonely} compares them, got {self.groups}")
+        if self.subjects is not None and self.store == "counts":
+            raise InputError(
+                'subjects: a gate with store = "counts" cannot remember whom it decided on: choose store = '
+                '"cases", or leave [subjects] out'
+            )
+        low, high = self.score_range
+        if not (low < high and ((self.setting.thresholds >= low) & (self.setting.thresholds <= high)).any()):
+            raise InputError(
+                f"scores: range must be two increasing numbers with a threshold of the grid between them, got "
+                f"[{low:g}, {high:g}]"
+            )
         learner = load_built_in(self.learner)
         if self.history is not None and not takes_history(learner):
             raise InputError(f"learner {self.learner} takes no history: choose one that does, such as safe-search")
@@ -172,6 +208,21 @@ class Spec(Part):
     def trust(self) -> Trust:
         """What the person who read it allowed it."""
         return self._trust
+
+    @functools.cached_property
+    def score_range(self) -> tuple[float, float]:
+        """Bounds that scores are held to; infinite where none are. A grid of one threshold has no width to go by."""
+        grid, given = self.setting.thresholds, self.scores.range
+        if self.scores.outside == "accept" or (given is None and len(grid) < 2):
+            return -math.inf, math.inf
+        if given is not None:
+            return given[0], given[1]
+        width = grid[-1] - grid[0]
+        return round(float(grid[0] - width), DIGITS), round(float(grid[-1] + width), DIGITS)
+
+    def counted(self, scores: Array) -> Array:
+        """Return scores as decisions count them: those outside the range as its nearest bound, if they are clipped."""
+        return np.clip(scores, *self.score_range) if self.scores.outside == "clip" else scores
 
     def make_learner(self) -> Learner[Any]:
         """Return the learner, which starts from past decisions if there are any: their table must be there."""
@@ -232,9 +283,14 @@ def first_fault(error: ValidationError, whole: str = "spec") -> str:
     return told_fault(error.errors(include_url=False)[0], whole)
 
 
+UNTOLD = (("subject",), ("subjects",))
+"""Fields whose value no sentence repeats: pseudonyms of people."""
+
+
 def told_fault(fault: Mapping[str, Any], whole: str) -> str:
     """Say in a few words what one of pydantic's faults is; `whole` names what has the fault if no part of it does."""
-    given = "" if fault["type"] in ("missing", "json_invalid") else f", got {reprlib.repr(fault['input'])}"
+    silent = fault["type"] in ("missing", "json_invalid") or fault["loc"][:1] in UNTOLD
+    given = "" if silent else f", got {reprlib.repr(fault['input'])}"
     message: str = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error" and not fault["loc"]:
         return message

@@ -20,12 +20,16 @@ store = "cases"               # every application, or "counts": only how many, n
 seed = 0                      # of random choices of the learner
 # per_group = "why"           # the reason why groups may have thresholds of their own; without one they may not
 
-[scores]                      # the thresholds to choose from; who scores at least the threshold is accepted, and no
-                              # score is refused for lying far outside: check that before you ask
+[scores]                      # the thresholds to choose from; who scores at least the threshold is accepted
 low = 0.0
 high = 1.0
 steps = 21                    # so many, equally far apart
 # grid = [0.25, 0.5, 0.75]    # instead of low, high and steps
+# range = [-1.0, 2.0]         # scores that can be true; without it the grid and its own width on each side
+# outside = "refuse"          # of another score: refuse its request, "clip" it to the range, or "accept" it
+
+# [subjects]                  # to know people again who ask under a new id, by a pseudonym that you send
+# days = 30.0                 # so long a subject keeps its lottery number and its first decision
 
 # [learner]                   # to start from past decisions: name their table here; see docs/guides/history.md
 

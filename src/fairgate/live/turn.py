@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from fairgate.errors import InputError, unknown_name
 from fairgate.live.clock import is_over
 from fairgate.live.database import find, insert
-from fairgate.live.events import Event, People, make_event, round_secret
+from fairgate.live.events import Event, People, draws_of, make_event, round_secret
 from fairgate.live.failures import MissingError
 from fairgate.live.fold import Fold, plain_policy
 from fairgate.live.played import same
@@ -24,7 +25,8 @@ from fairgate.live.requests import (
     Report,
     Request,
 )
-from fairgate.live.schema import cases, events, overrides
+from fairgate.live.schema import cases, events, gates, overrides
+from fairgate.live.subjects import Period, commitment, draw_key, following, hidden
 from fairgate.settings import Array
 
 
@@ -42,6 +44,9 @@ class Turn:
         self.events: list[Event] = []
         self.rows: dict[str, list[Any]] = {name: [] for name in ROWS}
         self.main: Event | None = None  # the last one that holds a request's key
+        self.outside: Counter[str] = Counter()  # scores outside the range, by what became of them
+        self._periods: list[Period | None] = []  # that of the round opened last, once it was looked at
+        self._keys: dict[str, bytes] = {}  # of pseudonyms, by when their period began
 
     def record(self, kind: str, data: dict[str, Any], request: Request, *, main: bool = False) -> Event:
         """Append an event to the log and take it in; the `main` one of a request holds its key."""
@@ -77,8 +82,78 @@ class Turn:
     # Rounds.
 
     def secret_of(self, number: int) -> bytes:
-        """Return the secret that the draws of a round are made of."""
+        """Return the secret that the draws of a round are made of; that of a closed one is in the log."""
+        if number < self.fold.round:
+            return bytes.fromhex(self.one_event("closed", number).data["secret"])
         return round_secret(self.secret, number)
+
+    def rotate(self, reason: str, request: Request) -> Event:
+        """Give the gate a new secret; no round is open. The key that draws of subjects were made of is revealed."""
+        last = self._period()
+        revealed = None if last is None or self._rotated(last) else draw_key(self.secret, last.since).hex()
+        self.secret = secrets.token_bytes(32)
+        data = {"commitment": commitment(self.secret), "reason": reason, "revealed": revealed}
+        self.connection.execute(update(gates).where(gates.c.number == self.number).values(secret=self.secret))
+        return self.record("rotated", data, request, main=True)
+
+    # Subjects.
+
+    def _period(self) -> Period | None:
+        """Return the period of the round that was opened last; None if there is none."""
+        if not self._periods:
+            number = self.fold.round - (self.fold.open is None)
+            has = self.fold.spec.subjects is not None and number >= 0
+            self._periods = [Period.read(self.one_event("opened", number).data["subjects"]) if has else None]
+        return self._periods[-1]
+
+    def _rotated(self, period: Period) -> bool:
+        """Whether the gate has another secret since the key of draws of a period was made."""
+        return commitment(draw_key(self.secret, period.since)) != period.commitment
+
+    def _next_period(self) -> Period:
+        """Return the period of the next decision: that of the open round, or of the one that would be opened."""
+        last, subjects = self._period(), self.fold.spec.subjects
+        if subjects is None:
+            raise InputError(UNKNOWN_SUBJECTS)
+        if last is not None and self.fold.open is not None and not self.over:
+            return last
+        number = self.fold.round + (self.fold.open is not None)
+        rotated = last is not None and self._rotated(last)
+        since, began = following(last, rotated, number, self.at, subjects.days)
+        return Period(since, began, commitment(draw_key(self.secret, since)), commitment(self._pseudonym_key(began)))
+
+    def _pseudonym_key(self, began: str) -> bytes:
+        """Return the key of pseudonyms of the period that began at a time; one that begins now gets a new one."""
+        if began not in self._keys:
+            last = self._period()
+            stored = select(gates.c.subject_key).where(gates.c.number == self.number)
+            kept = last is not None and last.began == began
+            self._keys[began] = self.connection.execute(stored).scalar_one() if kept else secrets.token_bytes(32)
+        return self._keys[began]
+
+    def _open_period(self) -> dict[str, Any]:
+        """Return what the event that opens a round says of subjects; the key of a period that ends is revealed."""
+        last, now = self._period(), self._next_period()
+        ends = last is not None and now.since != last.since and not self._rotated(last)
+        if last is None or now.began != last.began:
+            key = self._pseudonym_key(now.began)
+            self.connection.execute(update(gates).where(gates.c.number == self.number).values(subject_key=key))
+        self._periods = [now]
+        revealed = draw_key(self.secret, last.since).hex() if last is not None and ends else None
+        return {**now._asdict(), "revealed": revealed}
+
+    def hidden(self, subjects: Sequence[str | None]) -> list[str]:
+        """Return pseudonyms as the period of the next decision stores them; nothing if none are given."""
+        return hidden(self._pseudonym_key(self._next_period().began), subjects) if any(subjects) else []
+
+    def draws(self, ids: list[str], subjects: Sequence[str]) -> Array:
+        """Return the draws of applications in the open round: those of their subjects, where they have one."""
+        found = draws_of(self.secret_of(self.fold.round), ids)
+        period = self._period()
+        if period is not None and any(subjects):
+            mine = np.array([bool(each) for each in subjects])
+            found[mine] = draws_of(draw_key(self.secret, period.since), [each for each in subjects if each])
+        return found
 
     def ensure_open(self, request: Request) -> None:
         """Open a round if none is; one whose time is over is closed first."""
@@ -100,12 +175,19 @@ class Turn:
             "guards": opening.guards,
             "waiting": opening.waiting,
         }
+        if self.fold.spec.subjects is not None:
+            data["subjects"] = self._open_period()
         self.record("opened", data, request)
+
+    @property
+    def over(self) -> bool:
+        """Whether the time of the open round is over."""
+        now, seconds = self.fold.open, self.fold.spec.rounds.seconds
+        return now is not None and seconds is not None and is_over(now.at, self.at, seconds)
 
     def close_if_over(self, request: Request) -> None:
         """Close the open round if its time is over."""
-        now, seconds = self.fold.open, self.fold.spec.rounds.seconds
-        if now is not None and seconds is not None and is_over(now.at, self.at, seconds):
+        if self.over:
             self.close_round("time", request)
 
     def close_if_full(self, request: Request) -> None:
@@ -148,7 +230,9 @@ class Turn:
             self.rows["seq"] += [event.seq] * count
             self.rows["place"] += range(count)
             self.rows["round"] += [event.round] * count
-            for name, column in zip(ROWS[3:], (people.ids, *(each.tolist() for each in people[1:])), strict=True):
+            numbers = (each.tolist() for each in people[1:6])
+            named = [each or None for each in people.subjects] or [None] * count
+            for name, column in zip(ROWS[3:], (people.ids, *numbers, named), strict=True):
                 self.rows[name] += column
         return event
 
@@ -168,23 +252,61 @@ class Turn:
                 f"ids, groups and scores must be equally many, got {len(ids)}, {len(groups)} and {len(scores)}"
             )
         check_ids(ids)
+        if any(each is not None for each in request.subjects):
+            self.check_subjects(request)
         codes = [self.groups.get(each, -1) for each in groups]
         if -1 in codes:
             raise unknown_name("group", groups[codes.index(-1)], self.groups)
         values = _numbers(scores)
+        self.check_range(values, single=isinstance(request, Decide) and request.single)
         return np.array(codes, dtype=np.int64), values, self.bins_of(values)
+
+    def check_subjects(self, request: Decide | Report) -> None:
+        """Refuse subjects that do not fit; no sentence repeats one."""
+        subjects = request.subjects
+        if self.fold.spec.subjects is None:
+            raise InputError(UNKNOWN_SUBJECTS)
+        if len(subjects) != len(request.ids):
+            raise InputError(f"subjects must be one per application, {len(request.ids)}, got {len(subjects)}")
+        first: dict[str, int] = {}
+        for place, each in enumerate(subjects):
+            if each is None:
+                continue
+            if not isinstance(each, str) or not 0 < len(each) <= LONGEST_ID or not each.isprintable():
+                name = "subject" if isinstance(request, Decide) and request.single else f"subjects[{place}]"
+                raise InputError(f"{name} must be text of 1 to {LONGEST_ID} printable characters, or none")
+            if each in first:
+                raise InputError(f"subjects must be different, and those at {first[each]} and {place} are the same")
+            first[each] = place
+
+    def check_range(self, scores: Array, *, single: bool) -> None:
+        """Refuse scores outside the range of the gate; those that are clipped are counted."""
+        spec, (low, high) = self.fold.spec, self.fold.spec.score_range
+        wrong = np.flatnonzero((scores < low) | (scores > high))
+        if not wrong.size:
+            return
+        if spec.scores.outside == "clip":
+            self.outside["clipped"] += wrong.size
+            return
+        self.outside["refused"] += wrong.size
+        name, value = "score" if single else f"scores[{wrong[0]}]", float(scores[wrong[0]])
+        raise InputError(
+            f"{name} must be from {low:g} to {high:g}, the range of the gate's scores (range in [scores], with outside "
+            f'= "refuse"), got {value!r}'
+        )
 
     def bins_of(self, scores: Array) -> NDArray[np.int64]:
         """Return the bins of the grid that scores lie in."""
-        return np.asarray(self.fold.setting.thresholds.searchsorted(scores, side="right"), dtype=np.int64)
+        counted = self.fold.spec.counted(scores)
+        return np.asarray(self.fold.setting.thresholds.searchsorted(counted, side="right"), dtype=np.int64)
 
-    def found(self, ids: Sequence[str]) -> dict[str, Any]:
-        """Return round, group, score and decision of those applications that have been decided on."""
+    def found(self, names: Sequence[str], by: str = "id") -> dict[str, Any]:
+        """Return round, group, score and decision of applications that have been decided on, by their id or subject."""
         self.flush()
-        rows = find(self.connection, self.number, ids)
+        rows = find(self.connection, self.number, names, by=by)
         changed = find(self.connection, self.number, [row.id for row in rows], overrides) if rows else ()
         stands = {row.id: row.accepted for row in changed}
-        return {row.id: (row.round, row.group, row.score, stands.get(row.id, row.accepted)) for row in rows}
+        return {row._mapping[by]: (row.round, row.group, row.score, stands.get(row.id, row.accepted)) for row in rows}
 
     def one_event(self, kind: str, number: int) -> Event:
         """Return the event of a kind of a round."""
@@ -199,7 +321,10 @@ class Turn:
         return Event(*found)
 
 
-ROWS = ("seq", "place", "round", "id", "group", "score", "bin", "draw", "accepted")
+UNKNOWN_SUBJECTS = "subject is for gates whose file has the table [subjects], and this one has none: leave it out"
+"""Said of a subject that the gate could not remember."""
+
+ROWS = ("seq", "place", "round", "id", "group", "score", "bin", "draw", "accepted", "subject")
 """Columns of the table of cases, but for the gate."""
 
 

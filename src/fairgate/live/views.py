@@ -30,6 +30,11 @@ def created(connection: Connection, gate: int) -> dict[str, Any]:
     return data
 
 
+def created_hash(connection: Connection, gate: int) -> str:
+    """Return the hash of a gate's first event, by which its log is told from any other; its commitment is random."""
+    return str(connection.execute(select(events.c.hash).where(events.c.gate == gate, events.c.seq == 1)).scalar())
+
+
 def events_after(connection: Connection, gate: int, seq: int) -> Iterator[Event]:
     """Yield the events after one, in order."""
     while True:

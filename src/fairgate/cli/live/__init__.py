@@ -18,6 +18,7 @@ from fairgate.cli.live.export import export
 from fairgate.cli.live.init import init
 from fairgate.cli.live.keys import keys
 from fairgate.cli.live.prune import prune
+from fairgate.cli.live.rotate import rotate
 from fairgate.cli.live.serve import serve
 from fairgate.errors import InputError
 
@@ -52,4 +53,5 @@ live.command(epilog="Example: fairgate live backup credit-monday.db")(backup)
 live.command(epilog="Example: fairgate live audit, or, anywhere: fairgate live audit credit.zip")(audit)
 live.command(epilog="Example: fairgate live export --out credit.zip --table decisions.parquet")(export)
 live.command(epilog="Example: fairgate live prune --older-than 760d")(prune)
+live.command(epilog='Example: fairgate live rotate "somebody left who could read the database"')(rotate)
 live.add_typer(keys, name="keys")

@@ -68,7 +68,7 @@ def demo(
         else:
             place, named = Place(url, gate, key), allowed_names(allow or ())
         client = stack.enter_context(Client(place.url, place.gate, place.key))
-        spec = Spec.read(client.log(limit=1)[0].body["spec"], named)
+        spec = Spec.stored(client.log(limit=1)[0].body["spec"], named)
         chosen = task_of(chosen, spec)
         say(f"Page: {place.url}/" + (f"\nKey:  {place.page_key}" if place.page_key else ""))
         say(f"What {SEEDS} loops of fg.simulate and the oracle say of {chosen.name} …", errors=True)

@@ -36,13 +36,14 @@ SCOPES: dict[str, tuple[str, ...]] = {
     "overridden": ("admin",),
     "mode": ("admin",),
     "approved": ("admin",),
+    "rotated": ("admin",),
     "key-added": ("admin",),
     "key-revoked": ("admin",),
     "pruned": ("admin",),
 }
 """Scopes of which a key must have one to bring about an event; no key makes a gate or a version."""
 
-WHY = {"call": ("rounds",), "mode": ("admin",)}
+WHY = {"call": ("rounds",), "mode": ("admin",), "secret": ("admin",)}
 """The same of events that close a round, by why they do."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fairgate.live.auditing.chain import Chain
 from fairgate.live.auditing.chunks import Chunk, Parsed, chunks
 from fairgate.live.auditing.labels import TALLIES, check_labels
 from fairgate.live.auditing.log import Log
+from fairgate.live.auditing.periods import Periods
 from fairgate.live.auditing.refold import Refold, fits
 from fairgate.live.auditing.removed import Removed
 from fairgate.live.auditing.report import MANY, AuditReport, Findings, Stretch, Verdict
@@ -49,6 +51,8 @@ class Auditor:
         self.actors = Actors()
         self.unrevealed: list[int] = []
         self.removed = Removed(log)
+        self.periods = Periods(log)
+        self.rotations = [event.seq for event in log.events("rotated")]
         self.pruned = self.removed.through
         self.events = self.decisions = self.labels = 0
         self.snapshots = set(log.snapshots())
@@ -73,8 +77,8 @@ class Auditor:
         return self._report(time.perf_counter() - begun)
 
     def _look_ahead(self) -> None:
-        """Read the secrets of rounds, which only the events that close them have, if that of the gate is not known."""
-        if self.log.facts.secret is None:
+        """Read the secrets of rounds from the events that close them, if that of the gate at that time is not known."""
+        if self.log.facts.secret is None or self.rotations:
             for event in self.log.events("closed"):
                 try:
                     self.revealed[event.round] = bytes.fromhex(event.data["secret"])
@@ -94,7 +98,7 @@ class Auditor:
         if self.events == 1:
             self.spec = self.refold.begin(parsed, fits)
             if self.spec is not None:
-                self.rows = RowCheck(self.say, self.spec.setting.thresholds, len(self.spec.groups))
+                self.rows = RowCheck(self.say, self.spec)
                 self.tallies = Tallies(len(self.spec.groups))
                 through = math.inf if self.spec.store == "counts" else self.pruned
                 self.room = Room(len(self.spec.groups), len(self.spec.setting.thresholds) + 1, through)
@@ -119,7 +123,9 @@ class Auditor:
         if kind in ("created", "version"):
             self._made(parsed)
         elif kind == "opened":
-            self._opened(event, data)
+            self._opened(parsed)
+        elif kind == "rotated":
+            self._rotated(parsed)
         elif kind == "closed":
             self._closed(event, data)
         elif kind in ("decided", "reported"):
@@ -152,13 +158,26 @@ class Auditor:
 
     def _made(self, parsed: Parsed) -> None:
         """Note the versions; check the gate's secret against what it was committed to, where both are known."""
-        commitment, own = parsed.data.get("commitment"), self.log.facts.secret
+        commitment, own = parsed.data.get("commitment"), self._secret(parsed.event)
         if parsed.event.kind == "created" and commitment is not None and own is not None and not fits(commitment, own):
             self.say(parsed.event, "its commitment is not that of the gate's secret: another was put in its place")
         self.versions.follow(parsed)
 
-    def _opened(self, event: Event, data: dict[str, Any]) -> None:
-        number, own = event.round, self.log.facts.secret
+    def _secret(self, event: Event) -> bytes | None:
+        """Return the secret of the gate from an event on, if it is known: a database has the newest alone."""
+        return None if self.rotations and event.seq < self.rotations[-1] else self.log.facts.secret
+
+    def _rotated(self, parsed: Parsed) -> None:
+        """Check a new secret of the gate."""
+        event, own = parsed.event, self._secret(parsed.event)
+        if own is not None and not fits(parsed.data["commitment"], own):
+            self.say(event, "its commitment is not that of the gate's secret: another was put in its place")
+        if wrong := self.periods.rotate(parsed):
+            self.say(event, wrong)
+
+    def _opened(self, parsed: Parsed) -> None:
+        event, data = parsed
+        number, own = event.round, self._secret(event)
         policy = None if data["policy"] is None or data["mode"] == "shadow" else Policy.from_json(data["policy"])
         commitment = self.commitments[number] = data["commitment"]
         if self.tallies is not None:
@@ -174,7 +193,9 @@ class Auditor:
                 self.unrevealed.append(number)
             elif not fits(commitment, secret):
                 secret = None  # said of the event that closes it
-        self.rounds[number] = Round(policy, secret)
+        if self.spec is not None and (wrong := self.periods.open(parsed, self.spec, own)):
+            self.say(event, wrong)
+        self.rounds[number] = Round(policy, secret, self.periods.key)
 
     def _closed(self, event: Event, data: dict[str, Any]) -> None:
         secret, commitment = bytes.fromhex(data["secret"]), self.commitments.pop(event.round, None)
@@ -286,6 +307,8 @@ class Auditor:
         for seq in sorted(self.snapshots):
             if seq > chain.last or seq < 1:
                 self.findings.add(seq, "", "", "a state is stored after it, and there is no such event")
+        if facts.secret is not None and (wrong := self.periods.pseudonyms(facts.subject_key)):
+            self.findings.add(chain.last, "", "", wrong, late=True)
         self._check_keys()
 
     def _check_keys(self) -> None:
@@ -351,6 +374,16 @@ class Auditor:
                 f"Draws of round {numbers} cannot be checked yet: its secret is revealed when it closes (an audit of "
                 "the database has it)."
             )
+        if self.periods.waiting is not None:
+            said.append(
+                f"Draws of subjects from round {self.periods.waiting} on cannot be checked yet: their key is revealed "
+                "when their period ends (an audit of the database has it)."
+            )
+        if self.rotations and self.log.facts.secret is not None:
+            said.append(
+                f"The gate got a new secret at event {self.rotations[-1]}: the secret of each round before was checked "
+                "against the commitment of that round only."
+            )
         if self.log.facts.secret is None and (self.spec is None or self.spec.store == "cases"):
             said.append(
                 "The gate's secret is not in the file: the secret of each round was checked against the commitment of "
@@ -376,5 +409,5 @@ def _chosen(rows: Any, seqs: set[int]) -> Any:
     kept = np.isin(rows.seq, np.array(sorted(seqs), dtype=np.int64))
     if kept.all():
         return rows
-    ids = [name for name, keep in zip(rows.ids, kept.tolist(), strict=True) if keep]
-    return type(rows)(*(ids if each is rows.ids else each[kept] for each in rows))
+    texts = kept.tolist()
+    return type(rows)(*(list(compress(each, texts)) if isinstance(each, list) else each[kept] for each in rows))

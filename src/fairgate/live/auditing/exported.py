@@ -33,6 +33,9 @@ FORMAT = 1
 """Version of the exported file."""
 
 HEAD = "head.json"
+SUBJECT = pa.field("subject", pa.string())
+"""A further column of cases, if the gate has subjects."""
+
 TABLES = {
     "events": pa.schema(
         [
@@ -90,13 +93,14 @@ class ExportedLog:
             head = json.loads((folder / HEAD).read_text(encoding="utf-8"))
             if head["format"] != FORMAT:
                 raise InputError(f"{path} has the format {head['format']!r}, and this version reads {FORMAT}")
-            self.facts = Facts(str(head["gate"]), int(head["last"]), str(head["head"]), None)
+            self.facts = Facts(str(head["gate"]), int(head["last"]), str(head["head"]), None, None)
             self._files = {name: pq.ParquetFile(folder / f"{name}.parquet") for name in TABLES}
         except (OSError, KeyError, TypeError, zipfile.BadZipFile, pa.ArrowInvalid) as error:
             raise InputError(f"{wrong}: {str(error).splitlines()[0]}") from None
         for name, schema in TABLES.items():
-            if self._files[name].schema_arrow.names != schema.names:
-                raise InputError(f"{wrong}: the columns of {name}.parquet are {self._files[name].schema_arrow.names}")
+            names = self._files[name].schema_arrow.names
+            if names != schema.names and (name != "cases" or names != [*schema.names, SUBJECT.name]):
+                raise InputError(f"{wrong}: the columns of {name}.parquet are {names}")
 
     def __enter__(self) -> Self:
         return self
@@ -115,12 +119,15 @@ class ExportedLog:
     def cases(self, first: int, last: int) -> CaseRows:
         """Return the applications of the events from `first` to `last`."""
         table = self._range("cases", first, last)
+        if SUBJECT.name not in table.column_names:
+            table = table.append_column(SUBJECT, pa.array([""] * table.num_rows, type=SUBJECT.type))
         kinds = {name: {pa.int64(): int, pa.float64(): float}.get(kind, str) for name, kind in _types("cases")}
+        kinds[SUBJECT.name] = str
         if any(column.null_count for column in table.columns):
             return CaseRows(*columns([tuple(row.values()) for row in table.to_pylist()], kinds, self.faults))
         order = np.lexsort((table["place"].to_numpy(), table["seq"].to_numpy()))
         table = table if bool((np.diff(order) == 1).all()) else table.take(pa.array(order))
-        parts = {name: table[name].to_pylist() if name == "id" else table[name].to_numpy() for name in kinds}
+        parts = {name: table[name].to_pylist() if kinds[name] is str else table[name].to_numpy() for name in kinds}
         return CaseRows(*parts.values())
 
     def labels(self, first: int, last: int) -> LabelRows:

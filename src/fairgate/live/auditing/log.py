@@ -21,6 +21,7 @@ class Facts(NamedTuple):
     last: int
     head: str
     secret: bytes | None
+    subject_key: bytes | None  # of the pseudonyms of this period, if it is at hand and there is one
 
 
 class Fault(NamedTuple):
@@ -42,6 +43,7 @@ class CaseRows(NamedTuple):
     bins: Whole
     draws: Array
     accepted: Whole
+    subjects: list[str]  # as they are stored, "" for none
 
 
 class LabelRows(NamedTuple):

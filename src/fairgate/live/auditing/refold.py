@@ -58,7 +58,7 @@ class Refold:
         if event.kind != "created":
             self.say(event, f"the first event must be 'created', found {event.kind!r}")
         try:
-            spec = Spec.read(data.get("spec"), *self.trust)
+            spec = Spec.stored(data.get("spec"), *self.trust)
             self.fold = Fold(spec)
         except (MissingTableError, NotAllowedError) as error:
             if fits:
@@ -106,7 +106,7 @@ class Refold:
             return "a guard had to pause the learner before it" if kind != "paused" else "no guard asked for a pause"
         if kind in ("decided", "reported", "overridden", "closed") and now is None:
             return "no round is open"
-        if kind in ("opened", "mode", "approved") and now is not None:
+        if kind in ("opened", "mode", "approved", "rotated") and now is not None:
             return f"round {fold.round} is still open"
         if kind in ("decided", "reported") and (fold.mode.mode == "shadow") != (kind == "reported"):
             return f"it does not belong to the mode {fold.mode.mode!r}"
@@ -202,7 +202,7 @@ def _closed(fold: Fold, event: Event, data: dict[str, Any]) -> str:
         return ""
     full = rounds.people is not None and now.counts.sum() >= rounds.people
     over = rounds.seconds is not None and is_over(now.at, event.at, rounds.seconds)
-    if data["why"] not in ("people", "time", "call", "mode") or (data["why"], False) in (
+    if data["why"] not in ("people", "time", "call", "mode", "secret") or (data["why"], False) in (
         ("people", full),
         ("time", over),
     ):

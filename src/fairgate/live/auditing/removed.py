@@ -106,4 +106,6 @@ def _early(parsed: Parsed, part: Part, spec: Spec | None) -> str:
     days = (at - before + SLACK) / timedelta(days=1)
     if spec is not None and days < spec.label_due_days:
         return f"it prunes rounds closed {days:.3g} days before it, and labels are due in {spec.label_due_days:g} days"
+    if spec is not None and spec.subjects is not None and days < spec.subjects.days:
+        return f"it prunes rounds closed {days:.3g} days before it, and subjects are remembered {spec.subjects.days:g}"
     return ""

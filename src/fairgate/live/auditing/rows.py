@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.log import CaseRows, Whole
 from fairgate.live.events import Event, People, draws_of, people_digest
+from fairgate.live.spec import Spec
 from fairgate.policy import Policy
 from fairgate.settings import Array
 
@@ -26,6 +27,7 @@ class Round(NamedTuple):
 
     policy: Policy | None  # None where the operator's own rule decided
     secret: bytes | None  # None if it is not known
+    subjects: bytes | None = None  # the key of draws of subjects, None if it is not known
 
 
 Say = Callable[[Event, str], None]
@@ -34,10 +36,9 @@ Say = Callable[[Event, str], None]
 class RowCheck:
     """Compares rows of `cases` with the events that recorded them; of each event the first fault is said."""
 
-    def __init__(self, say: Say, edges: Array, groups: int) -> None:
+    def __init__(self, say: Say, spec: Spec) -> None:
         self.say = say
-        self.edges = edges
-        self.groups = groups
+        self.spec = spec
 
     def check(self, parsed: Sequence[Parsed], rows: CaseRows, rounds: Mapping[int, Round]) -> None:
         """Check events that recorded people, in order; all of their rows, and no others, are given."""
@@ -45,6 +46,7 @@ class RowCheck:
         which = np.searchsorted(seqs, rows.seq)  # the event of each row
         sizes = np.bincount(which, minlength=len(parsed))
         begins = np.cumsum(sizes) - sizes
+        named = np.array([bool(each) for each in rows.subjects], dtype=bool)
         faults = Faults(which, rows.ids)
         people = [each.number("people") for each in parsed]
         for place in np.flatnonzero(sizes != people).tolist():
@@ -52,20 +54,23 @@ class RowCheck:
         faults.note(rows.place != np.arange(len(which)) - begins[which], "is not in its place")
         own = np.array([each.event.round for each in parsed], dtype=np.int64)[which]
         faults.note(rows.rounds != own, "has the round {}, and the event {}", rows.rounds, own)
-        strange = (rows.groups < 0) | (rows.groups >= self.groups) | (rows.accepted < 0) | (rows.accepted > 1)
+        strange = (rows.groups < 0) | (rows.groups >= len(self.spec.groups)) | (rows.accepted < 0) | (rows.accepted > 1)
         strange |= ~np.isfinite(rows.scores)
         faults.note(strange, "has a group, a score or a decision that there cannot be")
-        bins = np.searchsorted(self.edges, rows.scores, side="right")
+        counted = self.spec.counted(rows.scores)
+        bins = np.searchsorted(self.spec.setting.thresholds, counted, side="right")
         faults.note(rows.bins != bins, "has the bin {}, and its score is in bin {}", rows.bins, bins)
         for number in np.unique(own).tolist():
             if number in rounds:
-                _decisions(faults, rows, np.flatnonzero((own == number) & ~strange), rounds[number])
+                places = np.flatnonzero((own == number) & ~strange)
+                _decisions(faults, rows, counted, named[places], places, rounds[number])
         _tallies(faults, rows, parsed)
         bits = _people(rows, slice(0, None)).bits
         for place, (begin, size) in enumerate(zip(begins.tolist(), sizes.tolist(), strict=True)):
             if place not in faults.said:
                 part = [each[8 * begin : 8 * (begin + size)] for each in bits]
-                if people_digest(rows.ids[begin : begin + size], part) != parsed[place].data.get("digest"):
+                mine = slice(begin, begin + size)
+                if people_digest(rows.ids[mine], part, rows.subjects[mine]) != parsed[place].data.get("digest"):
                     faults.said[place] = "the digest of its applications is not the one it holds: a row was changed"
         for place in sorted(faults.said):
             self.say(parsed[place].event, faults.said[place])
@@ -93,15 +98,26 @@ class Faults:
             self.said.setdefault(event, f"the application {self.ids[rows[at]]!r} {filled}")
 
 
-def _decisions(faults: Faults, rows: CaseRows, places: NDArray[np.int64], own: Round) -> None:
-    """Check draws and decisions of a round."""
+def _decisions(
+    faults: Faults,
+    rows: CaseRows,
+    counted: Array,
+    named: NDArray[np.bool_],
+    places: NDArray[np.int64],
+    own: Round,
+) -> None:
+    """Check draws and decisions of a round; `counted` are scores as decisions count them, `named` who has a subject."""
     draws = rows.draws[places]
-    if own.secret is not None:
-        ids = rows.ids if len(places) == len(rows.ids) else [rows.ids[place] for place in places.tolist()]
-        right = draws_of(own.secret, ids)
-        faults.note(draws != right, "has the draw {}, and its id gives {}", draws, right, places=places)
+    for secret, whose, names, mine in (
+        (own.secret, "id", rows.ids, ~named),
+        (own.subjects, "subject", rows.subjects, named),
+    ):
+        if secret is not None and mine.any():
+            right = draws_of(secret, [names[place] for place in places[mine].tolist()])
+            text = f"has the draw {{}}, and its {whose} gives {{}}"
+            faults.note(draws[mine] != right, text, draws[mine], right, places=places[mine])
     if own.policy is not None:
-        accepted = own.policy.decide(rows.scores[places], rows.groups[places], np.clip(draws, 0.0, BELOW_ONE))
+        accepted = own.policy.decide(counted[places], rows.groups[places], np.clip(draws, 0.0, BELOW_ONE))
         words, given = np.array(["rejected", "accepted"]), rows.accepted[places]
         text = "was {}, and by the policy of its round it is {}"
         faults.note(given != accepted, text, words[given], words[accepted.astype(int)], places=places)
@@ -132,7 +148,7 @@ def _tallies(faults: Faults, rows: CaseRows, parsed: Sequence[Parsed]) -> None:
 
 def _people(rows: CaseRows, part: slice) -> People:
     numbers = (rows.groups[part], rows.scores[part], rows.bins[part], rows.draws[part], rows.accepted[part])
-    return People(rows.ids[part], *numbers)
+    return People(rows.ids[part], *numbers, rows.subjects[part])
 
 
 def _written(value: Any) -> str:

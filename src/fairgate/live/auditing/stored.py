@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, func, literal, or_, select
+from sqlalchemy import Connection, Select, and_, case, func, inspect, literal, or_, select
 
 from fairgate.live.auditing.log import (
     CaseRows,
@@ -42,12 +42,15 @@ class StoredLog:
         self.connection = connection
         self.name = name
         self.faults: list[Fault] = []
-        row = connection.execute(select(gates).where(gates.c.name == name)).one_or_none()
+        now = {each["name"] for each in inspect(connection).get_columns("gates")}
+        self._named = "subject_key" in now  # revisions before 0004 have no subjects
+        asked = select(*(each for each in gates.c if each.name in now))
+        row = connection.execute(asked.where(gates.c.name == name)).one_or_none()
         if row is None:
             known = connection.execute(select(gates.c.name).order_by(gates.c.name)).scalars().all()
             raise MissingError(f"there is no gate {name!r} in this database: it has {', '.join(known) or 'none'}")
         self.number = row.number
-        self.facts = Facts(row.name, row.last, row.head, bytes(row.secret))
+        self.facts = Facts(row.name, row.last, row.head, bytes(row.secret), row.subject_key if self._named else None)
 
     def events(self, kind: str | None = None) -> Iterator[Event]:
         """Yield the events in order, or those of one kind."""
@@ -64,7 +67,8 @@ class StoredLog:
         """Return the applications of the events from `first` to `last`."""
         kinds = {"seq": int, "place": int, "id": str, "round": int, "group": int, "score": float, "bin": int}
         kinds |= {"draw": float, "accepted": int}
-        names = ", ".join(f'"{name}"' for name in kinds)
+        names = ", ".join([*(f'"{name}"' for name in kinds), "COALESCE(subject, '')" if self._named else "''"])
+        kinds["subject"] = str
         mark = "?" if self.connection.dialect.name == "sqlite" else "%s"
         asked = f"SELECT {names} FROM cases WHERE gate = {mark} AND seq BETWEEN {mark} AND {mark} ORDER BY seq, place"
         return CaseRows(*columns(self._driver_rows(asked, (self.number, first, last)), kinds, self.faults))

@@ -55,6 +55,7 @@ KINDS = {
     "key-added": "key added",
     "key-revoked": "key revoked",
     "pruned": "rows pruned",
+    "rotated": "secret changed",
 }
 """What each kind of event is called."""
 
@@ -63,6 +64,7 @@ CLOSED = {
     "time": "its time was over",
     "call": "it was told to",
     "mode": "the mode changed",
+    "secret": "the gate got a new secret",
 }
 """Why a round closed."""
 
@@ -89,7 +91,7 @@ def told(event: LogEvent) -> str:
             return " ".join([f"mode {body.get('mode', '')}", *(f"– {each}" for each in body.get("guards", ()))])
         case "paused" | "failed":
             return str(body.get("text", ""))
-        case "corrected" | "approved":
+        case "corrected" | "approved" | "rotated":
             return str(body.get("reason", ""))
         case "key-added":
             return f"{body.get('name', '')} ({body.get('id', '')}): {', '.join(body.get('scopes', ()))}"

@@ -19,6 +19,7 @@ from fairgate.live.gate import Gate
 from fairgate.live.requests import Tick
 from fairgate.live.schema import gates
 from fairgate.live.shared import Database
+from fairgate.live.spec import Spec
 
 TICK_SECONDS = 0.5
 """How often rounds that end by time are looked at."""
@@ -57,6 +58,11 @@ class Gates(Mapping[str, Gate]):
 
     def __len__(self) -> int:
         return len(self._specs)
+
+    @property
+    def specs(self) -> dict[str, Spec]:
+        """What each gate was made for, by its log; by the file as long as it is not open."""
+        return {name: self._open[name].spec if name in self._open else spec for name, spec in self._specs.items()}
 
     def open(self) -> None:
         """Open the gates that are not open yet."""

@@ -26,6 +26,13 @@ PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID, pattern=PRINTABLE)]
 """The id of an application: some text without control characters."""
 
+Subject = Annotated[
+    Id | None,
+    Field(
+        description="A pseudonym of the person, for gates with subjects: the same one within a period meets the same "
+        "lottery number, and the first decision. It is stored as a keyed hash only."
+    ),
+]
 Group = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=PRINTABLE)]
 Label = Annotated[int, Field(ge=0, le=1)]
@@ -35,6 +42,7 @@ BATCH = Field(min_length=1, max_length=LARGEST_BATCH)
 Ids = Annotated[list[Id], BATCH, FailFast()]
 Groups = Annotated[list[Group], BATCH, FailFast()]
 Scores = Annotated[list[float], BATCH, FailFast()]
+Subjects = Annotated[list[Subject], BATCH, FailFast()]
 Labels = Annotated[list[Label], BATCH, FailFast()]
 
 
@@ -47,36 +55,49 @@ class Body(BaseModel):
 class Application(Body):
     """One application to decide on."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "a-1", "group": "women", "score": 0.62}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "a-1", "group": "women", "score": 0.62, "subject": "p-7"}]}
+    )
 
     id: Id
     group: Group
     score: float
+    subject: Subject = None
 
 
 class Applications(Body):
     """Applications to decide on, by columns of equal length."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"ids": ["a-1", "a-2"], "groups": ["women", "men"], "scores": [0.62, 0.4]}]}
+        json_schema_extra={
+            "examples": [
+                {"ids": ["a-1", "a-2"], "groups": ["women", "men"], "scores": [0.62, 0.4], "subjects": ["p-7", None]}
+            ]
+        }
     )
 
     ids: Ids
     groups: Groups
     scores: Scores
+    subjects: Subjects = []
 
 
 class Reported(Body):
     """Decisions that the operator's own rule made, by columns of equal length."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"ids": ["a-1"], "groups": ["women"], "scores": [0.62], "accepted": [True]}]}
+        json_schema_extra={
+            "examples": [
+                {"ids": ["a-1"], "groups": ["women"], "scores": [0.62], "accepted": [True], "subjects": ["p-7"]}
+            ]
+        }
     )
 
     ids: Ids
     groups: Groups
     scores: Scores
     accepted: Annotated[list[bool], BATCH, FailFast()]
+    subjects: Subjects = []
 
 
 class Outcomes(Body):
@@ -149,6 +170,14 @@ class ModeChange(Body):
         if isinstance(given, list) and len(given) > MOST_GROUPS:
             raise ValueError(f"must be at most {MOST_GROUPS} numbers")
         return given
+
+
+class NewSecret(Body):
+    """A new secret of the gate: why."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "somebody left who could read the database"}]})
+
+    reason: Reason
 
 
 class Approval(Body):

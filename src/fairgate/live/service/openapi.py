@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from itertools import cycle, islice
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 import fairgate
 from fairgate.live.service.problems import PROBLEM, Problem
 from fairgate.live.service.routes.route import PREFIX, Route
-from fairgate.live.spec import NAME
+from fairgate.live.spec import NAME, Spec
 
 REF = "#/components/schemas/{model}"
 
@@ -96,6 +99,7 @@ class App(FastAPI):
             found = super().openapi()
             add_schemas(found, self.state.routes)
             self.openapi_schema = found
+        add_gates(self.openapi_schema, self.state.routes, self.state.gates.specs)
         return self.openapi_schema
 
 
@@ -104,7 +108,7 @@ def add_schemas(found: dict[str, Any], routes: Sequence[Route]) -> None:
     models: list[type[BaseModel]] = [Problem, *(model for route in routes for model in route.takes)]
     _, more = models_json_schema([(model, "validation") for model in models], ref_template=REF)
     schemas = found.setdefault("components", {}).setdefault("schemas", {})
-    schemas.update(more["$defs"])
+    schemas.update(copy.deepcopy(more["$defs"]))  # examples are the models' own
     for framework in ("HTTPValidationError", "ValidationError"):
         schemas.pop(framework, None)
     found["components"]["securitySchemes"] = {
@@ -117,6 +121,47 @@ def add_schemas(found: dict[str, Any], routes: Sequence[Route]) -> None:
             "it can give themselves any scope: each key that is made is an event of the log, with who made it.",
         }
     }
+
+
+def add_gates(found: dict[str, Any], routes: Sequence[Route], specs: Mapping[str, Spec]) -> None:
+    """Add the groups and the range of scores of the gates that are served.
+
+    Bodies have the groups of all gates, and bounds of scores that no gate goes beyond; `x-gates` has them by gate. So
+    both are exact if one gate is served. Subjects are left out if no gate takes them.
+    """
+    ranges = [spec.score_range if spec.scores.outside == "refuse" else (-math.inf, math.inf) for spec in specs.values()]
+    low, high = min(each[0] for each in ranges), max(each[1] for each in ranges)
+    facts: dict[str, dict[str, Any]] = {
+        "group": {"enum": sorted({each for spec in specs.values() for each in spec.groups})},
+        "score": {} if math.isinf(low) or math.isinf(high) else {"minimum": low, "maximum": high},
+    }
+    some = next(iter(specs.values()))
+    shown: dict[str, list[Any]] = {"group": some.groups, "score": some.grid[len(some.grid) // 2 :]}
+    unknown = () if any(spec.subjects is not None for spec in specs.values()) else ("subject", "subjects")
+    for name in {model.__name__ for route in routes for model in route.takes}:
+        schema = found["components"]["schemas"][name]
+        fields = schema["properties"]
+        for each in unknown:
+            for part in (fields, *schema["examples"]):
+                part.pop(each, None)
+        for each, more in facts.items():
+            fields.get(each, {}).update(more)
+            fields.get(f"{each}s", {}).get("items", {}).update(more)
+            for example in schema["examples"]:
+                if each in example:
+                    example[each] = shown[each][0]
+                if f"{each}s" in example:
+                    example[f"{each}s"] = list(islice(cycle(shown[each]), len(example[f"{each}s"])))
+    found["x-gates"] = {
+        name: {"groups": spec.groups, "outside": spec.scores.outside, "range": finite(spec.score_range)}
+        | ({} if spec.subjects is None else {"subject_days": spec.subjects.days})
+        for name, spec in specs.items()
+    }
+
+
+def finite(bounds: tuple[float, float]) -> list[float] | None:
+    """Return bounds as JSON has them; None if there are none."""
+    return None if math.isinf(bounds[0]) else list(bounds)
 
 
 def make_description(title: str = "fairgate") -> dict[str, Any]:

@@ -16,21 +16,22 @@ async def decide(request: Request) -> Response:
     """Decide on one application. The same id again gets the first decision; with another score it is a conflict."""
     body = await read(request, Application)
     gate, who = caller_of(request)
-    return await done(gate.submit(Decide([body.id], [body.group], [body.score], single=True, **who)))
+    one = Decide([body.id], [body.group], [body.score], single=True, subjects=[body.subject], **who)
+    return await done(gate.submit(one))
 
 
 async def decide_batch(request: Request) -> Response:
     """Decide on up to 10,000 applications at once, all or none; they are given by columns, and so is the reply."""
     body = await read(request, Applications)
     gate, who = caller_of(request)
-    return await done(gate.submit(Decide(body.ids, body.groups, body.scores, single=False, **who)))
+    return await done(gate.submit(Decide(body.ids, body.groups, body.scores, False, body.subjects, **who)))
 
 
 async def report(request: Request) -> Response:
     """Record decisions that the operator's own rule made, in the mode shadow."""
     body = await read(request, Reported)
     gate, who = caller_of(request)
-    return await done(gate.submit(Report(body.ids, body.groups, body.scores, body.accepted, **who)))
+    return await done(gate.submit(Report(body.ids, body.groups, body.scores, body.accepted, body.subjects, **who)))
 
 
 ROUTES = (

@@ -8,11 +8,11 @@ from fastapi import Path, Request
 from starlette.responses import Response
 
 from fairgate.errors import InputError
-from fairgate.live.replies import Closed, Decision, Status
-from fairgate.live.requests import Approve, Close, SetMode
+from fairgate.live.replies import Closed, Decision, Rotated, Status
+from fairgate.live.requests import Approve, Close, Rotate, SetMode
 from fairgate.live.requests import Override as Overrule
 from fairgate.live.service.auth import caller_of
-from fairgate.live.service.models import LARGEST_ROUND, Approval, ModeChange, Override, read
+from fairgate.live.service.models import LARGEST_ROUND, Approval, ModeChange, NewSecret, Override, read
 from fairgate.live.service.routes.route import Route, done
 
 
@@ -39,6 +39,13 @@ async def set_mode(request: Request) -> Response:
     return await done(gate.submit(SetMode(body.mode, body.reason, body.threshold, body.successor or "", **who)))
 
 
+async def rotate(request: Request) -> Response:
+    """Give the gate a new secret, of which lottery numbers are made from the next round on; the open one is closed."""
+    body = await read(request, NewSecret)
+    gate, who = caller_of(request)
+    return await done(gate.submit(Rotate(body.reason, **who)))
+
+
 async def approve(request: Request) -> Response:
     """Approve the proposal that waits, in the mode approve."""
     body = await read(request, Approval)
@@ -57,6 +64,7 @@ ROUTES = (
     Route("POST", "/rounds/{number}/close", "rounds", close, Closed, (), "running", (409,)),
     Route("POST", "/rounds/close", "rounds", close_open, Closed, (), "running", (409,), keyed=True),
     Route("POST", "/mode", "admin", set_mode, Status, (ModeChange,), "running"),
+    Route("POST", "/secret", "admin", rotate, Rotated, (NewSecret,), "running"),
     Route("POST", "/approvals", "admin", approve, Status, (Approval,), "running"),
     Route("POST", "/overrides", "admin", override, Decision, (Override,), "running"),
 )
