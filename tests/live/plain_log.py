@@ -126,7 +126,8 @@ def _check_people(log: Log, event: Event, rows: list[dict[str, Any]], opened: di
     assert sorted((*place, count) for place, count in tally.items()) == sorted(map(tuple, data["tally"]))
     assert data["people"] == len(rows)
     columns = {name: np.array([row[name] for row in rows]) for name in ("bin", "draw", "accepted")}
-    stored = People([row["id"] for row in rows], groups, scores, *columns.values())
+    bins, draws, taken = columns.values()
+    stored = People([row["id"] for row in rows], groups, scores, bins, draws, taken)
     assert stored.digest == data["digest"]
     if event.kind == "decided":
         policy = Policy.from_json(opened["policy"])
