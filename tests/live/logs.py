@@ -127,8 +127,9 @@ def write_busy(lender: Lender) -> None:
     create_key(gate, "chief", ["admin"])
     gate.set_mode("learn", "it may decide", actor="key:chief")
     lender.decide(20)
-    lender.clock.now += timedelta(days=40)
-    lender.decide(20)  # after which no label has come for long
+    for _ in range(3):
+        lender.clock.now += timedelta(days=14)
+        lender.decide(20)  # after the last of which no label has come for long
     gate.resume("labels come again")
     write_keys(gate)
     lender.outcomes(10)

@@ -178,8 +178,9 @@ def test_a_change_that_a_pause_refused_is_refused_again(database_url: str, clock
     gate = Gate(database_url, "credit", spec=spec, clock=clock)
     gate.decide(["a", "b"], ["men"] * 2, [2.0] * 2)
     gate.close()
-    gate.decide("c", "men", 2.0)
-    clock.move(days=8)
+    for name in ("c", "d", "e"):
+        gate.decide(name, "men", 2.0)
+        clock.move(days=3)
     for _ in range(2):
         with pytest.raises(ConflictError, match="a guard paused the learner"):
             gate.set_mode("learn", "go on", key="k")

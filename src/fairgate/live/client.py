@@ -164,10 +164,17 @@ class Client:
         return self._post(path, Closed, None, key)
 
     def set_mode(
-        self, mode: Mode, reason: str, threshold: float | list[float] | None = None, *, key: str | None = None
+        self,
+        mode: Mode,
+        reason: str,
+        threshold: float | list[float] | None = None,
+        *,
+        successor: str = "",
+        key: str | None = None,
     ) -> Status:
-        """Change who decides."""
-        return self._post("/mode", Status, {"mode": mode, "reason": reason, "threshold": threshold}, key)
+        """Change who decides; in the mode shadow perhaps another gate, the `successor`."""
+        body = {"mode": mode, "reason": reason, "threshold": threshold}
+        return self._post("/mode", Status, body | ({"successor": successor} if successor else {}), key)
 
     def hold(self, reason: str, threshold: float | list[float] | None = None) -> Status:
         """Keep to a fixed policy: the one in force, or a threshold of the grid."""

@@ -37,7 +37,7 @@ PATIENCE = 10
 LONGEST = 120
 """Seconds that one statement may take in PostgreSQL."""
 
-POOL = {"pool_size": 5, "max_overflow": 20, "pool_timeout": PATIENCE, "hide_parameters": True}
+POOL = {"pool_size": 5, "max_overflow": 15, "pool_timeout": PATIENCE, "hide_parameters": True}
 """What engines have in common; errors do not show what was to be written."""
 
 SQLITE = (

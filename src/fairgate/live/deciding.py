@@ -62,7 +62,7 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
                 recall(turn, request, parsed[fresh[0]], known, kin)
                 replies[fresh[0]] = repeated(turn, request, parsed[fresh[0]], known)
             if replies[fresh[0]] is None and turn.fold.mode.mode == "shadow":
-                raise ConflictError(
+                raise left_to_another(turn) or ConflictError(
                     "the gate is in the mode 'shadow', where the operator's own rule decides: report its decisions"
                 )
         except InputError as error:
@@ -72,6 +72,16 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
         else:
             fresh = decide_some(turn, requests, parsed, fresh, known, kin, replies)
     return replies
+
+
+def left_to_another(turn: Turn) -> ConflictError | None:
+    """Return the refusal of people on whom another gate decides now, None if this one has no successor."""
+    if not turn.fold.successor:
+        return None
+    return ConflictError(
+        f"the gate {turn.fold.spec.name!r} has handed over to the gate {turn.fold.successor!r}: send new applications "
+        "there, and outcomes to the gate that decided"
+    )
 
 
 def decide_some(
@@ -241,6 +251,9 @@ def report(turn: Turn, request: Report) -> Recorded:
     recall(turn, request, parsed, known, met_before(turn, [request]))
     refuse_other_facts(turn, request, parsed, known, taken)
     fresh = [place for place, name in enumerate(request.ids) if name not in known]
+    handed = left_to_another(turn)
+    if fresh and handed is not None:
+        raise handed
     if fresh and turn.fold.mode.mode != "shadow":
         now = f"in the mode {turn.fold.mode.mode!r}" if request.reads else "not in it"
         raise ConflictError(f"decisions are reported in the mode 'shadow', but the gate is {now}")

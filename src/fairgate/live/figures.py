@@ -14,7 +14,8 @@ from sqlalchemy import Connection, Row, select
 from fairgate.confidence import gap_range
 from fairgate.constraints.bounds import BROKEN, MET
 from fairgate.counts import Counts
-from fairgate.live.fold import Fold, days_between, read_policy
+from fairgate.live.clock import days_between
+from fairgate.live.fold import Fold, read_policy
 from fairgate.live.guards import acceptance
 from fairgate.live.replies import (
     AgeBand,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from fairgate.constraints.bounds import BROKEN
 from fairgate.counts import Counts
 from fairgate.errors import InputError, told
 from fairgate.learners.epochs import LONGEST_DELAY
+from fairgate.live.clock import Clock, days_between
 from fairgate.live.detectors import Detectors, Ring
 from fairgate.live.events import KINDS, START, Event, canonical
 from fairgate.live.guards import guard
@@ -102,6 +102,7 @@ class Fold:
     round: int = 0  # the one that is open, or the next
     open: OpenRound | None = None
     mode: ModeSet = field(init=False)
+    successor: str = ""  # the gate that decides instead of this one
     force: Policy | None = None  # the policy in force
     force_round: int = 0
     force_at: str = ""
@@ -115,6 +116,7 @@ class Fold:
     origins: dict[int, Origin] = field(default_factory=dict)
     watches: list[Watch] = field(init=False)
     detectors: Detectors | None = None  # a gate that was made before there were any has none
+    clock: Clock | None = None  # none in the part of a log that was written before there was one
     seen: list[int | None] = field(init=False)  # round in which each group was last seen
     people: int = 0
     arrived: int = 0
@@ -227,12 +229,9 @@ class Fold:
                     sure = f"a false alarm has a probability of at most {limits.alpha:g}"
                     return self._pause("broken", f"{text}; {sure}")
         quiet, awaited = limits.pause_if_quiet_days, self.awaited
-        if quiet is not None and awaited:
-            first = min(each.at for each in self.origins.values() if each.awaited)
-            since = max(first, self.label_at or "", self.mode.since)
-            if days_between(since, at) > quiet:
-                text = f"no label has arrived for more than {quiet:g} days, and {awaited} are awaited"
-                return self._pause("quiet", text)
+        if quiet is not None and awaited and self._quiet_days(at) > quiet:
+            text = f"no label has arrived for more than {quiet:g} days, and {awaited} are awaited"
+            return self._pause("quiet", text)
         return None
 
     def _pause(self, why: str, text: str, ring: Ring | None = None) -> dict[str, Any]:
@@ -250,6 +249,13 @@ class Fold:
         """The alarms of the detectors that stand."""
         return {} if self.detectors is None else dict(self.detectors.alarms)
 
+    def _quiet_days(self, at: str) -> float:
+        """Return for how long no label has arrived, though some are awaited."""
+        if self.clock is not None:
+            return self.clock.quiet_days(min(number for number, each in self.origins.items() if each.awaited))
+        first = min(each.at for each in self.origins.values() if each.awaited)
+        return days_between(max(first, self.label_at or "", self.mode.since), at)
+
     @property
     def awaited(self) -> int:
         """Labels still to come, of closed rounds."""
@@ -266,6 +272,8 @@ class Fold:
         """Take in the next event; `data` is its body, if it is at hand."""
         if event.seq != self.seq + 1:
             raise InputError(f"event {event.seq} does not follow event {self.seq}")
+        if self.clock is not None:
+            self.clock.step(event.at)
         apply = getattr(self, "_" + event.kind.replace("-", "_"), None) if event.kind in KINDS else None
         if apply is not None:
             apply(event, event.data if data is None else data)
@@ -276,9 +284,24 @@ class Fold:
         self.detectors = Detectors(self.spec) if data.get("detection") else None
         self.mode.actor, self.mode.since = event.actor, event.at
         self.force_at = event.at
+        self._begin_clock(event, data)
 
     def _version(self, event: Event, data: dict[str, Any]) -> None:
         self.library, self.versions = data["library"], data["versions"]
+
+        self._begin_clock(event, data)
+
+    def _begin_clock(self, event: Event, data: dict[str, Any]) -> None:
+        """Begin to count the time that passes, if an event says so; what was until then is taken as it was written."""
+        if not data.get("clock") or self.clock is not None:
+            return
+        self.clock = Clock.begin(event.at, quiet=self.spec.guards.pause_if_quiet_days, due=self.spec.label_due_days)
+        opened = {number: each.at for number, each in self.origins.items()}
+        if self.open is not None:
+            opened[self.round] = self.open.at
+        for number, at in opened.items():
+            self.clock.rounds[number] = (min(days_between(event.at, at), 0.0),) * 2
+        self.clock.told = min(days_between(event.at, max(self.label_at or "", self.mode.since)), 0.0)
 
     def _opened(self, event: Event, data: dict[str, Any]) -> None:
         if not self.planned:
@@ -290,6 +313,8 @@ class Fold:
         empty = np.zeros(self.shape, dtype=np.int64)
         mode = self.mode.mode
         self.open = OpenRound(mode, policy, event.at, data["guards"], empty, empty.copy())
+        if self.clock is not None:
+            self.clock.open(self.round)
 
     def _decided(self, event: Event, data: dict[str, Any]) -> None:
         now = self._open()
@@ -315,6 +340,8 @@ class Fold:
                 self.arrived += number
         if data["tally"] or data["aside"]:
             self.label_at = event.at
+            if self.clock is not None:
+                self.clock.tell()
 
     def _corrected(self, event: Event, data: dict[str, Any]) -> None:
         """Change labels that the learner has not been told yet; what it has learnt stays as it is."""
@@ -362,6 +389,8 @@ class Fold:
             oldest = next(iter(self.origins))
             self.counted = max(self.counted, oldest + 1)
             del self.origins[oldest]
+        if self.clock is not None:
+            self.clock.keep(self.origins)
         self._note_alarms(event.at)
         self.last = played
         self.recent = MEMORY * self.recent + now.counts.sum(axis=2)
@@ -403,7 +432,8 @@ class Fold:
             batch = self.origins.get(self.counted)
             if batch is not None:
                 came = sum(batch.labels)
-                if came < NEARLY * batch.taken and days_between(batch.at, at) <= due:
+                waited = days_between(batch.at, at) if self.clock is None else self.clock.due_days(self.counted)
+                if came < NEARLY * batch.taken and waited <= due:
                     break
                 for watch in self.watches:
                     if self.counted >= watch.first:
@@ -426,6 +456,9 @@ class Fold:
     def _mode(self, event: Event, data: dict[str, Any]) -> None:
         policy = read_policy(data["policy"])
         self.mode = ModeSet(data["mode"], data["reason"], event.actor, event.at, policy)
+        if self.clock is not None:
+            self.clock.tell()
+        self.successor = data.get("successor", "")
         self.waiting, self.paused = "", event.kind == "paused"
         if self.detectors is not None:
             self.detectors.acknowledge(by_person=event.kind == "mode")
@@ -461,16 +494,6 @@ def sparse(tally: NDArray[Any]) -> list[list[int]]:
 def policy_digest(policy: Policy) -> str:
     """Return a short text by which a person names the policy that is approved."""
     return hashlib.sha256(canonical(policy.to_json()).encode()).hexdigest()[:16]
-
-
-def is_over(since: str, until: str, seconds: float) -> bool:
-    """Whether so many seconds have passed; also if a clock that was so far ahead has been put right."""
-    return abs(days_between(since, until)) * 86400.0 >= seconds
-
-
-def days_between(since: str, until: str) -> float:
-    """Return the days from one time to another."""
-    return (datetime.fromisoformat(until) - datetime.fromisoformat(since)).total_seconds() / 86400.0
 
 
 def read_policy(plain: Any) -> Policy | None:

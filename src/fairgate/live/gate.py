@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import queue
 import threading
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, Self, overload
 
 from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import DBAPIError
@@ -21,11 +21,12 @@ from fairgate.errors import InputError
 from fairgate.importing import allowed_names
 from fairgate.live import cases, figures, saving, views
 from fairgate.live.auditing.report import AuditReport
-from fairgate.live.database import connect, insert, reading, writing
+from fairgate.live.clock import is_over
+from fairgate.live.database import insert, reading
 from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.fold import Fold
 from fairgate.live.handling import handle_all
-from fairgate.live.making import VERSIONS, ensure_gate
+from fairgate.live.making import VERSIONS, Made, ensure_gates, made_gates
 from fairgate.live.preparing import prepare
 from fairgate.live.replies import (
     CaseFacts,
@@ -53,6 +54,7 @@ from fairgate.live.requests import (
     Tick,
 )
 from fairgate.live.schema import gates, snapshots
+from fairgate.live.shared import Database
 from fairgate.live.spec import Mode, Spec, Trust
 from fairgate.live.subjects import commitment
 from fairgate.live.turn import Turn
@@ -72,11 +74,20 @@ SNAPSHOT_EVENTS, SNAPSHOT_ROUNDS = 5000, 200
 """Events or closed rounds after which a snapshot is kept: folding so many takes some tenths of a second."""
 
 
+class Waiting(NamedTuple):
+    """A request that waits to be written."""
+
+    request: Request
+    future: Future[Any]
+    since: float  # of the clock that only goes forward
+
+
 class Gate:
     """A gate in a database: its log, and the fold of it.
 
     All calls are safe to make from several threads, and several processes may open the same gate. Requests that wait
-    at the same time are written by one thread in one transaction, and answered once that is on disk.
+    at the same time are written in one transaction, and answered once that is on disk. Gates of one database share
+    its connections and the few threads that write.
 
     Parameters
     ----------
@@ -124,35 +135,72 @@ class Gate:
         clock: Callable[[], datetime] | None = None,
         actor: str = "python",
     ) -> None:
+        self._join(url, name, clock, actor)
+        try:
+            prepare(self.engine)
+            if spec is not None and spec.name != name:
+                raise InputError(f"spec: name must be that of the gate, {name!r}, got {spec.name!r}")
+            if spec is not None:
+                self._begin(ensure_gates(self.engine, [spec], self._now(), actor)[name], spec.trust)
+            else:
+                with reading(self.engine) as connection:
+                    found = made_gates(connection, [name])
+                if name not in found:
+                    raise MissingError(f"there is no gate {name!r} in this database")
+                self._begin(found[name], Trust(allowed_names(allow), folder))
+        except BaseException:
+            self.shut()
+            raise
+
+    @classmethod
+    def open_all(
+        cls,
+        url: str,
+        specs: Sequence[Spec],
+        *,
+        clock: Callable[[], datetime] | None = None,
+        actor: str = "python",
+    ) -> list[Self]:
+        """Open many gates of a database by a few queries; those that are not there are made. The rest as for one."""
+        opened = [cls.__new__(cls) for _ in specs]
+        for gate, spec in zip(opened, specs, strict=True):
+            gate._join(url, spec.name, clock, actor)
+        try:
+            if opened:
+                prepare(opened[0].engine)
+                made = ensure_gates(opened[0].engine, specs, opened[0]._now(), actor)
+            for gate, spec in zip(opened, specs, strict=True):
+                gate._begin(made[spec.name], spec.trust)
+        except BaseException:
+            for gate in opened:
+                gate.shut()
+            raise
+        return opened
+
+    def _join(self, url: str, name: str, clock: Callable[[], datetime] | None, actor: str) -> None:
+        """Set out with nothing but the database."""
         self.name, self.actor = name, actor
         self.clock = clock or (lambda: datetime.now(UTC))
-        self.engine = connect(url)
         self._lock = threading.Lock()  # of the fold
-        self._queue: queue.SimpleQueue[tuple[Request, Future[Any]] | None] = queue.SimpleQueue()
-        self._writer: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._entry = threading.Lock()  # of the requests that wait
+        self._waiting: deque[Waiting] = deque()
+        self._taken: list[Waiting] = []  # those that are being written
+        self._scheduled = False  # whether a thread that writes has the gate, or will
+        self._drained = threading.Condition(self._entry)
         self._fold: Fold | None = None
         self._rounds: dict[int, RoundFigures] = {}  # the last closed ones, as the page shows them
         self._kept = 0, 0  # event and round of the last snapshot
         self.outside: Counter[str] = Counter()  # scores outside the range that this process refused and clipped
         self.trouble = ""  # why the last request could not be written; nothing if it was
-        prepare(self.engine)
-        if spec is not None:
-            self._make(spec)
-        with reading(self.engine) as connection:
-            row = connection.execute(select(gates).where(gates.c.name == name)).first()
-            if row is None:
-                raise MissingError(f"there is no gate {name!r} in this database")
-            self.number, self.secret = row.number, row.secret
-            self._made = views.created_hash(connection, row.number)
-            trust = Trust(allowed_names(allow), folder) if spec is None else spec.trust
-            self.spec = Spec.stored(views.created(connection, row.number)["spec"], *trust)
+        self.database = Database.at(url)
+        self.database.join(self)
+        self.engine = self.database.engine
 
-    def _make(self, spec: Spec) -> None:
-        """Make the gate, unless there is one of the same spec."""
-        if spec.name != self.name:
-            raise InputError(f"spec: name must be that of the gate, {self.name!r}, got {spec.name!r}")
-        ensure_gate(self.engine, spec, self._now(), self.actor)
+    def _begin(self, made: Made, trust: Trust) -> None:
+        """Take over what is stored."""
+        self.number, self.secret = made.number, made.secret
+        self._made = made.hash
+        self.spec = Spec.stored(made.spec, *trust)
 
     def _now(self) -> str:
         return self.clock().astimezone(UTC).isoformat(timespec="microseconds")
@@ -266,11 +314,15 @@ class Gate:
         reason: str,
         threshold: float | list[float] | None = None,
         *,
+        successor: str = "",
         key: str | None = None,
         actor: str | None = None,
     ) -> Status:
-        """Change who decides. The open round is closed first."""
-        found: Status = self._ask(SetMode(mode, reason, threshold, key=key, actor=actor or self.actor))
+        """Change who decides. The open round is closed first.
+
+        In the mode shadow another gate can be named as `successor`: this one then takes outcomes alone.
+        """
+        found: Status = self._ask(SetMode(mode, reason, threshold, successor, key=key, actor=actor or self.actor))
         return found
 
     def hold(self, reason: str, threshold: float | list[float] | None = None, *, actor: str | None = None) -> Status:
@@ -296,15 +348,33 @@ class Gate:
 
     def tick(self) -> None:
         """Close the round if its time is over; if the last request could not be written, try whether one can be."""
-        with self._lock, reading(self.engine) as connection:
-            now, seconds = self._caught_up(connection).open, self.spec.rounds.seconds
-        if self.trouble or (now is not None and seconds is not None):
+        self.read()
+        if self.due:
             self._ask(Tick(actor="clock"))
+
+    @property
+    def due(self) -> bool:
+        """Whether a tick has anything to do, by as much of the log as was read."""
+        fold, seconds = self._fold, self.spec.rounds.seconds
+        now = None if fold is None else fold.open
+        over = now is not None and seconds is not None and is_over(now.at, self._now(), seconds)
+        return over or self.trouble != ""
 
     def _ask(self, request: Request) -> Any:
         return self.submit(request).result()
 
     # What can be looked at.
+
+    def read(self) -> None:
+        """Read what the log has got since it was read last; all of it at first."""
+        with self._lock, reading(self.engine) as connection:
+            self._caught_up(connection)
+
+    @property
+    def last(self) -> int:
+        """The last event that was read; 0 if none was: requests then wait until the log has been read."""
+        fold = self._fold
+        return 0 if fold is None else fold.seq
 
     def status(self) -> Status:
         """Return what is in force now."""
@@ -350,37 +420,47 @@ class Gate:
     # How it is written.
 
     def submit(self, request: Request) -> Future[Any]:
-        """Queue a request for the thread that writes; the reply comes when it is on disk."""
-        with self._starting:
-            if self._writer is None:
-                self._writer = threading.Thread(target=self._write, name=f"gate-{self.name}", daemon=True)
-                self._writer.start()
-        if self._queue.qsize() >= WAITING:
-            raise UnavailableError(f"more than {WAITING} requests are waiting: send the request again later")
+        """Queue a request for the threads that write; the reply comes when it is on disk."""
         future: Future[Any] = Future()
-        self._queue.put((request, future))
+        with self._entry:
+            if len(self._waiting) >= WAITING:
+                raise UnavailableError(f"more than {WAITING} requests are waiting: send the request again later")
+            self._waiting.append(Waiting(request, future, time.monotonic()))
+            if not self._scheduled:
+                self._scheduled = True
+                self.database.writers.put(self._write)
         return future
 
-    def shut(self) -> None:
-        """Answer what is waiting, and close the connections."""
-        with self._starting:
-            if self._writer is not None:
-                self._queue.put(None)
-                self._writer.join()
-                self._writer = None
-        self.engine.dispose()
+    @property
+    def waiting(self) -> int:
+        """Requests that wait until they are on disk."""
+        return len(self._waiting) + len(self._taken)
 
-    def _write(self) -> None:
-        """Answer requests, as many at a time as are waiting."""
-        while True:
-            waiting = [self._queue.get()]
-            while len(waiting) < GROUP and not self._queue.empty():
-                waiting.append(self._queue.get())
-            asked = [each for each in waiting if each is not None]
-            if asked:
-                self._answer(asked)
-            if None in waiting:
-                return
+    @property
+    def waited(self) -> float:
+        """Seconds that the oldest of them has waited."""
+        with self._entry:
+            first = next(iter(self._taken or self._waiting), None)
+        return 0.0 if first is None else time.monotonic() - first.since
+
+    def shut(self) -> None:
+        """Answer what is waiting, and close the connections if no other gate uses them."""
+        with self._entry:
+            while self._scheduled:
+                self._drained.wait()
+        self.database.leave(self)
+
+    def _write(self) -> bool:
+        """Answer requests, as many at a time as are waiting; true if others came meanwhile."""
+        with self._entry:
+            self._taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), GROUP))]
+        self._answer([(each.request, each.future) for each in self._taken])
+        with self._entry:
+            self._taken = []
+            more = self._scheduled = bool(self._waiting)
+            if not more:
+                self._drained.notify_all()
+        return more
 
     def _answer(self, asked: list[tuple[Request, Future[Any]]]) -> None:
         """Answer requests that nobody has taken back."""
@@ -407,14 +487,17 @@ class Gate:
 
     def _turn(self, requests: Sequence[Request]) -> list[Any]:
         """Handle requests in one transaction and return replies; bad input is its request's reply."""
+        if self._fold is None:
+            self.read()  # here, where other gates can be written meanwhile
         with self._lock:
             try:
-                with writing(self.engine) as connection:
+                with self.database.writing() as connection:
                     fold = self._caught_up(connection, lock=True)
                     last = fold.seq
                     turn = Turn(connection, self.number, self.secret, fold, self._now())
-                    if (fold.library, fold.versions) != (__version__, VERSIONS):
-                        turn.record("version", {"library": __version__, "versions": VERSIONS}, Request(actor="library"))
+                    if (fold.library, fold.versions) != (__version__, VERSIONS) or fold.clock is None:
+                        goes_on = {"library": __version__, "versions": VERSIONS, "clock": True}
+                        turn.record("version", goes_on, Request(actor="library"))
                     replies = handle_all(turn, requests)
                     turn.flush()
                     if fold.seq != last or self.trouble:
@@ -432,7 +515,7 @@ class Gate:
         seq, number = self._kept
         if fold.seq - seq < SNAPSHOT_EVENTS and fold.round - number < SNAPSHOT_ROUNDS:
             return
-        row = {
+        row: dict[str, Any] = {
             "gate": [self.number],
             "seq": [fold.seq],
             "library": [__version__],
@@ -452,18 +535,21 @@ class Gate:
             raise UnavailableError(
                 f"the gate {self.name!r} was made again, or another database is in its place: open it again"
             )
-        end, now = (row.last, row.head), self._fold
-        self._fold = None
-        if now is not None:
-            self._fold = self._followed(connection, now, end)
-        if self._fold is None and (kept := self._from_snapshot(connection)) is not None:
-            self._fold = self._followed(connection, kept, end)
-        if self._fold is None:
-            self._kept = 0, 0
-            self._fold = self._followed(connection, Fold(self.spec), end)
-        if self._fold is None:
+        end = row.last, row.head
+        try:
+            found = None if self._fold is None else self._followed(connection, self._fold, end)
+            if found is None and (kept := self._from_snapshot(connection)) is not None:
+                found = self._followed(connection, kept, end)
+            if found is None:
+                self._kept = 0, 0
+                found = self._followed(connection, Fold(self.spec), end)
+        except BaseException:
+            self._fold = None  # it may have taken in half of an event
+            raise
+        self._fold = found
+        if found is None:
             raise UnavailableError(f"the log of the gate {self.name!r} does not fit together: audit it")
-        return self._fold
+        return found
 
     def _rotated(self, connection: Connection, secret: bytes) -> bool:
         """Whether a secret is the one that the log of this gate, and no other, gave it last."""

@@ -8,7 +8,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.live.failures import ConflictError
 from fairgate.live.replies import Closed, Rotated, Status
 from fairgate.live.requests import Approve, Close, Note, Rotate, SetMode, Tick
-from fairgate.live.turn import Turn, check_reason
+from fairgate.live.turn import Turn, check_reason, check_text
 from fairgate.live.views import status
 
 MODES = ("learn", "hold", "shadow", "approve")
@@ -47,6 +47,12 @@ def set_mode(turn: Turn, request: SetMode) -> Status | ConflictError:
         if request.mode not in ("hold", "shadow"):
             raise InputError(f"threshold is for the modes hold and shadow, not for {request.mode!r}")
         policy = fold.spec.fixed(request.threshold)
+    if request.successor:
+        check_text("successor", request.successor)
+        if request.mode != "shadow" or request.successor == fold.spec.name:
+            raise InputError(
+                f"successor must be another gate, in the mode shadow, got {request.successor!r} in {request.mode!r}"
+            )
     if request.mode == "hold" and policy is None:
         lottery = fold.force is not None and bool(fold.force.is_lottery[0])
         policy = (fold.spec.first or fold.force) if lottery else (fold.force or fold.spec.first)
@@ -60,12 +66,8 @@ def set_mode(turn: Turn, request: SetMode) -> Status | ConflictError:
     if fold.paused and not paused and request.mode in ("learn", "approve"):
         return PAUSED
     plain = None if policy is None else policy.to_json()
-    turn.record(
-        "mode",
-        {"mode": request.mode, "before": fold.mode.mode, "reason": reason, "policy": plain},
-        request,
-        main=True,
-    )
+    data = {"mode": request.mode, "before": fold.mode.mode, "reason": reason, "policy": plain}
+    turn.record("mode", data | ({"successor": request.successor} if request.successor else {}), request, main=True)
     return status(fold)
 
 

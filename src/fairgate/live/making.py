@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Row, func, select
 from sqlalchemy.exc import IntegrityError
 
 from fairgate import __version__
 from fairgate.live import views
-from fairgate.live.database import insert, writing
+from fairgate.live.database import insert, reading, writing
 from fairgate.live.events import START, Event, make_event
 from fairgate.live.failures import ConflictError
 from fairgate.live.keys import added
@@ -28,22 +30,55 @@ DETECTION = 1
 UNTOUCHED = {"created", "version", "key-added", "key-revoked"}
 """Kinds of events of a gate that has not decided anything."""
 
+BLOCK = 500
+"""Gates that one query looks up."""
 
 LATER: dict[str, Any] = {"scores": Scores().model_dump(mode="json")}
 """Fields of a spec that gates made before do not have, and what a file leaves unsaid that such a gate goes on with."""
 
 
-def ensure_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
-    """Make the gate that a spec describes, unless it is there; one of another spec is refused."""
+class Made(NamedTuple):
+    """A gate as it is stored."""
+
+    number: int
+    secret: bytes
+    hash: str  # of the event that made it
+    spec: dict[str, Any]
+
+
+def ensure_gates(engine: Engine, specs: Sequence[Spec], at: str, actor: str) -> dict[str, Made]:
+    """Make the gates that specs describe, but for those that are there, and return all by name.
+
+    If one of them is there with another spec, none is made.
+    """
+    names = [spec.name for spec in specs]
+    with reading(engine) as connection:
+        found = made_gates(connection, names)
+    for spec in specs:
+        if spec.name in found:
+            refuse_other(spec, found[spec.name].spec)
+    if len(found) == len(names):
+        return found
     try:
         with writing(engine) as connection:
-            row = gate_row(connection, spec.name)
-            if row is None:
-                add_gate(connection, spec, at, actor)
-                return
-            refuse_other(spec, views.created(connection, row.number)["spec"])
-    except IntegrityError:  # another process made it in the same moment
-        ensure_gate(engine, spec, at, actor)
+            there = made_gates(connection, names)
+            for spec in specs:
+                if spec.name not in there:
+                    add_gate(connection, spec, at, actor)
+    except IntegrityError:  # another process made one in the same moment
+        pass
+    return ensure_gates(engine, specs, at, actor)
+
+
+def made_gates(connection: Connection, names: Sequence[str]) -> dict[str, Made]:
+    """Return those gates that are there, by name."""
+    found = {}
+    first = (events.c.gate == gates.c.number) & (events.c.seq == 1)
+    for start in range(0, len(names), BLOCK):
+        asked = select(gates.c.name, gates.c.number, gates.c.secret, events.c.hash, events.c.body).join(events, first)
+        for row in connection.execute(asked.where(gates.c.name.in_(names[start : start + BLOCK]))):
+            found[row.name] = Made(row.number, row.secret, row.hash, json.loads(row.body)["spec"])
+    return found
 
 
 def refuse_other(spec: Spec, stored: dict[str, Any]) -> None:
@@ -71,7 +106,7 @@ def add_gate(connection: Connection, spec: Spec, at: str, actor: str, number: in
     """Insert a gate's row and its first event."""
     secret = secrets.token_bytes(32)
     data: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "library": __version__, "versions": VERSIONS}
-    data["detection"] = DETECTION
+    data |= {"detection": DETECTION, "clock": True}
     data["commitment"] = hashlib.sha256(secret).hexdigest()  # nobody can choose another one later
     event = make_event(START, 1, "created", 0, data, at, actor)
     made = {"name": spec.name, "secret": secret, "last": 1, "head": event.hash}

@@ -15,6 +15,9 @@ from fairgate.live.spec import Mode
 LONGEST_ID = 200
 """Most characters of an id or a key."""
 
+LATER = ("successor",)
+"""Fields that requests did not have at first: without a value they are not hashed, so that older retries are known."""
+
 
 CALLER = ("key", "actor", "reads")
 """Fields of a request that tell who asks."""
@@ -40,6 +43,7 @@ class Request:
     def digest(self) -> str:
         """Hash of everything that was asked, but not of the key, of who asked, or of subjects."""
         asked = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in UNHASHED}
+        asked = {name: value for name, value in asked.items() if value or name not in LATER}
         return hashlib.sha256(f"{type(self).__name__}\n{canonical(asked)}".encode()).hexdigest()
 
 
@@ -113,6 +117,7 @@ class SetMode(Request):
     mode: Mode
     reason: str
     threshold: float | list[float] | None = None
+    successor: str = ""  # the gate that decides from now on
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.live.clock import Clock
 from fairgate.live.detectors import Detectors
 from fairgate.live.events import canonical
 from fairgate.live.fold import Fold, ModeSet, OpenRound, Origin, plain_policy, read_policy, sparse
@@ -33,9 +34,11 @@ def save(fold: Fold) -> dict[str, Any]:
         [number, places.setdefault(canonical(each.policy.to_json()), len(places)), *vars(each).values()]
         for number, each in fold.origins.items()
     ]
-    detectors = {"detectors": fold.detectors.save()} if fold.detectors is not None else {}
+    later: dict[str, Any] = {} if fold.clock is None else {"clock": fold.clock.save()}  # not in every log
+    later |= {"successor": fold.successor} if fold.successor else {}
+    later |= {"detectors": fold.detectors.save()} if fold.detectors is not None else {}
     return {name: getattr(fold, name) for name in PLAIN} | {
-        **detectors,
+        **later,
         "mode": _plain(fold.mode),
         "open": None if fold.open is None else _plain(fold.open),
         **{name: plain_policy(getattr(fold, name)) for name in POLICIES},
@@ -68,6 +71,8 @@ def load(spec: Spec, saved: dict[str, Any]) -> Fold:
     fold.origins = {number: Origin(policies[place], *rest) for number, place, *rest in saved["origins"]}
     fold.watches = [Watch.load(each) for each in saved["watches"]]
     fold.recent = np.array(saved["recent"])
+    fold.successor = saved.get("successor", "")
+    fold.clock = Clock.load(saved["clock"]) if "clock" in saved else None
     if "detectors" in saved:
         fold.detectors = Detectors(spec)
         fold.detectors.load(saved["detectors"])

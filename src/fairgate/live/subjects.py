@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
-from fairgate.live.fold import is_over
+from fairgate.live.clock import is_over
 
 DAY = 86400.0
 """Seconds."""

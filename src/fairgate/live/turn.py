@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select, update
 
 from fairgate.errors import InputError, unknown_name
+from fairgate.live.clock import is_over
 from fairgate.live.database import find, insert
 from fairgate.live.events import Event, People, draws_of, make_event, round_secret
 from fairgate.live.failures import MissingError
-from fairgate.live.fold import Fold, is_over, plain_policy
+from fairgate.live.fold import Fold, plain_policy
 from fairgate.live.played import same
 from fairgate.live.requests import (
     LONGEST_ID,

@@ -17,8 +17,9 @@ from fairgate.errors import InputError
 from fairgate.importing import NotAllowedError
 from fairgate.live.auditing.chunks import Parsed
 from fairgate.live.auditing.rows import Say
+from fairgate.live.clock import is_over
 from fairgate.live.events import Event
-from fairgate.live.fold import Fold, is_over, plain_policy, read_policy
+from fairgate.live.fold import Fold, plain_policy, read_policy
 from fairgate.live.past import MissingTableError
 from fairgate.live.played import rounded, same
 from fairgate.live.saving import save
@@ -109,6 +110,8 @@ class Refold:
             return f"round {fold.round} is still open"
         if kind in ("decided", "reported") and (fold.mode.mode == "shadow") != (kind == "reported"):
             return f"it does not belong to the mode {fold.mode.mode!r}"
+        if kind in ("decided", "reported") and fold.successor:
+            return f"the gate had handed over to the gate {fold.successor!r}"
         most = fold.spec.rounds.people
         if kind != "closed" and now is not None and most is not None and now.counts.sum() >= most:
             return f"round {fold.round} had to close before it, after {most} people"

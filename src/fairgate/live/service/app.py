@@ -11,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 
 from fairgate.live.config import ServiceSettings
-from fairgate.live.database import connect
 from fairgate.live.page.routes import router as page
 from fairgate.live.page.secret import read_secret
 from fairgate.live.service.auth import KeyCache
@@ -31,7 +30,7 @@ BODY_SECONDS = 20.0
 def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> FastAPI:
     """Return the application that serves the gates of these settings; it opens them when it starts."""
     gates = Gates(settings)
-    engine = connect(settings.database)
+    engine = gates.database.engine
     metrics = Metrics(gates)
 
     @contextlib.asynccontextmanager
@@ -44,7 +43,6 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
             ticking.cancel()
             await asyncio.wait([ticking])
             await run_in_threadpool(gates.shut)
-            engine.dispose()
 
     app = App(
         **make_description(),

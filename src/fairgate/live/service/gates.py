@@ -6,13 +6,19 @@ import asyncio
 import logging
 import threading
 from collections.abc import Iterator, Mapping
+from typing import Any
 
+from sqlalchemy import Row, select
 from starlette.concurrency import run_in_threadpool
 
 from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
+from fairgate.live.database import reading
 from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.gate import Gate
+from fairgate.live.requests import Tick
+from fairgate.live.schema import gates
+from fairgate.live.shared import Database
 from fairgate.live.spec import Spec
 
 TICK_SECONDS = 0.5
@@ -26,11 +32,14 @@ class Gates(Mapping[str, Gate]):
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
+        self.database = Database.at(settings.database)
         self._open: dict[str, Gate] = {}
         self._specs = {spec.name: spec for spec in settings.gates}
         self._lock = threading.Lock()  # of opening and shutting
         self._ended = False
         self._told: set[str] = set()  # gates whose trouble the log has
+        self._behind: dict[str, Gate] = {}  # gates whose log has events that were not read
+        self._unreadable: dict[str, str] = {}  # gates whose log could not be read, and why
         self.troubles: dict[str, str] = {}
         """Gate → why it could not work at the last tick; those that could are not in it."""
 
@@ -57,9 +66,9 @@ class Gates(Mapping[str, Gate]):
 
     def open(self) -> None:
         """Open the gates that are not open yet."""
-        for name, spec in self._specs.items():
-            if name not in self._open:
-                self._open[name] = Gate(self._settings.database, name, spec=spec, actor="service")
+        specs = [spec for name, spec in self._specs.items() if name not in self._open]
+        for gate in Gate.open_all(self._settings.database, specs, actor="service"):
+            self._open[gate.name] = gate
 
     def try_to_open(self) -> None:
         """Open the gates; without a database, say so and leave it to the ticks."""
@@ -73,27 +82,72 @@ class Gates(Mapping[str, Gate]):
     def tick(self) -> None:
         """Open what is not open, close rounds whose time is over, and note which gates cannot work."""
         with self._lock:
-            for name in () if self._ended else self._specs:
-                trouble = self._tick_one(name)
-                if trouble:
-                    self.troubles[name] = trouble
-                else:
-                    self.troubles.pop(name, None)
-                self._tell(name, trouble)
+            if self._ended:
+                return
+            troubles = self._tick_all()
+            for name in self._specs:
+                self._tell(name, troubles.get(name, ""))
+            self.troubles = {name: trouble for name, trouble in troubles.items() if trouble}
 
-    def _tick_one(self, name: str) -> str:
-        """Tick a gate, and say what keeps it from working."""
+    def _tick_all(self) -> dict[str, str]:
+        """Tick the gates that have something to do, found by one query, and say what keeps each from working."""
+        rows: dict[int, Row[*tuple[Any, ...]]] = {}
+        troubles: dict[str, str] = {}
         try:
-            if name not in self._open:
+            if len(self._open) < len(self._specs):
                 self.open()
-            self._open[name].tick()
-            return self._open[name].trouble
-        except (UnavailableError, InputError) as error:
-            return str(error)
         except Exception as error:
-            if name not in self._told:
-                LOG.exception("the gate %r met an error of our own", name)
-            return f"the gate {name!r} met an error of our own: {error!r}"
+            troubles |= {name: self._said(name, error) for name in self._specs if name not in self._open}
+        try:
+            with reading(self.database.engine) as connection:
+                asked = select(gates.c.number, gates.c.last, gates.c.secret)
+                rows = {row.number: row for row in connection.execute(asked)}
+        except Exception as error:
+            return troubles | {name: self._said(name, error) for name in self._open}
+        ticks = {}
+        for name, gate in self._open.items():
+            try:
+                row = rows.get(gate.number)
+                if row is None or row.secret != gate.secret or row.last > gate.last:
+                    self._behind[name] = gate
+                else:
+                    self._unreadable.pop(name, None)
+                if gate.due:
+                    ticks[name] = gate.submit(Tick(actor="clock"))
+            except Exception as error:
+                troubles[name] = self._said(name, error)
+        for name, tick in ticks.items():
+            try:
+                tick.result()
+            except Exception as error:
+                troubles[name] = self._said(name, error)
+        for name, gate in self._open.items():
+            troubles.setdefault(name, gate.trouble or self._unreadable.get(name, ""))
+        return troubles
+
+    def _said(self, name: str, error: Exception) -> str:
+        """Say what keeps a gate from working."""
+        if isinstance(error, (UnavailableError, InputError)):
+            return str(error)
+        if name not in self._told:
+            LOG.error("the gate %r met an error of our own", name, exc_info=error)
+        return f"the gate {name!r} met an error of our own: {error!r}"
+
+    @property
+    def unread(self) -> int:
+        """How many gates cannot answer promptly, because their log is still to be read."""
+        return len(self._specs) - sum(gate.last > 0 for gate in list(self._open.values()))
+
+    def read(self) -> None:
+        """Read the logs of gates that are behind, one after the other; requests to other gates go on."""
+        while self._behind and not self._ended:
+            name, gate = self._behind.popitem()
+            try:
+                gate.read()
+            except Exception as error:
+                self._unreadable[name] = self._said(name, error)
+            else:
+                self._unreadable.pop(name, None)
 
     def _tell(self, name: str, trouble: str) -> None:
         """Have the log say when a trouble begins and when it ends, not what happens at each tick between."""
@@ -105,10 +159,18 @@ class Gates(Mapping[str, Gate]):
             LOG.warning("the gate %r works again", name)
 
     async def keep_ticking(self) -> None:
-        """Tick until this is cancelled."""
-        while True:
-            await run_in_threadpool(self.tick)
-            await asyncio.sleep(TICK_SECONDS)
+        """Tick until this is cancelled, and read logs meanwhile."""
+        reading: asyncio.Task[None] | None = None
+        try:
+            while True:
+                await run_in_threadpool(self.tick)
+                if reading is None or reading.done():
+                    reading = asyncio.create_task(run_in_threadpool(self.read))
+                await asyncio.sleep(TICK_SECONDS)
+        finally:
+            self._ended = True
+            if reading is not None:
+                await asyncio.wait([reading])
 
     def shut(self) -> None:
         """Finish what was submitted, and close all gates."""
@@ -116,3 +178,4 @@ class Gates(Mapping[str, Gate]):
             self._ended = True  # a tick that comes late opens nothing
             while self._open:
                 self._open.popitem()[1].shut()
+            self.database.rest()

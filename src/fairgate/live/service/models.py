@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from fairgate.errors import InputError
 from fairgate.live.requests import LONGEST_ID
-from fairgate.live.spec import Mode, first_fault
+from fairgate.live.spec import Mode, Name, first_fault
 
 LARGEST_BATCH = 10_000
 """Applications or labels in one request."""
@@ -147,15 +147,21 @@ class Override(Body):
 
 
 class ModeChange(Body):
-    """Who decides from now on; `threshold` is for the mode hold, one of the grid, or one per group."""
+    """Who decides from now on; `threshold` is for the mode hold, one of the grid, or one per group.
+
+    In the mode shadow, `successor` is the gate that decides instead of this one, which then takes outcomes alone.
+    """
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"mode": "hold", "reason": "quarterly review", "threshold": 0.5}]}
+        json_schema_extra={
+            "examples": [{"mode": "hold", "reason": "quarterly review", "threshold": 0.5, "successor": None}]
+        }
     )
 
     mode: Mode
     reason: Reason
     threshold: float | Annotated[list[float], Field(min_length=1, max_length=MOST_GROUPS)] | None = None
+    successor: Name | None = None
 
     @field_validator("threshold", mode="before")
     @classmethod

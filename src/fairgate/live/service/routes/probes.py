@@ -39,7 +39,7 @@ async def health() -> Well:
 
 @router.get("/ready", responses=refusals(503))
 async def ready(request: Request) -> Well:
-    """Whether requests can be served: the database has the right tables, and all gates are open and can be written.
+    """Whether requests are served at once: the tables are right, and all gates are open, read and can be written.
 
     What is wrong with a gate is said to those who ask from loopback; others are told which gate it is.
     """
@@ -51,6 +51,8 @@ async def ready(request: Request) -> Well:
             raise UnavailableError(trouble)
         if trouble:
             raise UnavailableError(f"the gate {name!r} cannot work at the moment: the log of the server says more")
+    if gates.unread:
+        raise UnavailableError(f"{gates.unread} of {len(gates)} gates are still being read: ask again in a moment")
     return Well()
 
 

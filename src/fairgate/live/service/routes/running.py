@@ -36,7 +36,7 @@ async def set_mode(request: Request) -> Response:
     """Change who decides: learn, hold, shadow or approve, with a reason. The open round is closed first."""
     body = await read(request, ModeChange)
     gate, who = caller_of(request)
-    return await done(gate.submit(SetMode(body.mode, body.reason, body.threshold, **who)))
+    return await done(gate.submit(SetMode(body.mode, body.reason, body.threshold, body.successor or "", **who)))
 
 
 async def rotate(request: Request) -> Response:
