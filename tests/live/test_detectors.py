@@ -192,10 +192,10 @@ def _elsewhere(pause: Any, spec: Spec) -> Any:
     return paused
 
 
-def test_a_gate_made_before_there_were_detectors_keeps_its_rule_and_its_audit(
+def test_a_log_made_before_there_were_detectors_keeps_its_rule_until_its_gate_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "DETECTION", 0)
+    monkeypatch.setattr(making, "RULES", {"clock": True, "detection": 0})
     spec = make_spec(guards={"pause_if_broken": True}, constraints={"service": [0.2, 0.4]}, learner="accept-all")
     gate = Gate(str(tmp_path / "gate.db"), "credit", spec=spec)
     rng = np.random.default_rng(2)
@@ -209,6 +209,19 @@ def test_a_gate_made_before_there_were_detectors_keeps_its_rule_and_its_audit(
     assert "detectors" not in gate.snapshot()
     assert audit_log(gate).clean
     gate.shut()
+    monkeypatch.undo()
+    again = Gate(str(tmp_path / "gate.db"), "credit")
+    again.decide(*people(rng, 50, 10_000))
+    assert again.log(limit=1000, kind="version")[0].body["detection"] == 1
+    assert again.status().watches
+    assert audit_log(again).clean
+    again.shut()
+
+
+def test_outcomes_pause_no_gate_that_was_made_before_they_were_watched() -> None:
+    stored = make_spec(**GUARDED).model_dump(mode="json")
+    del stored["guards"]["pause_if_changed"]
+    assert not Spec.stored(stored).guards.pause_if_changed
 
 
 def test_rounds_a_year_follow_from_seconds() -> None:

@@ -115,7 +115,7 @@ class Fold:
     aside: dict[int, NDArray[np.int64]] = field(default_factory=dict)  # the same of overridden decisions
     origins: dict[int, Origin] = field(default_factory=dict)
     watches: list[Watch] = field(init=False)
-    detectors: Detectors | None = None  # a gate that was made before there were any has none
+    detectors: Detectors | None = None  # none in the part of a log that was written before there were any
     clock: Clock | None = None  # none in the part of a log that was written before there was one
     seen: list[int | None] = field(init=False)  # round in which each group was last seen
     people: int = 0
@@ -257,6 +257,11 @@ class Fold:
         return days_between(max(first, self.label_at or "", self.mode.since), at)
 
     @property
+    def rules(self) -> dict[str, bool]:
+        """The rules of later versions that the log goes by."""
+        return {"clock": self.clock is not None, "detection": self.detectors is not None}
+
+    @property
     def awaited(self) -> int:
         """Labels still to come, of closed rounds."""
         return sum(each.awaited for each in self.origins.values())
@@ -288,7 +293,8 @@ class Fold:
 
     def _version(self, event: Event, data: dict[str, Any]) -> None:
         self.library, self.versions = data["library"], data["versions"]
-
+        if data.get("detection") and self.detectors is None:
+            self.detectors = Detectors(self.spec)
         self._begin_clock(event, data)
 
     def _begin_clock(self, event: Event, data: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.importing import allowed_names
-from fairgate.live import cases, figures, saving, views
+from fairgate.live import cases, figures, making, saving, views
 from fairgate.live.auditing.report import AuditReport
 from fairgate.live.clock import is_over
 from fairgate.live.database import insert, reading
@@ -495,8 +495,8 @@ class Gate:
                     fold = self._caught_up(connection, lock=True)
                     last = fold.seq
                     turn = Turn(connection, self.number, self.secret, fold, self._now())
-                    if (fold.library, fold.versions) != (__version__, VERSIONS) or fold.clock is None:
-                        goes_on = {"library": __version__, "versions": VERSIONS, "clock": True}
+                    if (fold.library, fold.versions, fold.rules) != (__version__, VERSIONS, making.RULES):
+                        goes_on = {"library": __version__, "versions": VERSIONS, **making.RULES}
                         turn.record("version", goes_on, Request(actor="library"))
                     replies = handle_all(turn, requests)
                     turn.flush()

@@ -24,8 +24,8 @@ from fairgate.origin import versions
 VERSIONS = versions(("numpy", "scipy", "scikit-learn"))
 """Versions that the numbers depend on."""
 
-DETECTION = 1
-"""Way in which guards notice that a constraint is broken; a log without it judges averages since the mode was set."""
+RULES = {"clock": True, "detection": 1}
+"""Rules that a log goes by from an event on that has them: how time passes, and how guards notice that rates change."""
 
 UNTOUCHED = {"created", "version", "key-added", "key-revoked"}
 """Kinds of events of a gate that has not decided anything."""
@@ -106,7 +106,7 @@ def add_gate(connection: Connection, spec: Spec, at: str, actor: str, number: in
     """Insert a gate's row and its first event."""
     secret = secrets.token_bytes(32)
     data: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "library": __version__, "versions": VERSIONS}
-    data |= {"detection": DETECTION, "clock": True}
+    data |= RULES
     data["commitment"] = hashlib.sha256(secret).hexdigest()  # nobody can choose another one later
     event = make_event(START, 1, "created", 0, data, at, actor)
     made = {"name": spec.name, "secret": secret, "last": 1, "head": event.hash}

@@ -131,8 +131,15 @@ class Spec(Part):
 
     @classmethod
     def stored(cls, plain: Any, allow: Collection[str] = (), folder: Path | None = None) -> Self:
-        """Return the spec that a log begins with; a gate made before scores had a range accepts them all."""
-        return cls.read({"scores": {"outside": "accept"}, **plain} if isinstance(plain, dict) else plain, allow, folder)
+        """Return the spec that a log begins with.
+
+        A gate made before scores had a range accepts them all, and one made before outcomes were watched does not pause
+        because of them.
+        """
+        if isinstance(plain, dict) and isinstance(plain.get("guards", {}), dict):
+            guards = {"pause_if_changed": False, **plain.get("guards", {})}
+            plain = {"scores": {"outside": "accept"}, **plain, "guards": guards}
+        return cls.read(plain, allow, folder)
 
     @classmethod
     def read(cls, plain: Any, allow: Collection[str] = (), folder: Path | None = None) -> Self:
