@@ -46,6 +46,8 @@ def test_the_template_says_what_its_defaults_are() -> None:
         "max_body": 8_000_000,
         "session_secret": Path("/here/session.key"),
         "behind_proxy": False,
+        "log": "text",
+        "slow_seconds": 1.0,
     }
 
 

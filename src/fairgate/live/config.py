@@ -17,6 +17,8 @@ from fairgate.live.spec import Guards, Name, Part, Rounds, Spec, Start, first_fa
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 MaxBody = Annotated[int, Field(ge=1000)]
+LogForm = Literal["text", "json"]
+SlowSeconds = Annotated[float, Field(gt=0)]
 
 
 class ServiceSettings(BaseModel):
@@ -31,6 +33,8 @@ class ServiceSettings(BaseModel):
     max_body: MaxBody = 8_000_000  # bytes of a request
     session_secret: Path | None = None  # file of what log-ins of the page are signed with; none: of the process alone
     behind_proxy: bool = False  # whether a proxy in front ends TLS and says who asks
+    log: LogForm = "text"
+    slow_seconds: SlowSeconds = 1.0  # after which a request is in the log
 
 
 class GateTable(Part):
@@ -109,6 +113,8 @@ class ServiceTable(Part):
     max_body: MaxBody = 8_000_000
     session_secret: str = "session.key"
     behind_proxy: bool = False
+    log: LogForm = "text"
+    slow_seconds: SlowSeconds = 1.0
 
 
 TABLES: dict[str, type[Part]] = {

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
+from fairgate.live.service import logs
 from fairgate.live.service.app import make_app
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.protocol import ImpatientProtocol
@@ -69,7 +70,8 @@ def run(
             "several workers must sign log-ins of the page with one secret: name a file for it, session_secret in "
             "[service]"
         )
-    chosen = {**options(settings), "ssl_certfile": certificate, "ssl_keyfile": key}
+    logs.begin(settings.log)
+    chosen = {**options(settings), "log_config": None, "ssl_certfile": certificate, "ssl_keyfile": key}
     with bind(settings) as listening:
         app = make_app(settings)
         gates: Gates = app.state.gates
@@ -99,7 +101,9 @@ def bind(settings: ServiceSettings) -> socket.socket:
 
 def make_worker() -> FastAPI:
     """Return the app of a worker, whose settings are in the environment."""
-    app = make_app(ServiceSettings.model_validate_json(os.environ[SETTINGS]))
+    settings = ServiceSettings.model_validate_json(os.environ[SETTINGS])
+    logs.begin(settings.log)
+    app = make_app(settings)
     settle()
     return app
 
