@@ -85,14 +85,15 @@ class GateCollector(Collector):
             try:
                 gate = open_gates[name] = self._gates[name]
                 row = rows.get(gate.number)
-                fits = row is not None and row.secret == gate.secret  # else it is away, or another gate is in its place
-                if fits and 0 < gate.last < row.last:
+                if row is None or row.secret != gate.secret:
+                    raise UnavailableError("the database is away, or another gate is in its place")
+                if 0 < gate.last < row.last:
                     gate.read()
             except (UnavailableError, InputError):
                 up.add_metric([name], 0)
                 continue
-            up.add_metric([name], fits and not gate.trouble)
-            measures = gate.measures if fits else None
+            up.add_metric([name], not gate.trouble)
+            measures = gate.measures
             if measures is not None:
                 found[name] = measures
         yield up
