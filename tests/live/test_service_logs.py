@@ -20,8 +20,10 @@ import httpx
 import pytest
 
 from fairgate.live.client import Client
+from fairgate.live.config import ServiceSettings
 from fairgate.live.gate import Gate
 from fairgate.live.service import logs
+from fairgate.live.service.gates import Gates
 from fairgate.live.service.logs import FIRST, MOST, Lines, Sparing
 from fairgate.live.template import gate_toml
 from tests.command import fairgate_here
@@ -130,7 +132,7 @@ def test_every_line_of_a_hostile_session_can_be_read_and_has_nothing_of_an_appli
         keys = dict(line.split()[:2] for line in (tmp_path / "keys.txt").read_text().splitlines()[1:])
         with httpx.Client(timeout=30) as http:
             session(http, url, keys)
-        for _ in range(400):  # until the next look at the modes
+        for _ in range(1500):  # until the next look at the modes
             if "from hold to learn" in (tmp_path / "log").read_text():
                 break
             time.sleep(0.02)
@@ -256,3 +258,17 @@ def test_a_log_that_cannot_be_written_stops_no_request(tmp_path: Path) -> None:
         root.removeHandler(handler)
         handler.close()
         logging.raiseExceptions = before
+
+
+def test_a_mode_that_changes_between_the_first_looks_is_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "fairgate.live")
+    gates = Gates(ServiceSettings(database=str(tmp_path / "gate.db"), gates=[make_spec()]))
+    gates.try_to_open()
+    gates.tick()
+    gates["credit"].resume("looked at")
+    gates.tick()
+    gates.shut()
+    told = [each.getMessage() for each in caplog.records]
+    assert told.count("the mode of the gate 'credit' was changed from hold to learn") == 1

@@ -190,6 +190,7 @@ class Gate:
         self.outside: Counter[str] = Counter()  # scores outside the range that this process refused and clipped
         self._measures: Measures | None = None  # at the last look
         self.standing = Standing("", False)  # after the last event that is on disk
+        self.first = self.standing  # when the log was read first
         self.trouble = ""  # why the last request could not be written; nothing if it was
         self.database = Database.at(url)
         self.database.join(self)
@@ -337,6 +338,7 @@ class Gate:
         with self._lock, reading(self.engine) as connection:
             fold = self._caught_up(connection)
             self.standing = Standing(fold.mode.mode, fold.paused)
+            self.first = self.first if self.first.mode else self.standing
 
     @property
     def last(self) -> int:

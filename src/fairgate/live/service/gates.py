@@ -86,7 +86,7 @@ class Gates(Mapping[str, Gate]):
             for name in self._specs:
                 self._tell(name, troubles.get(name, ""))
             for name, gate in self._open.items():
-                self._notice(name, gate.standing)
+                self._notice(name, gate.first, gate.standing)
             self.troubles = {name: trouble for name, trouble in troubles.items() if trouble}
 
     def rows(self) -> dict[int, Any]:
@@ -162,11 +162,11 @@ class Gates(Mapping[str, Gate]):
             self._told.discard(name)
             LOG.warning("the gate %r works again", name)
 
-    def _notice(self, name: str, standing: Standing) -> None:
+    def _notice(self, name: str, first: Standing, standing: Standing) -> None:
         """Have the log say when a gate's mode has changed, by whichever process, and when a gate was paused."""
-        before, self._standing[name] = self._standing.get(name, standing), standing
-        if not before.mode:
-            return  # the log of the gate was not read before
+        if not first.mode:
+            return  # the log of the gate has not been read yet
+        before, self._standing[name] = self._standing.get(name, first), standing
         if standing.paused and not before.paused:
             LOG.warning("the gate %r is paused: it holds until its mode is set", name, extra={"facts": {"gate": name}})
         elif standing.mode != before.mode:
