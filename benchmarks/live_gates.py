@@ -32,6 +32,7 @@ from fairgate.live import Spec
 from fairgate.live.config import ServiceSettings
 from fairgate.live.requests import Decide
 from fairgate.live.service.gates import Gates
+from fairgate.live.service.metrics import Metrics
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -69,6 +70,11 @@ def measure(url: str, count: int) -> dict[str, Any]:
     for each in asked:
         each.result()
     found["a decision at each"] = time.perf_counter() - begin
+    metrics = Metrics(gates)
+    for name in ("metrics", "metrics again"):
+        begin = time.perf_counter()
+        metrics.written()
+        found[name] = time.perf_counter() - begin
     statements = []
     event.listen(gates.database.engine, "before_cursor_execute", lambda *_: statements.append(1))
     times = []

@@ -51,6 +51,8 @@ def test_the_template_says_what_its_defaults_are() -> None:
         "behind_proxy": False,
         "allow": frozenset(),
         "folder": Path("/here"),
+        "log": "text",
+        "slow_seconds": 1.0,
     }
 
 

@@ -205,7 +205,7 @@ def test_postgresql_that_is_stopped_and_started_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_disk_that_is_full_for_a_while(tmp_path: Path) -> None:
-    """A real process that may write no larger files than this; then it may, and goes on."""
+    """A real process that may write no larger files than this; then it may, and goes on. Metrics say so."""
     with live_service(tmp_path) as program:
         client = Client(program.url, "credit", program.keys["application"], retries=0)
         kept: dict[str, bool] = {}
@@ -215,7 +215,17 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path) -> None:
                 ids = [f"a-{len(kept)}-{place}" for place in range(500)]
                 kept.update(zip(ids, client.decide(ids, ["a"] * 500, [0.7] * 500).accepted, strict=True))
 
+        def metric(line: str) -> float:
+            return float(httpx.get(f"{program.url}/metrics").text.partition(f"\n{line} ")[2].split("\n", 1)[0])
+
+        up, failures = 'fairgate_database_up{gate="credit"}', 'fairgate_write_failures_total{gate="credit"}'
         decide(1)
+        assert (metric(up), metric(failures)) == (1, 0)
+        resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))  # not a byte to any file
+        with pytest.raises(UnavailableError):
+            decide(1)
+        assert metric(up) == 0
+        assert metric(failures) >= 1
         largest = max(path.stat().st_size for path in tmp_path.glob("credit.db*"))
         resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (largest + 100_000, resource.RLIM_INFINITY))
         for _ in range(2):
@@ -224,6 +234,7 @@ def test_a_disk_that_is_full_for_a_while(tmp_path: Path) -> None:
         resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         with httpx.Client(base_url=program.url) as http:
             wait_until(lambda: http.get("/ready").status_code == 200, 3)  # before anybody asks for a decision
+        assert metric(up) == 1
         decide(1)
         again = client.decide(list(kept), ["a"] * len(kept), [0.7] * len(kept))
         assert again.accepted == list(kept.values())

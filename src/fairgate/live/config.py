@@ -18,6 +18,8 @@ from fairgate.live.spec import Guards, Name, Part, Rounds, Scores, Spec, Start, 
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 MaxBody = Annotated[int, Field(ge=1000)]
+LogForm = Literal["text", "json"]
+SlowSeconds = Annotated[float, Field(gt=0)]
 
 
 class ServiceSettings(BaseModel):
@@ -34,6 +36,8 @@ class ServiceSettings(BaseModel):
     behind_proxy: bool = False  # whether a proxy in front ends TLS and says who asks
     allow: frozenset[str] = frozenset()  # code that specs may name: said by a person, never read from a file
     folder: Path | None = None  # that of the file, from which specs see paths
+    log: LogForm = "text"
+    slow_seconds: SlowSeconds = 1.0  # after which a request is in the log
 
 
 class GateTable(Part):
@@ -113,6 +117,8 @@ class ServiceTable(Part):
     max_body: MaxBody = 8_000_000
     session_secret: str = "session.key"
     behind_proxy: bool = False
+    log: LogForm = "text"
+    slow_seconds: SlowSeconds = 1.0
 
 
 TABLES: dict[str, type[Part]] = {

@@ -18,7 +18,11 @@ class UnknownKeyError(InputError):
 
 
 class ForbiddenError(InputError):
-    """The key does not have the scope that the request needs."""
+    """The key, of this name if it is known, does not have the scope that the request needs."""
+
+    def __init__(self, sentence: str, key: str = "") -> None:
+        super().__init__(sentence)
+        self.key = key
 
 
 class UnavailableError(RuntimeError):

@@ -61,21 +61,22 @@ NOT_JUDGED = {
 def figures(fold: Fold, at: str) -> Figures:
     """Return everything the page shows but the history; figures are those of closed rounds."""
     scopes = [scope(fold, watch, name) for watch, name in zip(fold.watches, NAMES, strict=True)]
-    labels = label_figures(fold, at)
-    here = [
-        name
-        for name, last in zip(fold.spec.groups, fold.seen, strict=True)
-        if fold.round - (-1 if last is None else last) > MISSING
-    ]
+    labels, missing = label_figures(fold, at), missing_groups(fold)
     return Figures(
         status=status(fold),
         alpha=fold.spec.guards.alpha,
         scopes=scopes,
         labels=labels,
-        missing=here,
-        alarms=alarms(fold, labels, here),
+        missing=missing,
+        alarms=alarms(fold, labels, missing),
         history=[],
     )
+
+
+def missing_groups(fold: Fold) -> list[str]:
+    """Return the groups of which nobody came lately."""
+    last = zip(fold.spec.groups, fold.seen, strict=True)
+    return [name for name, seen in last if fold.round - (-1 if seen is None else seen) > MISSING]
 
 
 def scope(fold: Fold, watch: Watch, name: str) -> Scope:

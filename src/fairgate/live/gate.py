@@ -27,6 +27,7 @@ from fairgate.live.failures import MissingError, UnavailableError
 from fairgate.live.fold import Fold
 from fairgate.live.handling import handle_all
 from fairgate.live.making import VERSIONS, Made, ensure_gates, made_gates
+from fairgate.live.measuring import FRESH, Commits, Measures, measure
 from fairgate.live.preparing import prepare
 from fairgate.live.replies import (
     CaseFacts,
@@ -80,6 +81,13 @@ class Waiting(NamedTuple):
     request: Request
     future: Future[Any]
     since: float  # of the clock that only goes forward
+
+
+class Standing(NamedTuple):
+    """The mode in force, and whether the gate was paused; no mode before the log was read."""
+
+    mode: str
+    paused: bool
 
 
 class Gate:
@@ -190,7 +198,11 @@ class Gate:
         self._fold: Fold | None = None
         self._rounds: dict[int, RoundFigures] = {}  # the last closed ones, as the page shows them
         self._kept = 0, 0  # event and round of the last snapshot
+        self.commits = Commits()
         self.outside: Counter[str] = Counter()  # scores outside the range that this process refused and clipped
+        self._measures: Measures | None = None  # at the last look
+        self.standing = Standing("", False)  # after the last event that is on disk
+        self.first = self.standing  # when the log was read first
         self.trouble = ""  # why the last request could not be written; nothing if it was
         self.database = Database.at(url)
         self.database.join(self)
@@ -368,13 +380,28 @@ class Gate:
     def read(self) -> None:
         """Read what the log has got since it was read last; all of it at first."""
         with self._lock, reading(self.engine) as connection:
-            self._caught_up(connection)
+            fold = self._caught_up(connection)
+            self.standing = Standing(fold.mode.mode, fold.paused)
+            self.first = self.first if self.first.mode else self.standing
 
     @property
     def last(self) -> int:
         """The last event that was read; 0 if none was: requests then wait until the log has been read."""
         fold = self._fold
         return 0 if fold is None else fold.seq
+
+    @property
+    def measures(self) -> Measures | None:
+        """The numbers that metrics show, by as much of the log as was read; the last ones while it is read again.
+
+        Numbers that cannot have changed are not counted again.
+        """
+        with self._lock:
+            fold, kept, now = self._fold, self._measures, self.clock()
+            old = kept is None or abs((now - datetime.fromisoformat(kept.at)).total_seconds()) > FRESH
+            if fold is not None and (kept is None or old or kept.events != fold.seq):
+                kept = self._measures = measure(fold, self._now())
+            return kept
 
     def status(self) -> Status:
         """Return what is in force now."""
@@ -468,10 +495,13 @@ class Gate:
 
     def _settle(self, asked: list[tuple[Request, Future[Any]]]) -> None:
         """Handle requests in one transaction, and answer them; one that fails unexpectedly does so alone."""
+        began = time.monotonic()
         try:
             replies = self._turn([request for request, _ in asked])
             self.trouble = ""
+            self.commits.note(time.monotonic() - began)
         except UnavailableError as error:
+            self.commits.failures += 1
             replies, self.trouble = [error] * len(asked), str(error)
         except Exception as error:
             if len(asked) > 1:
@@ -505,6 +535,7 @@ class Gate:
                         connection.execute(update(gates).where(gates.c.number == self.number).values(**moved))
                         self._keep(connection, fold)
                 self.outside += turn.outside
+                self.standing = Standing(fold.mode.mode, fold.paused)
                 return replies
             except BaseException:
                 self._fold = None  # it may be ahead of what was written

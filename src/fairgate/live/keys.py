@@ -143,7 +143,8 @@ def check_key(engine: Engine, gate: str, token: str, scope: Scope, *, now: datet
     """Return the facts of a key; refuse one that is not of this gate, not good any more, or not for this scope."""
     facts = find_key(engine, gate, token, now=now)
     if scope not in facts.scopes:
-        raise ForbiddenError(f"the key {facts.name!r} is for {', '.join(facts.scopes)}, and this needs {scope}")
+        scopes = ", ".join(facts.scopes)
+        raise ForbiddenError(f"the key {facts.name!r} is for {scopes}, and this needs {scope}", facts.name)
     return facts
 
 

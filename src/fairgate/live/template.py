@@ -75,6 +75,8 @@ host = "127.0.0.1"            # this machine only; put a proxy with TLS in front
 port = 8000
 max_body = 8000000            # largest request in bytes
 behind_proxy = false          # whether a proxy in front ends TLS and says who asks
+log = "text"                  # form of the log's lines on standard error; or "json"
+slow_seconds = 1.0            # a request that takes as long is in the log
 session_secret = "session.key"    # file of what log-ins are signed with, made at the first start; keep it to yourself
 """
 

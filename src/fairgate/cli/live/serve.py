@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Annotated
 
@@ -43,12 +44,15 @@ def serve(
     settings = read_config(config, allow or ())
     settings = settings.model_copy(update={name: value for name, value in asked.items() if value is not None})
 
+    log = logging.getLogger("fairgate.live")
+    inform, warn = (say, say) if settings.log == "text" else (log.info, log.warning)  # nothing beside the JSON
+
     def tell(address: str) -> None:
         names = ", ".join(spec.name for spec in settings.gates)
-        say(f"Gate {names}: page {address}/, API {address}/v1/gates/{settings.gates[0].name}")
-        say(f"The API is described at {address}/docs; stop it with Ctrl-C")
+        inform(f"Gate {names}: page {address}/, API {address}/v1/gates/{settings.gates[0].name}")
+        inform(f"The API is described at {address}/docs; stop it with Ctrl-C")
         if settings.host not in LOOPBACK and tls_certificate is None and not settings.behind_proxy:
-            say(
+            warn(
                 f"Warning: {settings.host} can be reached from other machines, and keys are sent in the clear: put a "
                 "proxy that ends TLS in front and set behind_proxy, or give --tls-certificate and --tls-key"
             )

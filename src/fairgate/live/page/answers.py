@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from fairgate.errors import InputError
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
 from fairgate.live.page.views import render
+from fairgate.live.service.reasons import note_refusal
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -53,11 +54,14 @@ class PageRoute(APIRoute):
             try:
                 response: Response = await inner(request)
             except NotLoggedInError as error:
+                note_refusal(request.scope, error)
                 looks = request.method == "GET"
                 response = RedirectResponse("/login", 303) if looks else refusal(401, str(error), "/login")
-            except UnavailableError:
+            except UnavailableError as error:
+                note_refusal(request.scope, error)
                 response = refusal(503, UNAVAILABLE)
             except InputError as error:
+                note_refusal(request.scope, error)
                 response = refusal(status_of(error), str(error))
             except RequestValidationError:
                 response = refusal(422, "The address or the form is not one of this page's.")

@@ -16,6 +16,7 @@ from fairgate.live.page.secret import read_secret
 from fairgate.live.service.auth import KeyCache
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.limits import BodyLimit
+from fairgate.live.service.logs import Journal, tell_start, tell_stop
 from fairgate.live.service.metrics import Metrics, Timed
 from fairgate.live.service.openapi import App, extras, make_description, refusals_of
 from fairgate.live.service.problems import answer_problems
@@ -37,12 +38,14 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(gates.try_to_open)
         ticking = asyncio.create_task(gates.keep_ticking())
+        tell_start(gates)
         try:
             yield
         finally:
             ticking.cancel()
             await asyncio.wait([ticking])
             await run_in_threadpool(gates.shut)
+            tell_stop()
 
     app = App(
         **make_description(),
@@ -52,7 +55,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
         redirect_slashes=False,
         middleware=[
             *([Middleware(Forwarded)] if settings.behind_proxy else []),
-            Middleware(Timed, metrics=metrics),
+            Middleware(Timed, metrics=metrics, journal=Journal(gates, settings.slow_seconds)),
             Middleware(BodyLimit, most=settings.max_body, seconds=body_seconds),
         ],
     )

@@ -15,7 +15,7 @@ from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
 from fairgate.live.database import reading
 from fairgate.live.failures import MissingError, UnavailableError
-from fairgate.live.gate import Gate
+from fairgate.live.gate import Gate, Standing
 from fairgate.live.requests import Tick
 from fairgate.live.schema import gates
 from fairgate.live.shared import Database
@@ -40,6 +40,7 @@ class Gates(Mapping[str, Gate]):
         self._told: set[str] = set()  # gates whose trouble the log has
         self._behind: dict[str, Gate] = {}  # gates whose log has events that were not read
         self._unreadable: dict[str, str] = {}  # gates whose log could not be read, and why
+        self._standing: dict[str, Standing] = {}  # at the last tick
         self.troubles: dict[str, str] = {}
         """Gate → why it could not work at the last tick; those that could are not in it."""
 
@@ -66,9 +67,12 @@ class Gates(Mapping[str, Gate]):
 
     def open(self) -> None:
         """Open the gates that are not open yet."""
-        specs = [spec for name, spec in self._specs.items() if name not in self._open]
-        for gate in Gate.open_all(self._settings.database, specs, actor="service"):
+        closed = [spec for name, spec in self._specs.items() if name not in self._open]
+        for gate in Gate.open_all(self._settings.database, closed, actor="service"):
             self._open[gate.name] = gate
+        if closed:
+            names = ", ".join([spec.name for spec in closed[:5]] + ["…"] * (len(closed) > 5))
+            LOG.info("gates were opened: %s", names, extra={"facts": {"gates": len(closed)}})
 
     def try_to_open(self) -> None:
         """Open the gates; without a database, say so and leave it to the ticks."""
@@ -87,7 +91,15 @@ class Gates(Mapping[str, Gate]):
             troubles = self._tick_all()
             for name in self._specs:
                 self._tell(name, troubles.get(name, ""))
+            for name, gate in self._open.items():
+                self._notice(name, gate.first, gate.standing)
             self.troubles = {name: trouble for name, trouble in troubles.items() if trouble}
+
+    def rows(self) -> dict[int, Any]:
+        """Return the rows of all gates by number: their secrets and last events."""
+        with reading(self.database.engine) as connection:
+            asked = select(gates.c.number, gates.c.last, gates.c.secret)
+            return {row.number: row for row in connection.execute(asked)}
 
     def _tick_all(self) -> dict[str, str]:
         """Tick the gates that have something to do, found by one query, and say what keeps each from working."""
@@ -99,9 +111,7 @@ class Gates(Mapping[str, Gate]):
         except Exception as error:
             troubles |= {name: self._said(name, error) for name in self._specs if name not in self._open}
         try:
-            with reading(self.database.engine) as connection:
-                asked = select(gates.c.number, gates.c.last, gates.c.secret)
-                rows = {row.number: row for row in connection.execute(asked)}
+            rows = self.rows()
         except Exception as error:
             return troubles | {name: self._said(name, error) for name in self._open}
         ticks = {}
@@ -131,7 +141,7 @@ class Gates(Mapping[str, Gate]):
             return str(error)
         if name not in self._told:
             LOG.error("the gate %r met an error of our own", name, exc_info=error)
-        return f"the gate {name!r} met an error of our own: {error!r}"
+        return f"the gate {name!r} met an error of our own: {type(error).__name__}"  # its message may have values
 
     @property
     def unread(self) -> int:
@@ -157,6 +167,17 @@ class Gates(Mapping[str, Gate]):
         if not trouble and name in self._told:
             self._told.discard(name)
             LOG.warning("the gate %r works again", name)
+
+    def _notice(self, name: str, first: Standing, standing: Standing) -> None:
+        """Have the log say when a gate's mode has changed, by whichever process, and when a gate was paused."""
+        if not first.mode:
+            return  # the log of the gate has not been read yet
+        before, self._standing[name] = self._standing.get(name, first), standing
+        if standing.paused and not before.paused:
+            LOG.warning("the gate %r is paused: it holds until its mode is set", name, extra={"facts": {"gate": name}})
+        elif standing.mode != before.mode:
+            told = "the mode of the gate %r was changed from %s to %s"
+            LOG.info(told, name, before.mode, standing.mode, extra={"facts": {"gate": name}})
 
     async def keep_ticking(self) -> None:
         """Tick until this is cancelled, and read logs meanwhile."""

@@ -16,6 +16,7 @@ from starlette.routing import Match
 
 from fairgate.errors import InputError
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
+from fairgate.live.service.reasons import note_refusal
 from fairgate.live.spec import told_fault
 
 PROBLEM = "application/problem+json"
@@ -71,7 +72,8 @@ def answer_problems(app: FastAPI) -> None:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """Answer a failure of a gate."""
+    """Answer a failure of a gate; its sentence may have values, so the log gets the error instead."""
+    note_refusal(request.scope, error)
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
     return problem(status, str(error))
 
@@ -86,6 +88,7 @@ async def plain(request: Request, error: Exception) -> Response:
     """Answer what the framework refuses: an unknown path, a method that the path does not have."""
     if not isinstance(error, HTTPException):
         raise error
+    note_refusal(request.scope, error)
     headers, detail = dict(error.headers or {}), error.detail
     if error.status_code == 404:
         detail = f"there is nothing at {shortened(request.url.path)}: the paths are listed in /openapi.json"

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 
 from fairgate.errors import InputError
 from fairgate.live.config import ServiceSettings
+from fairgate.live.service import logs
 from fairgate.live.service.app import make_app
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.protocol import ImpatientProtocol
@@ -71,7 +72,8 @@ def run(
             "several workers must sign log-ins of the page with one secret: name a file for it, session_secret in "
             "[service]"
         )
-    chosen = {**options(settings), "ssl_certfile": certificate, "ssl_keyfile": key}
+    logs.begin(settings.log)
+    chosen = {**options(settings), "log_config": None, "ssl_certfile": certificate, "ssl_keyfile": key}
     with bind(settings) as listening:
         app = make_app(settings)
         gates: Gates = app.state.gates
@@ -103,7 +105,9 @@ def make_worker() -> FastAPI:
     """Return the app of a worker, whose settings are in the environment."""
     plain = json.loads(os.environ[SETTINGS])
     trust = Trust(frozenset(plain["allow"]), Path(plain["folder"]) if plain["folder"] else None)
-    app = make_app(ServiceSettings.model_validate(plain, context=trust))
+    settings = ServiceSettings.model_validate(plain, context=trust)
+    logs.begin(settings.log)
+    app = make_app(settings)
     settle()
     return app
 
