@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
@@ -13,6 +15,15 @@ from fairgate.live.service.problems import problem
 
 HEAD_BYTES = 65_536
 """Bytes that the head of a request may have; also the trailers of a body, and what stands between its chunks."""
+
+HEADERS = 200
+"""Headers that a request may have."""
+
+TARGET_BYTES = 8192
+"""Bytes of a request's path and query, three times as many as the longest id needs."""
+
+PART = 2048
+"""Bytes that are read before other clients have their turn: some hundred requests or chunks, if they are tiny."""
 
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
@@ -22,6 +33,44 @@ READ_SECONDS = 30.0
 
 CONNECTIONS = 500
 """Clients that may be connected at a time, fewer than the files that a process may have open."""
+
+
+class PartFlow(FlowControl):
+    """Uvicorn's, which also stops reading while a part that has come waits for its turn.
+
+    Parameters
+    ----------
+    transport
+        The connection.
+    go_on
+        Called when uvicorn wants to read on and there is such a part.
+    """
+
+    def __init__(self, transport: asyncio.Transport, go_on: Callable[[], None]) -> None:
+        super().__init__(transport)
+        self._go_on = go_on
+        self.held = False
+
+    def hold(self, held: bool) -> None:
+        """Stop reading, or go on unless uvicorn has stopped it."""
+        if held != self.held and not self.read_paused:
+            (self._transport.pause_reading if held else self._transport.resume_reading)()
+        self.held = held
+
+    def pause_reading(self) -> None:
+        """Stop reading, and parts that have come wait."""
+        if self.held:
+            self.read_paused = True
+        else:
+            super().pause_reading()
+
+    def resume_reading(self) -> None:
+        """Go on, with what has come first."""
+        if not self.held:
+            super().resume_reading()
+        elif self.read_paused:
+            self.read_paused = False
+            self._go_on()
 
 
 class ImpatientProtocol(HttpToolsProtocol):
@@ -37,6 +86,11 @@ class ImpatientProtocol(HttpToolsProtocol):
     _idle: ClassVar[WeakKeyDictionary[ServerState, dict[ImpatientProtocol, None]]] = WeakKeyDictionary()
     """Connections of each server that wait for a request, the one that has waited longest first."""
 
+    flow: PartFlow
+    _backlog = b""  # what has come
+    _read = 0  # bytes of it that were read
+    _left = 0  # bytes of the body that are still to come, where the head says how many: they make no work
+    _turn: asyncio.Handle | None = None  # to read the next part
     _fed = 0  # bytes since the parser last got on
     _timer: asyncio.TimerHandle | None = None  # until the head is there
     _stalled: asyncio.TimerHandle | None = None  # until the client reads, while no more can be sent
@@ -46,6 +100,7 @@ class ImpatientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        self.flow = PartFlow(transport, self._take_turn)
         self._watch()
         self._looking = self.loop.call_later(READ_SECONDS, self._look)
         waiting = self._waiting
@@ -62,26 +117,46 @@ class ImpatientProtocol(HttpToolsProtocol):
         return self._idle.setdefault(self.server_state, {})
 
     def data_received(self, data: bytes) -> None:
-        """Go on, no further than a head may reach; wait no longer once the head is there."""
-        while data and not self.transport.is_closing():
-            part = data[: HEAD_BYTES - self._fed]
-            data = data[len(part) :]
-            self._fed += len(part)
-            super().data_received(part)
-            if self._fed >= HEAD_BYTES and not self.transport.is_closing():
-                self._refuse(431, f"the head of a request must have fewer than {HEAD_BYTES} bytes, got more")
+        """Go on with what has come."""
+        self._backlog = self._backlog[self._read :] + data
+        self._read = 0
+        if self._turn is None:
+            self._go_on()
+
+    def _take_turn(self) -> None:
+        if self._turn is None:
+            self._turn = self.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Read a part, no further than a head may reach; wait no longer for a head once it is there."""
+        self._turn = None
+        part = self._backlog[self._read : self._read + min(max(self._left, PART), HEAD_BYTES - self._fed)]
+        self._read += len(part)
+        self._fed += len(part)
+        super().data_received(part)
+        if self.transport.is_closing():
+            return
+        if self._fed >= HEAD_BYTES:
+            return self._refuse(431, f"the head of a request must have fewer than {HEAD_BYTES} bytes, got more")
         self._watch()
+        self.flow.hold(self._read < len(self._backlog))
+        if self.flow.held and not self.flow.read_paused:
+            self._take_turn()
 
     def on_headers_complete(self) -> None:
         """End a head."""
         self._waiting.pop(self, None)
+        if len(self.url) > TARGET_BYTES or len(self.headers) > HEADERS:
+            raise ValueError("the head is too long")  # which ends in send_400_response
         super().on_headers_complete()
         self._fed = 0
+        self._left = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
         super().on_body(body)
         self._fed = 0
+        self._left = max(self._left - len(body), 0)
 
     def on_message_complete(self) -> None:
         """End a request."""
@@ -103,7 +178,12 @@ class ImpatientProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request."""
-        self._refuse(400, "the request must be one of HTTP/1.1, and cannot be read")
+        if len(self.url) > TARGET_BYTES:
+            self._refuse(414, f"path and query of a request must have at most {TARGET_BYTES} bytes, got more")
+        elif len(self.headers) > HEADERS:
+            self._refuse(431, f"a request must have at most {HEADERS} headers, got {len(self.headers)}")
+        else:
+            self._refuse(400, "the request must be one of HTTP/1.1, and cannot be read")
 
     def _refuse(self, status: int, detail: str) -> None:
         """End the connection; say why, unless that would come in the middle of another answer."""
@@ -136,7 +216,7 @@ class ImpatientProtocol(HttpToolsProtocol):
         """End."""
         self._unwatch()
         self._waiting.pop(self, None)
-        for timer in (self._stalled, self._looking):
+        for timer in (self._stalled, self._looking, self._turn):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
