@@ -1,11 +1,10 @@
-"""How long `/health` waits at most while hostile and the largest legitimate requests arrive.
+"""How long `/health` waits at most while hostile requests or the largest legitimate ones arrive.
 
     python benchmarks/live_stall.py                # each kind of request for two seconds, on SQLite: a minute
 
-The service is a process of its own, as `fairgate live serve` starts it. One process asks for `/health` every 2 ms over a
-connection that it keeps; another sends one kind of request over four connections, each the next one as soon as it has
-the answer. The longest answer of `/health` is the stall. It has the wait for a processor in it, which the line
-*nothing else* shows.
+The service is a process of its own, as `fairgate live serve` starts it. One process asks for `/health` every 2 ms over
+one connection; another sends one kind of request over four connections, each the next one as soon as it has the answer.
+The longest answer of `/health` is the stall. It includes the wait for a processor, which the line *nothing else* shows.
 """
 
 from __future__ import annotations
@@ -33,7 +32,10 @@ BYTES = 7_900_000
 """Of a hostile body, just within the limit."""
 
 Make = Callable[[int], tuple[str, bytes]]
-"""Makes the path and the body of a request from its number, or a body alone for the log-in of the page."""
+"""Makes the path and the body of a request from its number; no path is the log-in of the page, and needs no key."""
+
+RAW = "raw"
+"""In place of a path: the bytes are sent as they are, without a key."""
 
 
 def batch(people: int, name: str) -> Make:
@@ -59,6 +61,7 @@ def unknown_fields(_: int) -> tuple[str, bytes]:
 
 
 ONE = b'{"id":"x","group":"women","score":'
+CHUNKED = b"POST /login HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 HOSTILE: dict[str, Make] = {
     "600,000 unknown fields": unknown_fields,
     "a field 700,000 times": repeated("/decisions", b'{"id":"x"', b',"id":"x"', b',"group":"women","score":0.5}'),
@@ -75,10 +78,12 @@ HOSTILE: dict[str, Make] = {
     "no UTF-8": repeated("/decisions", b'{"id":"', b"\xff", b'"}'),
     "a form of 8 MB, without a key": repeated("", b"key=x", b"&x", b""),
     "a field of 8 MB, without a key": repeated("", b"key=", b"%41", b""),
+    "1,300,000 chunks, without a key": repeated(RAW, CHUNKED, b"1\r\nx\r\n", b"0\r\n\r\n"),
+    "400,000 pipelined requests, without a key": repeated(RAW, b"", b"GET / HTTP/1.1\r\n\r\n", b""),
 }
 LEGITIMATE: dict[str, Make] = {
     "10,000 applications": batch(10_000, "m"),
-    "10,000 ids of 200 characters, escaped": batch(10_000, "\u00fc" * 180),
+    "10,000 ids of 130 characters, escaped": batch(10_000, "\u00fc" * 110),
 }
 
 
@@ -94,6 +99,8 @@ class Service:
 
     def head(self, path: str, length: int) -> bytes:
         """Write the head of a request; one for no path of the gate is a form of the page."""
+        if path == RAW:
+            return b""
         if not path:
             lines = ["POST /login HTTP/1.1", "Content-Type: application/x-www-form-urlencoded"]
         else:
@@ -117,15 +124,18 @@ def answer(connection: socket.socket) -> bytes:
     return head
 
 
-def send(service: Service, make: Make, end: float, numbers: Iterator[int]) -> None:
-    """Send one kind of request until a time."""
+def send(service: Service, make: Make, end: float, numbers: Iterator[int], wanted: bytes) -> None:
+    """Send one kind of request until a time; its answers must begin with something."""
     while time.monotonic() < end:
         try:
             with service.connect() as connection:
                 while time.monotonic() < end:
                     path, body = make(next(numbers))
                     connection.sendall(service.head(path, len(body)) + body)
-                    if not answer(connection):
+                    found = answer(connection)
+                    if not found.startswith(wanted):
+                        raise SystemExit(f"the service answered {found[:300]!r}")
+                    if not found or path == RAW:
                         break
         except OSError:  # a refusal that closes the connection while the body is on its way
             continue
@@ -134,8 +144,8 @@ def send(service: Service, make: Make, end: float, numbers: Iterator[int]) -> No
 def send_all(service: Service, name: str, seconds: float) -> None:
     """Send one kind of request over several connections, in a process of its own."""
     end, numbers = time.monotonic() + seconds, count(time.monotonic_ns())
-    make = {**HOSTILE, **LEGITIMATE}[name]
-    threads = [threading.Thread(target=send, args=(service, make, end, numbers)) for _ in range(SENDERS)]
+    make, wanted = {**HOSTILE, **LEGITIMATE}[name], b"HTTP/1.1 200" if name in LEGITIMATE else b""
+    threads = [threading.Thread(target=send, args=(service, make, end, numbers, wanted)) for _ in range(SENDERS)]
     for thread in threads:
         thread.start()
     for thread in threads:

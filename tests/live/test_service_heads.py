@@ -174,9 +174,7 @@ def test_a_client_that_has_said_all_is_answered(served: Served) -> None:
     [(FIRST + b"\r\n") * 1500, CHUNKED + b"1\r\nx\r\n" * 40_000 + b"0\r\n\r\n"],
     ids=["pipelined requests", "chunks"],
 )
-def test_much_that_is_tiny_is_read_in_parts(
-    served: Served, content: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_much_that_is_tiny_is_read_in_parts(served: Served, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others have their turn between two parts, and each part makes little work; all is answered in the end."""
     steps: list[int] = []
 

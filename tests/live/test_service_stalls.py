@@ -246,7 +246,9 @@ def test_guesses_of_keys_do_not_take_all_threads(served: Served, monkeypatch: py
     assert all(answer.startswith(b"HTTP/1.1 401 ") for answer in answers)
 
 
-@pytest.mark.parametrize("media", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=a", "text/plain"])
+@pytest.mark.parametrize(
+    "media", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=a", "text/plain"]
+)
 @pytest.mark.parametrize("said", [True, False], ids=["said", "sent"])
 def test_a_form_is_small(served: Served, media: str, said: bool) -> None:
     content = b'--a\r\nContent-Disposition: form-data; name="key"\r\n\r\n' + b"x" * FORM_BYTES

@@ -14,7 +14,8 @@ class Heads:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
-            return await self._app(scope, receive, send)
+            await self._app(scope, receive, send)
+            return
 
         async def bodiless(message: Message) -> None:
             if message["type"] == "http.response.body":

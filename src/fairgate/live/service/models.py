@@ -203,7 +203,9 @@ async def read(request: Request, model: type[B]) -> B:
         raise HTTPException(415, f"content-type must be application/json, got {shorten(repr(media))}")
     coding = request.headers.get("content-encoding", "identity")
     if coding != "identity":
-        raise HTTPException(415, f"content-encoding must not be given: send the body as it is, got {shorten(repr(coding))}")
+        raise HTTPException(
+            415, f"content-encoding must not be given: send the body as it is, got {shorten(repr(coding))}"
+        )
     raw = await request.body()
     if len(raw) <= SMALL:
         return parse(raw, model)

@@ -137,7 +137,8 @@ class ImpatientProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self._fed >= HEAD_BYTES:
-            return self._refuse(431, f"the head of a request must have fewer than {HEAD_BYTES} bytes, got more")
+            self._refuse(431, f"the head of a request must have fewer than {HEAD_BYTES} bytes, got more")
+            return
         self._watch()
         self.flow.hold(self._read < len(self._backlog))
         if self.flow.held and not self.flow.read_paused:
