@@ -38,10 +38,8 @@ from fairgate.live.config import read_config
 from fairgate.live.keys import create_key
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-sys.path.insert(0, str(Path(__file__).parent))
 
-from live_stall import HOSTILE, LEGITIMATE, Service, stalls
-
+from benchmarks.live_stall import HOSTILE, LEGITIMATE, Service, stalls
 from tests.live.databases import fresh_database, running_server
 
 HERE = Path(__file__).parent

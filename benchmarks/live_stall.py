@@ -191,7 +191,7 @@ def stalls(service: Service, seconds: float, repeats: int, console: Console) -> 
 
 
 def main() -> None:
-    from live import NAME, OURS, make_gate, process, serve_command
+    from benchmarks.live import NAME, OURS, make_gate, process, serve_command
 
     console = Console(width=120)
     with tempfile.TemporaryDirectory() as name:
@@ -205,5 +205,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     main()

@@ -170,7 +170,7 @@ class ImpatientProtocol(HttpToolsProtocol):
         if self.cycle.response_complete and not self.transport.is_closing():
             self._waiting[self] = None
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's may say that the connection stays
         """Answer a client that has said all it has to say; TLS has no such half of a connection."""
         unanswered = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
         if unanswered:
