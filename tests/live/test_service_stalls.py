@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +19,13 @@ from hypothesis import strategies as st
 
 from fairgate.errors import InputError
 from fairgate.live.keys import KeyFacts, Scope, check_key
-from fairgate.live.service import models
-from fairgate.live.service.lanes import BusyError, Lane
+from fairgate.live.service import models, protocol
+from fairgate.live.service.app import BODY_SECONDS
+from fairgate.live.service.lanes import BusyError, Lane, Lanes
 from fairgate.live.service.limits import FORM_BYTES
 from fairgate.live.service.models import SMALL, Application, Applications, Body, ModeChange, parse
-from fairgate.live.service.structure import MOST_FIELDS, MOST_VALUES, check_structure, outside
+from fairgate.live.service.server import options
+from fairgate.live.service.structure import MOST_FIELDS, MOST_OUTSIDE, MOST_VALUES, check_structure, outside
 from tests.live.serving import Served, service
 
 JSON = {"Content-Type": "application/json"}
@@ -269,3 +273,29 @@ def test_an_origin_that_is_no_address_is_refused(served: Served) -> None:
         assert found.status_code == 403
     origin = served.url
     assert served.http.post(f"{served.url}/login", data={"key": "x"}, headers={"Origin": origin}).status_code == 401
+
+
+def test_the_guide_has_the_limits_as_they_are(served: Served) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "guides" / "operator.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| ([^|]+) \| ([\d,]+)(?: s| bytes)? \|", text, flags=re.MULTILINE))
+    lanes = Lanes()
+    for named, value in {
+        "connections": protocol.CONNECTIONS,
+        "time to send a head": protocol.HEAD_SECONDS,
+        "time to send a body": BODY_SECONDS,
+        "time between requests": options(served.app.state.settings)["timeout_keep_alive"],
+        "time to read an answer": protocol.READ_SECONDS,
+        "path and query": protocol.TARGET_BYTES,
+        "head": protocol.HEAD_BYTES,
+        "headers": protocol.HEADERS,
+        "body (`max_body`)": served.app.state.settings.max_body,
+        "form of the page": FORM_BYTES,
+        "fields of a body; its arrays and objects": MOST_FIELDS,
+        "values of a body": MOST_VALUES,
+        "bytes of a body outside its texts": MOST_OUTSIDE,
+        "large bodies that wait to be parsed": lanes.bodies.most,
+        "keys that wait to be looked up": lanes.keys.most,
+        "figures that wait to be computed": lanes.figures.most,
+        "audits that wait": lanes.audits.most,
+    }.items():
+        assert table[named] == f"{value:,.0f}"

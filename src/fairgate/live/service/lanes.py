@@ -34,7 +34,7 @@ class Lane:
     def __init__(self, kind: str, threads: int, waiting: int) -> None:
         self._kind = kind
         self._limiter = CapacityLimiter(threads)
-        self._most = waiting
+        self.most = waiting
 
     @property
     def waiting(self) -> int:
@@ -43,8 +43,8 @@ class Lane:
 
     async def run(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
         """Return the result of the work, or refuse it."""
-        if self.waiting >= self._most:
-            raise BusyError(f"more than {self._most} {self._kind} are waiting: send the request again later")
+        if self.waiting >= self.most:
+            raise BusyError(f"more than {self.most} {self._kind} are waiting: send the request again later")
         return await to_thread.run_sync(lambda: work(*given, **named), limiter=self._limiter)
 
 
