@@ -2,7 +2,7 @@
 
     python benchmarks/live_stall.py                # each kind of request for two seconds, on SQLite: a minute
 
-The service is a process of its own, as `fairgate live serve` starts it. One process asks for `/health` every 2 ms over
+`fairgate live serve` runs as a separate process. One process asks for `/health` every 2 ms over
 one connection; another sends one kind of request over four connections, each the next one as soon as it has the answer.
 The longest answer of `/health` is the stall. It includes the wait for a processor, which the line *nothing else* shows.
 """
@@ -39,7 +39,7 @@ RAW = "raw"
 
 
 def batch(people: int, name: str) -> Make:
-    """A batch; ids begin with a text."""
+    """A batch of new applications; their ids begin with `name`."""
 
     def make(number: int) -> tuple[str, bytes]:
         ids = [f"{name}{number}-{each}" for each in range(people)]
@@ -125,7 +125,7 @@ def answer(connection: socket.socket) -> bytes:
 
 
 def send(service: Service, make: Make, end: float, numbers: Iterator[int], wanted: bytes) -> None:
-    """Send one kind of request until a time; its answers must begin with something."""
+    """Send one kind of request until a time; every answer must begin with `wanted`."""
     while time.monotonic() < end:
         try:
             with service.connect() as connection:
@@ -142,7 +142,7 @@ def send(service: Service, make: Make, end: float, numbers: Iterator[int], wante
 
 
 def send_all(service: Service, name: str, seconds: float) -> None:
-    """Send one kind of request over several connections, in a process of its own."""
+    """Send one kind of request over several connections, in a separate process."""
     end, numbers = time.monotonic() + seconds, count(time.monotonic_ns())
     make, wanted = {**HOSTILE, **LEGITIMATE}[name], b"HTTP/1.1 200" if name in LEGITIMATE else b""
     threads = [threading.Thread(target=send, args=(service, make, end, numbers, wanted)) for _ in range(SENDERS)]
@@ -167,7 +167,7 @@ def ask(service: Service, seconds: float) -> float:
 
 
 def stall(service: Service, name: str, seconds: float) -> float:
-    """Return the longest answer of `/health` while one kind of request arrives; an empty name is none."""
+    """Return the longest answer of `/health` while one kind of request arrives; with an empty name, none does."""
     sending = multiprocessing.get_context("spawn").Process(target=send_all, args=(service, name, seconds + 2.0))
     if name:
         sending.start()

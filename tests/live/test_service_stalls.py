@@ -80,14 +80,14 @@ def structure_of(value: Any) -> tuple[int, int, int]:
     return fields + len(value) * isinstance(value, dict), arrays + 1, commas + max(len(value) - 1, 0)
 
 
-@settings(derandomize=True, database=None, deadline=None)
+@settings(max_examples=60, derandomize=True, database=None, deadline=None)
 @given(JSONS, st.booleans())
 def test_what_is_in_texts_does_not_count(value: Any, ascii_only: bool) -> None:
     plain = outside(json.dumps(value, ensure_ascii=ascii_only).encode())
     assert (plain.count(b":"), plain.count(b"[") + plain.count(b"{"), plain.count(b",")) == structure_of(value)
 
 
-@settings(derandomize=True, database=None, deadline=None)
+@settings(max_examples=60, derandomize=True, database=None, deadline=None)
 @given(st.text(alphabet='"\\:,[]{}a 0').map(str.encode), JSONS)
 def test_what_is_no_json_hides_nothing_before_its_first_fault(rest: bytes, value: Any) -> None:
     """Whatever comes after it, the parts of what the parser reads until then are counted."""
@@ -293,9 +293,9 @@ def test_the_guide_has_the_limits_as_they_are(served: Served) -> None:
         "fields of a body; its arrays and objects": MOST_FIELDS,
         "values of a body": MOST_VALUES,
         "bytes of a body outside its texts": MOST_OUTSIDE,
-        "large bodies that wait to be parsed": lanes.bodies.most,
-        "keys that wait to be looked up": lanes.keys.most,
-        "figures that wait to be computed": lanes.figures.most,
+        "large bodies that wait for the parser": lanes.bodies.most,
+        "keys that wait for their look-up": lanes.keys.most,
+        "requests for figures that wait": lanes.figures.most,
         "audits that wait": lanes.audits.most,
     }.items():
         assert table[named] == f"{value:,.0f}"

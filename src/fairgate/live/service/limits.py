@@ -12,7 +12,7 @@ from fairgate.live.service.problems import problem
 FORM_BYTES = 32_768
 """Bytes of a body that is not JSON: a form of the page with a reason and a threshold for each of many groups.
 
-Forms are parsed by the event loop, and the log-in comes from people who have no key.
+Forms are parsed by the event loop, and anonymous clients may send the log-in.
 """
 
 

@@ -64,7 +64,7 @@ WORDS = {
     422: "Something in the request does not fit.",
     429: "Too many requests of this kind wait; this one did nothing, and may be sent again.",
     431: "The head is too long.",
-    500: "The server met an error of its own, which its log describes.",
+    500: "The server met an internal error, which its log describes.",
     503: "The database cannot be reached, or too many ask; nothing was recorded, and the request may be sent again.",
 }
 

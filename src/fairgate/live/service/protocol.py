@@ -23,7 +23,7 @@ TARGET_BYTES = 8192
 """Bytes of a request's path and query, three times as many as the longest id needs."""
 
 PART = 2048
-"""Bytes that are read before other clients have their turn: some hundred requests or chunks, if they are tiny."""
+"""Bytes of one client after which others have their turn: some hundred requests or chunks, if they are tiny."""
 
 HEAD_SECONDS = 10.0
 """How long a client may take to send the head of a request."""
@@ -36,14 +36,14 @@ CONNECTIONS = 500
 
 
 class PartFlow(FlowControl):
-    """Uvicorn's, which also stops reading while a part that has come waits for its turn.
+    """Uvicorn's, which also stops reading while a part of earlier bytes waits for its turn.
 
     Parameters
     ----------
     transport
         The connection.
     go_on
-        Called when uvicorn wants to read on and there is such a part.
+        Called when uvicorn goes on reading while such a part waits.
     """
 
     def __init__(self, transport: asyncio.Transport, go_on: Callable[[], None]) -> None:
@@ -58,14 +58,14 @@ class PartFlow(FlowControl):
         self.held = held
 
     def pause_reading(self) -> None:
-        """Stop reading, and parts that have come wait."""
+        """Stop reading, from the connection and of parts that wait."""
         if self.held:
             self.read_paused = True
         else:
             super().pause_reading()
 
     def resume_reading(self) -> None:
-        """Go on, with what has come first."""
+        """Go on, first with parts that wait."""
         if not self.held:
             super().resume_reading()
         elif self.read_paused:
@@ -77,7 +77,7 @@ class ImpatientProtocol(HttpToolsProtocol):
     """Cuts off a client whose head is too long or takes too long, that does not read its answer, or is one too many.
 
     When more clients connect than can be served, the one that has waited longest without a request is cut off; if all
-    have one under way, the newcomer is refused. So clients that connect and send nothing keep none out.
+    have one under way, the newcomer is refused. So idle clients keep none out.
 
     The parser keeps a head until it is whole and has no limit of its own, so what it is fed is counted, up to the
     end of the head and from then on between parts of the body.
@@ -87,9 +87,9 @@ class ImpatientProtocol(HttpToolsProtocol):
     """Connections of each server that wait for a request, the one that has waited longest first."""
 
     flow: PartFlow
-    _backlog = b""  # what has come
+    _backlog = b""  # bytes that have arrived
     _read = 0  # bytes of it that were read
-    _left = 0  # bytes of the body that are still to come, where the head says how many: they make no work
+    _left = 0  # bytes of the body that have not arrived, if the head gives its length: they cost little
     _turn: asyncio.Handle | None = None  # to read the next part
     _fed = 0  # bytes since the parser last got on
     _timer: asyncio.TimerHandle | None = None  # until the head is there
@@ -109,7 +109,7 @@ class ImpatientProtocol(HttpToolsProtocol):
             if longest is None:
                 self._refuse(503, f"more than {CONNECTIONS} clients are connected: send the request again later")
             else:
-                longest.transport.abort()  # a client that asks nothing makes way for one that may
+                longest.transport.abort()  # an idle client makes way for a new one
         waiting[self] = None
 
     @property
@@ -117,7 +117,7 @@ class ImpatientProtocol(HttpToolsProtocol):
         return self._idle.setdefault(self.server_state, {})
 
     def data_received(self, data: bytes) -> None:
-        """Go on with what has come."""
+        """Go on with new bytes."""
         self._backlog = self._backlog[self._read :] + data
         self._read = 0
         if self._turn is None:
@@ -171,14 +171,14 @@ class ImpatientProtocol(HttpToolsProtocol):
             self._waiting[self] = None
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's may say that the connection stays
-        """Answer a client that has said all it has to say; TLS has no such half of a connection."""
+        """Answer a client that has closed its half of the connection after its request; TLS has no such half."""
         unanswered = self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete
         if unanswered:
             self.cycle.keep_alive = False
         return unanswered and self.scheme == "http"
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request."""
+        """Refuse bytes that are not a request."""
         if len(self.url) > TARGET_BYTES:
             self._refuse(414, f"path and query of a request must have at most {TARGET_BYTES} bytes, got more")
         elif len(self.headers) > HEADERS:

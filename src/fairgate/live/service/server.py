@@ -113,7 +113,7 @@ def make_worker() -> FastAPI:
 
 
 def end_with_parent() -> None:
-    """Stop this worker, in order, when the process that started it ends, even by a kill that it cannot pass on.
+    """Stop this worker gracefully when the process that started it ends, even by a kill.
 
     Otherwise workers would keep the port, and no new server could take it.
     """

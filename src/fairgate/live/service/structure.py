@@ -55,7 +55,7 @@ def count_fields(raw: bytes) -> int:
 
 
 def outside(raw: bytes) -> bytes:
-    r"""Return the characters of a body that are not in texts; in what is no JSON, up to its first fault at least.
+    r"""Return the characters of a body outside its texts; of bytes that are not JSON, those up to the first fault at least.
 
     >>> outside(b'{"a\\"b": ["c\\\\", 1]}')
     b'{: [, 1]}'
