@@ -159,32 +159,31 @@ def test_a_program_that_is_stopped_has_all_that_it_acknowledged(tmp_path: Path) 
 def test_several_workers_are_one_gate_and_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     """Even if that is killed and can tell them nothing: they do not keep the port."""
     ended = pytest.raises(RuntimeError, match="the program ended with -9")
-    with ended, live_service(tmp_path, "--workers", "2") as program, gone_at_the_end(program):
+    with ended, live_service(tmp_path, "--workers", "2") as program:
         clients = [Client(program.url, "credit", program.keys["application"], retries=12) for _ in range(8)]
         decided = [client.decide(f"a-{number}", "a", 0.7) for number, client in enumerate(clients)]
         assert [client.decide("a-0", "a", 0.7).repeated for client in clients] == [True] * 8
         assert {found.round for found in decided} == {0}
         for client in clients:
             client.shut()
-        os.kill(program.pid, signal.SIGKILL)
-        port = int(program.url.rpartition(":")[2])
-        wait_until(lambda: not answers(port) and can_be_taken(port))
+        workers, port = kill(program), int(program.url.rpartition(":")[2])
+        try:
+            wait_until(lambda: not answers(port) and can_be_taken(port))
+        finally:
+            for worker in workers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)  # one that has not ended holds the output that is read next
     gate = Gate(str(tmp_path / "credit.db"), "credit")
     report = gate.audit()
     assert (report.clean, report.decisions) == (True, 8)
     gate.shut()
 
 
-@contextlib.contextmanager
-def gone_at_the_end(program: Program) -> Iterator[None]:
-    """End workers that are left: one that has not ended holds the output that is read next."""
+def kill(program: Program) -> list[int]:
+    """Kill a program, and return the processes that it had started."""
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(program.pid)], capture_output=True, check=True)
-    try:
-        yield
-    finally:
-        for each in map(int, listed.stdout.split()):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
+    os.kill(program.pid, signal.SIGKILL)
+    return [int(each) for each in listed.stdout.split()]
 
 
 def test_the_description_is_complete(served: Served) -> None:

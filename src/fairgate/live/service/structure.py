@@ -55,7 +55,7 @@ def count_fields(raw: bytes) -> int:
 
 
 def outside(raw: bytes) -> bytes:
-    r"""Return the characters of a body outside its texts; of bytes that are not JSON, those up to the first fault at least.
+    r"""Return the characters of a body outside its texts; without JSON, at least those before the first fault.
 
     >>> outside(b'{"a\\"b": ["c\\\\", 1]}')
     b'{: [, 1]}'
