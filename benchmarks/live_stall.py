@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 from rich.console import Console
@@ -124,16 +125,17 @@ def answer(connection: socket.socket) -> bytes:
     return head
 
 
-def send(service: Service, make: Make, end: float, numbers: Iterator[int], wanted: bytes) -> None:
-    """Send one kind of request until a time; every answer must begin with `wanted`."""
-    while time.monotonic() < end:
+def send(service: Service, make: Make, numbers: Iterator[int], want: bytes, begun: Event, over: Event) -> None:
+    """Send one kind of request until it is over; every answer must begin with `want`."""
+    while not over.is_set():
         try:
             with service.connect() as connection:
-                while time.monotonic() < end:
+                while not over.is_set():
                     path, body = make(next(numbers))
+                    begun.set()
                     connection.sendall(service.head(path, len(body)) + body)
                     found = answer(connection)
-                    if not found.startswith(wanted):
+                    if not found.startswith(want):
                         raise SystemExit(f"the service answered {found[:300]!r}")
                     if not found or path == RAW:
                         break
@@ -141,11 +143,13 @@ def send(service: Service, make: Make, end: float, numbers: Iterator[int], wante
             continue
 
 
-def send_all(service: Service, name: str, seconds: float) -> None:
+def send_all(service: Service, name: str, begun: Event, over: Event) -> None:
     """Send one kind of request over several connections, in a separate process."""
-    end, numbers = time.monotonic() + seconds, count(time.monotonic_ns())
+    numbers = count(time.monotonic_ns())
     make, wanted = {**HOSTILE, **LEGITIMATE}[name], b"HTTP/1.1 200" if name in LEGITIMATE else b""
-    threads = [threading.Thread(target=send, args=(service, make, end, numbers, wanted)) for _ in range(SENDERS)]
+    threads = [
+        threading.Thread(target=send, args=(service, make, numbers, wanted, begun, over)) for _ in range(SENDERS)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -168,15 +172,19 @@ def ask(service: Service, seconds: float) -> float:
 
 def stall(service: Service, name: str, seconds: float) -> float:
     """Return the longest answer of `/health` while one kind of request arrives; with an empty name, none does."""
-    sending = multiprocessing.get_context("spawn").Process(target=send_all, args=(service, name, seconds + 2.0))
-    if name:
-        sending.start()
-        time.sleep(1.5)  # to start, and to make the first bodies
+    if not name:
+        return ask(service, seconds)
+    processes = multiprocessing.get_context("spawn")
+    begun, over = processes.Event(), processes.Event()
+    sending = processes.Process(target=send_all, args=(service, name, begun, over))
+    sending.start()
     try:
+        if not begun.wait(60):
+            raise SystemExit("no request was sent within a minute")
         return ask(service, seconds)
     finally:
-        if name:
-            sending.join()
+        over.set()
+        sending.join()
 
 
 def stalls(service: Service, seconds: float, repeats: int, console: Console) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fairgate.live.service.protocol import ImpatientProtocol
 from tests.live.databases import fresh_database
 from tests.live.serving import Served, make_spec, service
 
@@ -258,10 +260,17 @@ def test_a_client_that_sends_half_a_head_is_cut_off(served: Served, monkeypatch:
 @pytest.mark.slow
 def test_a_client_that_reads_nothing_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairgate.live.service.protocol.READ_SECONDS", 0.3)
+    lost, end = threading.Event(), ImpatientProtocol.connection_lost
+
+    def noting(self: ImpatientProtocol, error: Exception | None) -> None:
+        end(self, error)
+        lost.set()
+
     size, asked = len(served.http.get(f"{served.url}/openapi.json").content), 300
+    monkeypatch.setattr(ImpatientProtocol, "connection_lost", noting)
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
         connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * asked)
-        time.sleep(1.5)
+        assert lost.wait(60)
         found = 0
         with contextlib.suppress(ConnectionResetError):
             while more := connection.recv(1 << 20):

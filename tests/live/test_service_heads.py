@@ -177,6 +177,7 @@ def test_a_client_that_has_said_all_is_answered(served: Served) -> None:
 def test_much_that_is_tiny_is_read_in_parts(served: Served, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others have their turn between two parts, and each part makes little work; all is answered in the end."""
     steps: list[int] = []
+    waiting: list[int] = []
 
     def counting(name: str) -> Any:
         real = getattr(ImpatientProtocol, name)
@@ -184,6 +185,7 @@ def test_much_that_is_tiny_is_read_in_parts(served: Served, content: bytes, monk
         def counted(self: ImpatientProtocol, *given: Any) -> Any:
             if name == "_go_on":
                 steps.append(0)
+                waiting.append(len(self.pipeline))
             else:
                 steps[-1] += 1
             return real(self, *given)
@@ -202,6 +204,7 @@ def test_much_that_is_tiny_is_read_in_parts(served: Served, content: bytes, monk
         sender.join()
     assert found.count(b"HTTP/1.1 ") == asked
     assert max(steps) < 500
+    assert max(waiting) < 100
 
 
 async def answer_at_length(scope: Any, receive: Any, send: Any) -> None:

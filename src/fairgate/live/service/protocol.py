@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import ClassVar
 from weakref import WeakKeyDictionary
@@ -100,6 +101,7 @@ class ImpatientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        self._unanswered: deque[RequestResponseCycle] = deque()
         self.flow = PartFlow(transport, self._take_turn)
         self._watch()
         self._looking = self.loop.call_later(READ_SECONDS, self._look)
@@ -130,6 +132,9 @@ class ImpatientProtocol(HttpToolsProtocol):
     def _go_on(self) -> None:
         """Read a part, no further than a head may reach; wait no longer for a head once it is there."""
         self._turn = None
+        if self.pipeline:  # answers to what was read come first
+            self.flow.hold(True)
+            return
         part = self._backlog[self._read : self._read + min(max(self._left, PART), HEAD_BYTES - self._fed)]
         self._read += len(part)
         self._fed += len(part)
@@ -141,7 +146,9 @@ class ImpatientProtocol(HttpToolsProtocol):
             return
         self._watch()
         self.flow.hold(self._read < len(self._backlog))
-        if self.flow.held and not self.flow.read_paused:
+        if not self.flow.held:
+            self._backlog, self._read = b"", 0
+        elif not self.flow.read_paused:
             self._take_turn()
 
     def on_headers_complete(self) -> None:
@@ -150,6 +157,7 @@ class ImpatientProtocol(HttpToolsProtocol):
         if len(self.url) > TARGET_BYTES or len(self.headers) > HEADERS:
             raise ValueError("the head is too long")  # which ends in send_400_response
         super().on_headers_complete()
+        self._unanswered.append(self.cycle)
         self._fed = 0
         self._left = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
 
@@ -166,9 +174,14 @@ class ImpatientProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, unless it is here already."""
+        self._unanswered.popleft()
         super().on_response_complete()
-        if self.cycle.response_complete and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self.cycle.response_complete:
             self._waiting[self] = None
+        if self.flow.held and not self.pipeline:
+            self._take_turn()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio's may say that the connection stays
         """Answer a client that has closed its half of the connection after its request; TLS has no such half."""
@@ -214,7 +227,9 @@ class ImpatientProtocol(HttpToolsProtocol):
         self._looking = self.loop.call_later(READ_SECONDS, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """End, also for requests before the last one, which uvicorn would go on answering."""
+        for cycle in self._unanswered:
+            cycle.disconnected = True
         self._unwatch()
         self._waiting.pop(self, None)
         for timer in (self._stalled, self._looking, self._turn):
