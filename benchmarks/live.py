@@ -39,6 +39,7 @@ from fairgate.live.keys import create_key
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.live_stall import HOSTILE, LEGITIMATE, Service, stalls
 from tests.live.databases import fresh_database, running_server
 
 HERE = Path(__file__).parent
@@ -240,6 +241,13 @@ def make_gate(url: str, folder: Path) -> tuple[Path, str]:
     return config, token
 
 
+def longest_stalls(url: str, size: Size, folder: Path, console: Console) -> dict[str, float]:
+    """Measure how long `/health` waits at most while large requests arrive, hostile or not."""
+    config, token = make_gate(url, folder)
+    with process(serve_command(config), OURS):
+        return stalls(Service(OURS, NAME, token), min(size.seconds, 2.0), size.repeats, console)
+
+
 def a_million(url: str, size: Size, folder: Path, console: Console) -> dict[str, Any]:
     """Send many decisions in batches: memory on the way, then audit and cold start."""
     config, token = make_gate(url, folder)
@@ -290,7 +298,7 @@ def audit(url: str, size: Size) -> dict[str, float]:
 # What is told
 
 
-def goals(sides: dict[str, dict[str, Any]], many: dict[str, Any]) -> list[Goal]:
+def goals(sides: dict[str, dict[str, Any]], many: dict[str, Any], stalled: dict[str, float]) -> list[Goal]:
     """Hold what was measured against what is wanted."""
     found = []
     for kind, side in sides.items():
@@ -304,8 +312,11 @@ def goals(sides: dict[str, dict[str, Any]], many: dict[str, Any]) -> list[Goal]:
         ]
     grown = (many["memory"][-1] - many["memory"][1]) / 8
     audited, ready, first = many["audit"], many["ready"], many["first decision"]
+    hostile, legitimate = (max(stalled[name] for name in names) for names in (HOSTILE, LEGITIMATE))
     return [
         *found,
+        Goal("longest wait of /health, hostile requests", "≤ 0.25 s", f"{hostile:.3f} s", hostile <= 0.25),
+        Goal("longest wait of /health, largest batches", "≤ 0.25 s", f"{legitimate:.3f} s", legitimate <= 0.25),
         Goal("memory by tenth of the decisions, after two", "≤ 1 MB", f"{grown:.1f} MB", grown <= 1.0),
         Goal("audit", "≥ 50,000/s", f"{audited:,.0f}/s", audited >= 50_000),
         Goal("from the start of the service until it is ready", "≤ 1 s", f"{ready:.2f} s", ready <= 1.0),
@@ -343,11 +354,12 @@ def main() -> None:
         for kind in kinds:
             with databases(kind, folder) as (url, bare_url):
                 sides[kind] = side_by_side(kind, url, bare_url, size, folder, console)
+        stalled = longest_stalls(str(folder / "stalls.db"), size, folder, console)
         many = a_million(str(folder / "million.db"), size, folder, console)
-    reached = goals(sides, many)
+    reached = goals(sides, many, stalled)
     show(sides, reached, console)
     if options.json is not None:
-        plain = {**sides, "million": many, "goals": [asdict(each) for each in reached]}
+        plain = {**sides, "stalls": stalled, "million": many, "goals": [asdict(each) for each in reached]}
         options.json.write_text(json.dumps(plain, indent=1), encoding="utf-8")
 
 

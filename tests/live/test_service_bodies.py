@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fairgate.live.service.protocol import ImpatientProtocol
 from tests.live.databases import fresh_database
 from tests.live.serving import Served, make_spec, service
 
@@ -70,7 +72,7 @@ def refused(served: Served, path: str, content: Any, status: int = 422) -> str:
         ({**DECISION, "group": "c"}, "unknown group 'c'"),
         ({**DECISION, "group": "\0"}, "unknown group '\\x00'"),
         ({**DECISION, "more": 1}, "more: extra inputs are not permitted, got 1"),
-        (b"[" * 100_000, "the body: invalid JSON: recursion limit exceeded"),
+        (b"[" * 90, "the body: invalid JSON"),
     ],
     ids=repr,
 )
@@ -110,7 +112,7 @@ def test_a_bad_decision_is_refused_in_one_sentence(served: Served, body: Any, to
         ),
         (
             "/mode",
-            {"mode": "hold", "reason": "x", "threshold": [0.1] * 500_000},
+            {"mode": "hold", "reason": "x", "threshold": [0.1] * 50_000},
             "threshold: must be at most 1000 numbers, got",
         ),
         (
@@ -186,7 +188,7 @@ def test_unknown_paths_and_methods_are_problems(served: Served) -> None:
     assert (found.status_code, found.headers["content-type"]) == (404, "application/problem+json")
     assert found.json()["detail"].startswith("there is nothing at '/nothing/xxx")
     found = served.ask("PATCH", "/keys")
-    assert (found.status_code, found.headers["allow"]) == (405, "GET, POST")
+    assert (found.status_code, found.headers["allow"]) == (405, "GET, HEAD, POST")
     for query in ("limit=0", "limit=1001", "after=-1", f"after={2**63}", "after=x", "kind=nothing", "newest=perhaps"):
         assert served.ask("GET", f"/log?{query}").status_code == 422
     assert served.ask("POST", f"/rounds/{2**31}/close").status_code == 422
@@ -258,10 +260,17 @@ def test_a_client_that_sends_half_a_head_is_cut_off(served: Served, monkeypatch:
 @pytest.mark.slow
 def test_a_client_that_reads_nothing_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairgate.live.service.protocol.READ_SECONDS", 0.3)
+    lost, end = threading.Event(), ImpatientProtocol.connection_lost
+
+    def noting(self: ImpatientProtocol, error: Exception | None) -> None:
+        end(self, error)
+        lost.set()
+
     size, asked = len(served.http.get(f"{served.url}/openapi.json").content), 300
+    monkeypatch.setattr(ImpatientProtocol, "connection_lost", noting)
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
         connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * asked)
-        time.sleep(1.5)
+        assert lost.wait(60)
         found = 0
         with contextlib.suppress(ConnectionResetError):
             while more := connection.recv(1 << 20):

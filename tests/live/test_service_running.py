@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
+from starlette.types import Receive, Scope, Send
 
 from fairgate.live.client import Client
 from fairgate.live.config import ServiceSettings
@@ -17,10 +25,10 @@ from fairgate.live.database import writing
 from fairgate.live.failures import UnavailableError
 from fairgate.live.gate import Gate
 from fairgate.live.preparing import VERSIONS
+from fairgate.live.service.proxies import Forwarded
 from fairgate.live.service.routes import ROUTES
 from fairgate.live.service.routes.route import PREFIX
-from tests.command import fairgate_here
-from tests.live.programs import live_service
+from tests.live.programs import Program, live_service
 from tests.live.serving import Served, made_keys, make_spec, service, serving
 
 
@@ -148,19 +156,34 @@ def test_a_program_that_is_stopped_has_all_that_it_acknowledged(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_several_workers_are_one_gate(tmp_path: Path) -> None:
-    assert fairgate_here("live", "init", "credit", cwd=tmp_path).returncode == 0
-    with live_service(tmp_path, "--workers", "2") as program:
+def test_several_workers_are_one_gate_and_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    """Even if that is killed and can tell them nothing: they do not keep the port."""
+    ended = pytest.raises(RuntimeError, match="the program ended with -9")
+    with ended, live_service(tmp_path, "--workers", "2") as program:
         clients = [Client(program.url, "credit", program.keys["application"], retries=12) for _ in range(8)]
         decided = [client.decide(f"a-{number}", "a", 0.7) for number, client in enumerate(clients)]
         assert [client.decide("a-0", "a", 0.7).repeated for client in clients] == [True] * 8
         assert {found.round for found in decided} == {0}
         for client in clients:
             client.shut()
+        workers, port = kill(program), int(program.url.rpartition(":")[2])
+        try:
+            wait_until(lambda: not answers(port) and can_be_taken(port))
+        finally:
+            for worker in workers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)  # one that has not ended holds the output that is read next
     gate = Gate(str(tmp_path / "credit.db"), "credit")
     report = gate.audit()
     assert (report.clean, report.decisions) == (True, 8)
     gate.shut()
+
+
+def kill(program: Program) -> list[int]:
+    """Kill a program, and return the processes that it had started."""
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(program.pid)], capture_output=True, check=True)
+    os.kill(program.pid, signal.SIGKILL)
+    return [int(each) for each in listed.stdout.split()]
 
 
 def test_the_description_is_complete(served: Served) -> None:
@@ -181,6 +204,106 @@ def test_the_description_is_complete(served: Served) -> None:
     assert len(bodies) == 11
     for name in bodies:
         assert set(schemas[name]["examples"][0]) == set(schemas[name]["properties"])
+
+
+EVERYWHERE = {"400", "413", "431", "500", "503"}
+
+
+def test_the_description_has_every_refusal(served: Served) -> None:
+    found = served.http.get(f"{served.url}/openapi.json").json()
+    for path, item in found["paths"].items():
+        for operation in item.values():
+            refusals = {status for status in operation["responses"] if int(status) >= 400}
+            probe = {"/metrics": {"401", "403", "429"}}.get(path, set())
+            of_gates = {"401", "403", "404", "422", "429"} if path.startswith("/v1/") else probe
+            of_bodies = {"408", "409", "415"} if "requestBody" in operation else set()
+            assert refusals - {"409"} == (EVERYWHERE | of_gates | of_bodies) - {"409"}
+
+
+def test_a_method_that_a_path_does_not_have_is_answered_with_those_it_has(served: Served) -> None:
+    for path, methods in {
+        "/health": "GET, HEAD",
+        "/ready": "GET, HEAD",
+        "/metrics": "GET, HEAD",
+        "/openapi.json": "GET, HEAD",
+        "/docs": "GET, HEAD",
+        "/": "GET, HEAD",
+        "/login": "GET, HEAD, POST",
+        "/gates/credit": "GET, HEAD",
+        "/gates/credit/mode": "POST",
+        "/static/base.css": "GET, HEAD",
+        "/v1/gates/credit/decisions": "POST",
+        "/v1/gates/credit/keys": "GET, HEAD, POST",
+        "/v1/gates/credit/keys/0123456789ab": "DELETE",
+    }.items():
+        found = served.http.request("PUT", served.url + path)
+        told = f"{path!r} can be asked with {methods} only"
+        assert (found.status_code, found.headers["allow"], found.json()["detail"]) == (405, methods, told)
+    assert served.http.head(f"{served.url}/gates/credit/mode").headers["allow"] == "POST"
+
+
+def test_every_route_that_can_be_got_answers_head_alike(served: Served) -> None:
+    """With the same headers, and no body: the connection goes on as it should."""
+    key = {"Authorization": f"Bearer {served.keys['credit', 'all']}"}
+    for path in (
+        "/health",
+        "/ready",
+        "/openapi.json",
+        "/docs",
+        "/login",
+        "/static/live.js",
+        "/nothing",
+        "/v1/gates/credit",
+    ):
+        got, head = (served.http.request(method, served.url + path, headers=key) for method in ("GET", "HEAD"))
+        assert (head.status_code, head.content) == (got.status_code, b"")
+        assert head.headers["content-length"] == got.headers["content-length"] == str(len(got.content))
+    assert served.http.head(f"{served.url}/metrics").headers["content-type"].startswith("text/plain")
+
+
+def test_an_address_that_the_proxy_does_not_know_is_not_made_up(tmp_path: Path) -> None:
+    seen: list[tuple[str, int]] = []
+
+    async def note(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope["client"])
+
+    for value in (
+        "unknown",
+        "x" * 60_000,
+        "192.0.2.9, _hidden",
+        "",
+        "192.0.2.9, 2001:db8::1",
+        "evil, [2001:db8::2]:99",
+    ):
+        scope = {"type": "http", "client": ("10.0.0.1", 7), "headers": [(b"x-forwarded-for", value.encode())]}
+        asyncio.run(Forwarded(note)(scope, never, never))
+    assert seen == [("10.0.0.1", 7)] * 4 + [("2001:db8::1", 0), ("2001:db8::2", 0)]
+
+
+async def never(*_: Any) -> Any:
+    """Receive and send nothing."""
+
+
+def answers(port: int) -> bool:
+    """Whether a service answers at a port."""
+    with contextlib.suppress(httpx.TransportError):
+        return httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200
+    return False
+
+
+def can_be_taken(port: int) -> bool:
+    """Whether another service could listen at a port."""
+    with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait for something, but not for ever."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
 
 
 def test_the_description_is_a_page_too(served: Served) -> None:

@@ -27,6 +27,7 @@ ERRORS: Mapping[int, type[Exception]] = {
     403: ForbiddenError,
     404: MissingError,
     409: ConflictError,
+    429: UnavailableError,
     500: UnavailableError,
     502: UnavailableError,
     503: UnavailableError,
@@ -34,12 +35,12 @@ ERRORS: Mapping[int, type[Exception]] = {
 }
 """The error that a status is; any other refusal is an `InputError`."""
 
-AGAIN = (502, 503, 504)
+AGAIN = (429, 502, 503, 504)
 """Statuses after which a request is sent again."""
 
 
 class Client:
-    """A gate behind a service. Requests that meet no answer or a 503 are sent again, under the same key.
+    """A gate behind a service. Requests that meet no answer, a 429 or a 503 are sent again, under the same key.
 
     Parameters
     ----------

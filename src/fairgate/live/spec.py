@@ -319,9 +319,18 @@ UNTOLD = (("subject",), ("subjects",))
 def told_fault(fault: Mapping[str, Any], whole: str) -> str:
     """Say in a few words what one of pydantic's faults is; `whole` names what has the fault if no part of it does."""
     silent = fault["type"] in ("missing", "json_invalid") or fault["loc"][:1] in UNTOLD
-    given = "" if silent else f", got {reprlib.repr(fault['input'])}"
+    given = "" if silent else f", got {shorten(reprlib.repr(fault['input']))}"  # lists of lists of texts are long
     message: str = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error" and not fault["loc"]:
         return message
-    place = ".".join(str(part) for part in fault["loc"]) or whole
+    place = shorten(".".join(str(part) for part in fault["loc"])) or whole  # the caller may have made its names
     return f"{place}: {message[:1].lower()}{message[1:]}{given}"
+
+
+def shorten(text: str, most: int = 80) -> str:
+    """Cut a text that a caller gave, so that a refusal does not repeat all of it.
+
+    >>> shorten("incomes", 5)
+    'inco…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -15,6 +15,8 @@ from fairgate.live.page.routes import router as page
 from fairgate.live.page.secret import read_secret
 from fairgate.live.service.auth import KeyCache
 from fairgate.live.service.gates import Gates
+from fairgate.live.service.heads import Heads
+from fairgate.live.service.lanes import Lanes
 from fairgate.live.service.limits import BodyLimit
 from fairgate.live.service.logs import Journal, tell_start, tell_stop
 from fairgate.live.service.metrics import Metrics, Timed
@@ -55,6 +57,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
         redirect_slashes=False,
         middleware=[
             *([Middleware(Forwarded)] if settings.behind_proxy else []),
+            Middleware(Heads),
             Middleware(Timed, metrics=metrics, journal=Journal(gates, settings.slow_seconds)),
             Middleware(BodyLimit, most=settings.max_body, seconds=body_seconds),
         ],
@@ -63,7 +66,8 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
     app.state.gates = gates
     app.state.engine = engine
     app.state.metrics = metrics
-    app.state.keys = KeyCache(engine)
+    app.state.lanes = Lanes()
+    app.state.keys = KeyCache(engine, app.state.lanes)
     app.state.scopes = {route.endpoint: route.scope for route in ROUTES}
     app.state.routes = ROUTES
     for route in ROUTES:
@@ -78,8 +82,7 @@ def make_app(settings: ServiceSettings, body_seconds: float = BODY_SECONDS) -> F
             tags=[route.tag],
             route_class_override=GateRoute,
         )
-    app.include_router(probes.router)
-    app.include_router(reference.router)
-    app.include_router(page(gates, engine, read_secret(settings.session_secret)))
+    for router in (probes.router, reference.router, page(gates, engine, read_secret(settings.session_secret))):
+        app.router.routes += router.routes  # included, they would be one route without methods
     answer_problems(app)
     return app

@@ -17,6 +17,7 @@ from fairgate.live.failures import UnavailableError, UnknownKeyError
 from fairgate.live.gate import Gate
 from fairgate.live.keys import TOKEN, KeyFacts, Scope, check_key
 from fairgate.live.service.gates import Gates
+from fairgate.live.service.lanes import Lanes
 
 REMEMBERED_SECONDS = 1.0
 """How long a key that was found good is trusted; a revoked one works for at most so long."""
@@ -52,8 +53,9 @@ class KeyCache:
     Requests that come while a key is looked up again are answered by what is known, unless that is too old.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, lanes: Lanes) -> None:
         self._engine = engine
+        self._lanes = lanes
         self._known: dict[Asked, tuple[float, KeyFacts]] = {}
         self._looking: dict[Asked, asyncio.Task[KeyFacts]] = {}
 
@@ -68,16 +70,17 @@ class KeyCache:
             return facts
         look = self._looking.get(asked)
         if look is None:
-            look = self._looking[asked] = asyncio.create_task(self._look(asked))
+            look = self._looking[asked] = asyncio.create_task(self._look(asked, known=facts is not None))
             look.add_done_callback(lambda done: done.cancelled() or done.exception())  # perhaps nobody waits for it
         if facts is not None and age < REMEMBERED_SECONDS:
             return facts
         return await asyncio.shield(look)
 
-    async def _look(self, asked: Asked) -> KeyFacts:
+    async def _look(self, asked: Asked, known: bool) -> KeyFacts:
         at = time.monotonic()
+        run = run_in_threadpool if known else self._lanes.keys.run  # so that guesses do not hold up good keys
         try:
-            facts = await run_in_threadpool(check_key, self._engine, *asked)
+            facts = await run(check_key, self._engine, *asked)
         except UnavailableError:  # which says where the database is, and it is not known yet who asks
             self._known.pop(asked, None)
             raise UnavailableError("the database does not answer: send the request again later") from None

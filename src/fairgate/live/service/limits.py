@@ -9,9 +9,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairgate.live.service.problems import problem
 
+FORM_BYTES = 32_768
+"""Bytes of a body that is not JSON: a form of the page with a reason and a threshold for each of many groups.
+
+Forms are parsed by the event loop, and anonymous clients may send the log-in.
+"""
+
 
 class BodyLimit:
-    """Refuses bodies of more than `most` bytes, said or sent, and clients that take more than `seconds` to send one."""
+    """Refuses bodies of more than `most` bytes, said or sent, and clients that take more than `seconds` to send one.
+
+    Bodies that are not JSON have at most `FORM_BYTES`.
+    """
 
     def __init__(self, app: ASGIApp, most: int, seconds: float) -> None:
         self._app = app
@@ -22,18 +31,19 @@ class BodyLimit:
         """Answer a request, within the limits."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        most, length = FORM_BYTES, 0
         for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self._most:
-                return await problem(413, self._too_large)(scope, receive, send)
-        return await self._app(scope, self._counted(receive), send)
+            if name == b"content-length" and value.isdigit():
+                length = int(value)
+            elif name == b"content-type" and value[:16].lower() == b"application/json":
+                most = self._most
+        if length > most:
+            return await problem(413, too_large(most))(scope, receive, send)
+        return await self._app(scope, self._counted(receive, most), send)
 
-    @property
-    def _too_large(self) -> str:
-        return f"the body must have at most {self._most} bytes, got more: send it in parts"
-
-    def _counted(self, receive: Receive) -> Receive:
+    def _counted(self, receive: Receive, most: int) -> Receive:
         """Return `receive` with the limits; they end with the body."""
-        left, end, more = self._most, 0.0, True
+        left, end, more = most, 0.0, True
 
         async def counted() -> Message:
             nonlocal left, end, more
@@ -52,7 +62,12 @@ class BodyLimit:
             more = message.get("more_body", False)
             if left < 0:
                 more = False
-                raise HTTPException(413, self._too_large)
+                raise HTTPException(413, too_large(most))
             return message
 
         return counted
+
+
+def too_large(most: int) -> str:
+    """Say how large a body may be."""
+    return f"the body must have at most {most} bytes, got more: send it in parts"

@@ -11,10 +11,12 @@ from starlette.requests import Request
 
 from fairgate.errors import InputError
 from fairgate.live.requests import LONGEST_ID
-from fairgate.live.spec import Mode, Name, first_fault
+from fairgate.live.service.lanes import lanes_of
+from fairgate.live.service.structure import LARGEST_BATCH, check_structure, count_fields
+from fairgate.live.spec import Mode, Name, first_fault, shorten
 
-LARGEST_BATCH = 10_000
-"""Applications or labels in one request."""
+SMALL = 16_384
+"""Bytes of a body that is parsed at once: that takes less time than to hand it to another thread."""
 
 MOST_GROUPS = 1000
 """Thresholds in one request."""
@@ -198,14 +200,28 @@ async def read(request: Request, model: type[B]) -> B:
     """Return the body of a request, or say what is wrong with it."""
     media = request.headers.get("content-type", "")
     if media != "application/json" and media.partition(";")[0].strip().lower() != "application/json":
-        raise HTTPException(415, f"content-type must be application/json, got {media[:80]!r}")
+        raise HTTPException(415, f"content-type must be application/json, got {shorten(repr(media))}")
+    coding = request.headers.get("content-encoding", "identity")
+    if coding != "identity":
+        raise HTTPException(
+            415, f"content-encoding must not be given: send the body as it is, got {shorten(repr(coding))}"
+        )
     raw = await request.body()
+    if len(raw) <= SMALL:
+        return parse(raw, model)
+    return await lanes_of(request).bodies.run(parse, raw, model)
+
+
+def parse(raw: bytes, model: type[B]) -> B:
+    """Return the body that some bytes are, or say what is wrong with them first."""
+    check_structure(raw)
     try:
         found = model.model_validate_json(raw)
     except ValidationError as error:
         told = first_fault(error, "the body")
         raise InputError(told.replace(f"match pattern '{PRINTABLE}'", "have no control characters")) from None
-    if raw.count(b":") > len(found.model_fields_set):  # each key has one; the others are in texts, or of keys again
+    given = len(found.model_fields_set)
+    if raw.count(b":") > given and count_fields(raw) > given:  # the first is quick, and counts those in texts too
         refuse_repeated(raw)
     return found
 
@@ -217,6 +233,6 @@ def refuse_repeated(raw: bytes) -> None:
         names = [name for name, _ in pairs]
         again = next((name for name in names if names.count(name) > 1), None)
         if again is not None:
-            raise InputError(f"{again[:80]}: field must be given once, got it twice")
+            raise InputError(f"{shorten(again)}: field must be given once, got it twice")
 
     json.loads(raw, object_pairs_hook=once)

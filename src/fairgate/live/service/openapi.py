@@ -62,21 +62,27 @@ WORDS = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "Something in the request does not fit.",
+    429: "Too many requests of this kind wait; this one did nothing, and may be sent again.",
     431: "The head is too long.",
+    500: "The server met an internal error, which its log describes.",
     503: "The database cannot be reached, or too many ask; nothing was recorded, and the request may be sent again.",
 }
 
 
+ANYWHERE = (400, 413, 431, 500, 503)
+"""Refusals of any request: what cannot be read, a body or a head that is too large, trouble of the server."""
+
+
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the description of refusals."""
+    """Return the description of refusals, with those of any request."""
     content = {PROBLEM: {"schema": {"$ref": REF.format(model="Problem")}}}
-    return {status: {"description": WORDS[status], "content": content} for status in sorted(statuses)}
+    return {status: {"description": WORDS[status], "content": content} for status in sorted({*ANYWHERE, *statuses})}
 
 
 def refusals_of(route: Route) -> dict[int | str, dict[str, Any]]:
     """Return the description of the refusals that a route has."""
-    body = (408, 409, 413, 415) if route.takes else ()
-    return refusals(401, 403, 404, 422, 431, 503, *body, *route.refusals)
+    body = (408, 409, 415) if route.takes else ()
+    return refusals(401, 403, 404, 422, 429, *body, *route.refusals)
 
 
 def extras(route: Route) -> dict[str, Any]:

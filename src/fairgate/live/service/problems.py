@@ -12,12 +12,13 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import Match, Route
 
 from fairgate.errors import InputError
 from fairgate.live.failures import ConflictError, ForbiddenError, MissingError, UnavailableError, UnknownKeyError
+from fairgate.live.service.lanes import BusyError
 from fairgate.live.service.reasons import note_refusal
-from fairgate.live.spec import told_fault
+from fairgate.live.spec import shorten, told_fault
 
 PROBLEM = "application/problem+json"
 
@@ -27,6 +28,7 @@ STATUSES: Mapping[type[Exception], int] = {
     MissingError: 404,
     ConflictError: 409,
     InputError: 422,
+    BusyError: 429,
     UnavailableError: 503,
 }
 """The status of each failure of a gate."""
@@ -35,6 +37,7 @@ HEADERS: Mapping[int, Mapping[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
     408: {"Connection": "close"},
     413: {"Connection": "close"},
+    429: {"Retry-After": "1"},
     500: {"Connection": "close"},  # the server cuts it after an error of its own
     503: {"Retry-After": "1"},
 }
@@ -56,8 +59,7 @@ class Problem(BaseModel):
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return a refusal; a sentence that repeats too much of what was sent is cut."""
-    told = detail if len(detail) <= LONGEST else f"{detail[: LONGEST - 1]}…"
-    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=told).model_dump_json()
+    content = Problem(title=HTTPStatus(status).phrase, status=status, detail=shorten(detail, LONGEST)).model_dump_json()
     return Response(content, status, {**HEADERS.get(status, {}), **(headers or {})}, PROBLEM)
 
 
@@ -91,12 +93,18 @@ async def plain(request: Request, error: Exception) -> Response:
     note_refusal(request.scope, error)
     headers, detail = dict(error.headers or {}), error.detail
     if error.status_code == 404:
-        detail = f"there is nothing at {shortened(request.url.path)}: the paths are listed in /openapi.json"
+        detail = f"there is nothing at {shorten(repr(request.url.path))}: the paths are listed in /openapi.json"
     if error.status_code == 405:
-        matching = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
-        headers["Allow"] = ", ".join(sorted(set().union(*(getattr(route, "methods", ()) for route in matching))))
-        detail = f"{shortened(request.url.path)} cannot be asked with {request.method}, but with {headers['Allow']}"
+        headers["Allow"] = ", ".join(allowed(request))
+        detail = f"{shorten(repr(request.url.path))} can be asked with {headers['Allow']} only"
     return problem(error.status_code, detail, headers)
+
+
+def allowed(request: Request) -> list[str]:
+    """Return the methods of all routes that a path has."""
+    routes = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
+    methods = {method for each in routes if isinstance(each, Route) for method in each.methods or ()}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
 async def gone(request: Request, error: Exception) -> Response:
@@ -107,8 +115,3 @@ async def gone(request: Request, error: Exception) -> Response:
 async def unexpected(request: Request, error: Exception) -> Response:
     """Answer a mistake of our own; the log of the server has the particulars."""
     return problem(500, "the server met an error of its own, which its log describes; nothing is known to be recorded")
-
-
-def shortened(text: str, most: int = 80) -> str:
-    """Return the text in quotes, cut if it is long."""
-    return repr(text if len(text) <= most else f"{text[: most - 1]}…")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import multiprocessing
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,6 +106,7 @@ def bind(settings: ServiceSettings) -> socket.socket:
 
 def make_worker() -> FastAPI:
     """Return the app of a worker, whose settings are in the environment."""
+    threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
     plain = json.loads(os.environ[SETTINGS])
     trust = Trust(frozenset(plain["allow"]), Path(plain["folder"]) if plain["folder"] else None)
     settings = ServiceSettings.model_validate(plain, context=trust)
@@ -110,6 +114,17 @@ def make_worker() -> FastAPI:
     app = make_app(settings)
     settle()
     return app
+
+
+def end_with_parent() -> None:
+    """Stop this worker gracefully when the process that started it ends, even by a kill.
+
+    Otherwise workers would keep the port, and no new server could take it.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()  # the end of a pipe whose other end only the parent holds
+        signal.raise_signal(signal.SIGTERM)
 
 
 def settle() -> None:

@@ -31,13 +31,13 @@ class Well(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-@router.get("/health")
+@router.get("/health", responses=refusals())
 async def health() -> Well:
     """Whether the process lives."""
     return Well()
 
 
-@router.get("/ready", responses=refusals(503))
+@router.get("/ready", responses=refusals())
 async def ready(request: Request) -> Well:
     """Whether requests are served at once: the tables are right, and all gates are open, read and can be written.
 
@@ -70,7 +70,7 @@ def check_tables(engine: Engine) -> None:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {METRICS_TYPE: {"schema": {"type": "string"}}}}, **refusals(401, 403, 503)},
+    responses={200: {"content": {METRICS_TYPE: {"schema": {"type": "string"}}}}, **refusals(401, 403, 429)},
     openapi_extra={"security": [{"key": ["read"]}, {}]},
 )
 async def metrics(request: Request) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
@@ -15,6 +14,7 @@ from fairgate.live.events import KINDS
 from fairgate.live.failures import MissingError
 from fairgate.live.replies import CaseFacts, Figures, LogEvent, PolicyNow, Status
 from fairgate.live.service.auth import caller_of
+from fairgate.live.service.lanes import lanes_of
 from fairgate.live.service.models import LARGEST_ROUND, LARGEST_SEQ, Id
 from fairgate.live.service.routes.route import Route, given, given_list
 
@@ -48,7 +48,8 @@ async def figures(
     rounds: Annotated[int, Query(ge=0, le=10_000, description="Rounds in the history.")] = 200,
 ) -> Response:
     """Everything the page shows: acceptance, gap, reward and constraints with bounds, labels, alarms, history."""
-    return given(await run_in_threadpool(caller_of(request).gate.figures, rounds))
+    gate = caller_of(request).gate
+    return await lanes_of(request).figures.run(lambda: given(gate.figures(rounds)))
 
 
 async def log(
@@ -65,10 +66,10 @@ async def log(
     """Events of the log, oldest first."""
     gate = caller_of(request).gate
 
-    def read_log() -> list[LogEvent]:
-        return gate.log(after, limit, newest=newest, kind=kind)
+    def read_log() -> Response:
+        return given_list(EVENTS, gate.log(after, limit, newest=newest, kind=kind))
 
-    return given_list(EVENTS, await run_in_threadpool(read_log))
+    return await run_in_threadpool(read_log)
 
 
 async def cases(
@@ -95,17 +96,14 @@ async def case_of_id(
 
 async def snapshot(request: Request) -> Response:
     """The state of the gate as plain data: the learner's and all counters."""
-    return JSONResponse(await run_in_threadpool(caller_of(request).gate.snapshot))
-
-
-AUDITING = asyncio.Semaphore(1)
-"""One audit at a time: it takes all of a processor."""
+    gate = caller_of(request).gate
+    return await lanes_of(request).figures.run(lambda: JSONResponse(gate.snapshot()))
 
 
 async def audit(request: Request) -> Response:
     """Recompute every policy, draw, count and hash of the log, and tell the first that does not fit."""
-    async with AUDITING:
-        return given(await run_in_threadpool(caller_of(request).gate.audit))
+    gate = caller_of(request).gate
+    return given(await lanes_of(request).audits.run(gate.audit))
 
 
 ROUTES = (
