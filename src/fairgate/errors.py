@@ -38,6 +38,20 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return f"did you mean {lowered[near[0]]!r}? " if near else ""
 
 
+LONGEST = 1200
+"""Most characters of a sentence that is shown: a file may have names of any length."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text that any terminal can show: no control characters, no lone surrogates, not endless.
+
+    >>> print(printable("unknown name \x1b[2J"))
+    unknown name \x1b[2J
+    """
+    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in short)
+
+
 def told(error: Exception) -> str:
     """Say in one line what went wrong and where, also if it did so in another process."""
     frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from fairgate.learners import Learner
 from fairgate.origin import Kept, Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
+from fairgate.reading import told
 from fairgate.settings import Array
 from fairgate.store import read_saved, table_bytes, write_bytes
 from fairgate.tail import tail_of
@@ -390,9 +393,22 @@ class Run:
     def load(cls, path: str | Path) -> Run:
         """Read a run that :meth:`save` wrote."""
         columns, header = read_saved(Path(path), "run", FORMAT, needs="names")
+        with told(f"{path} is no saved run"):
+            return cls._loaded(columns, header)
+
+    @classmethod
+    def _loaded(cls, columns: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Run:
+        """Return the run that columns and a header describe; a shape must be that of the columns there are."""
         replicates, rounds, groups, parts = header["shape"]
+        if any(values.dtype.kind not in "biuf" for values in columns.values()):
+            raise ValueError("its columns must be numbers")
+        settings = header["settings"]
+        if not isinstance(settings, dict) or not isinstance(header["names"], list):
+            raise ValueError("its settings must be a table and its names a list")
 
         def gathered(kind: str, shape: Sequence[int] = (), between: str = "_") -> NDArray[Any]:
+            if not all(type(each) is int and each >= 0 for each in shape) or math.prod(shape) > len(columns):
+                raise ValueError(f"it has too few columns for a {kind} of the shape {brief(shape)}")
             values = [columns[name] for name in _names(kind, shape, between)]
             return np.array(values).reshape(len(values), replicates * rounds).T.reshape(replicates, rounds, *shape)
 
@@ -411,7 +427,7 @@ class Run:
             population=assessment("population"),
             traces={name.removeprefix("trace_"): gathered(name) for name in columns if name.startswith("trace_")},
             names=tuple(header["names"]),
-            settings=header["settings"],
+            settings=settings,
             final=Policy.from_json(header["final"]) if "final" in header else None,
             states={name: gathered(f"state_{name}", shape) for name, shape in header.get("states", {}).items()},
             origin=Kept(header["origin"]) if "origin" in header else None,

@@ -6,6 +6,7 @@ import datetime
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 from xml.sax.saxutils import escape
 
 SHEET = '<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
@@ -33,7 +34,7 @@ def cell(value: object) -> str:
     return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(str(value))}</t></is></c>'
 
 
-def write_excel(path: Path, *sheets: tuple[str, Sequence[Sequence[object]]]) -> None:
+def write_excel(path: Path | BinaryIO, *sheets: tuple[str, Sequence[Sequence[object]]]) -> None:
     """Write sheets, each a name and rows of cells."""
     names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, (name, _) in enumerate(sheets, 1))
     parts = "".join(

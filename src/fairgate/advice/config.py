@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from fairgate.constraints import Constraint, make_constraint
 from fairgate.errors import InputError, nearest
 from fairgate.importing import SQL, NotAllowedError, allowed_names, import_place
 from fairgate.people.applicants import Columns
+from fairgate.reading import SETTINGS, parse_toml, read_bytes
 
 TABLES: dict[str, dict[str, tuple[type, ...]]] = {
     "data": {
@@ -101,10 +101,10 @@ def read_policy(path: Path, allow: Collection[str] = ()) -> tuple[dict[str, Any]
     Of code that it names, only the names in `allow` are imported.
     """
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = parse_toml(read_bytes(path, SETTINGS).decode("utf-8"))
     except OSError as error:
         raise InputError(f"--config {path} cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"--config {path} must be TOML: {error}") from None
     settings: dict[str, Any] = {}
     required: dict[str, Constraint] = {}

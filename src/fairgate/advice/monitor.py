@@ -47,6 +47,7 @@ from fairgate.constraints.bounds import (
 from fairgate.errors import InputError
 from fairgate.people.sources import Reader, frame_source, open_source
 from fairgate.people.wanted import LOST
+from fairgate.reading import DOCUMENT, parse_json, read_bytes
 from fairgate.settings import Array
 from fairgate.statistics import holm
 from fairgate.store import plain, prepare_folder, write_text
@@ -187,7 +188,7 @@ def read_log(path: Path, advice: str) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(read_bytes(path, DOCUMENT))
         looks: list[dict[str, Any]] = found["looks"]
         usable = found["format"] == FORMAT and all({"digest", "cells"} <= set(each) for each in looks)
         earlier = str(found["advice"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import metadata
@@ -19,6 +18,7 @@ from fairgate.constraints import Constraint, parse_constraint
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
 from fairgate.people.values import group_in_words
+from fairgate.reading import DOCUMENT, parse_json, read_bytes
 from fairgate.settings import Array
 from fairgate.store import plain
 
@@ -116,7 +116,7 @@ def read_reference(folder: Path, report_format: int, allow: Collection[str] = ()
         if report["recommendation"]["threshold"] != found["threshold"]:
             raise InputError(f"report.json and reference.json in {str(folder)!r} are of two advices: run advise again")
         sign = -1.0 if found["descending"] else 1.0
-        return Reference(
+        made = Reference(
             score=found["columns"]["score"],
             label=found["columns"]["label"],
             group=found["columns"]["group"],
@@ -125,20 +125,40 @@ def read_reference(folder: Path, report_format: int, allow: Collection[str] = ()
             groups=tuple(each["name"] for each in found["groups"]),
             cuts=[sign * np.array(each["cuts"], dtype=np.float64) for each in found["groups"]],
             counts=[np.array(each["counts"], dtype=np.float64).reshape(-1, 3) for each in found["groups"]],
-            threshold=found["threshold"],
-            rule=found["rule"],
+            threshold=float(found["threshold"]),
+            rule=str(found["rule"]),
             constraints=[parse_constraint(text, allow) for text in found["constraints"]],
-            sure=found["sure"],
+            sure=_share(found["sure"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+        _check(made)
+        return made
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"reference.json in {str(folder)!r} is damaged ({error}): run advise again") from None
 
 
+def _check(made: Reference) -> None:
+    """Refuse bins that do not fit together, and names that are none."""
+    names = (made.score, made.label, *made.group, *made.groups, *made.meanings)
+    if not all(isinstance(each, str) for each in names) or not all(each in (0, 1) for each in made.meanings.values()):
+        raise ValueError("its names must be text, and its meanings 0 or 1")
+    for cuts, counts in zip(made.cuts, made.counts, strict=True):
+        if cuts.ndim != 1 or len(cuts) != len(counts) or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+            raise ValueError("each group must have bins in order, with counts of their own")
+        if not np.isfinite(counts).all() or (counts < 0).any():
+            raise ValueError("counts must be at least 0")
+
+
+def _share(sure: float) -> float:
+    if not 0.0 < sure < 1.0:
+        raise ValueError(f"sure is {sure}, which is not between 0 and 1")
+    return float(sure)
+
+
 def _read(path: Path, version: int) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(read_bytes(path, DOCUMENT))
     except OSError as error:
         raise InputError(
             f"cannot read {path} ({error.strerror}): run fairgate advise with --out {path.parent}"

@@ -20,7 +20,7 @@ from fairgate.cli.paper import paper
 from fairgate.cli.reproduce import reproduce
 from fairgate.cli.run import run
 from fairgate.cli.sweep import sweep
-from fairgate.errors import InputError
+from fairgate.errors import InputError, printable
 
 app = typer.Typer(
     help="What a cut-off will do to each group once people respond, and which one keeps what you require, if any does.",
@@ -74,5 +74,5 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        typer.echo(f"fairgate: {error}", err=True)
+        typer.echo(f"fairgate: {printable(str(error))}", err=True)
         sys.exit(2)

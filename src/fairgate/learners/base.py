@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from reprlib import repr as brief
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -17,10 +18,14 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.learners.state import State, decode, encode, keep_rows
 from fairgate.policy import Policy, as_policy
 from fairgate.problem import LEVELS, Credit, Feedback, Problem
+from fairgate.reading import check_depth, told
 from fairgate.setting import Setting
 from fairgate.settings import Array, Settings, described
 
 S = TypeVar("S", bound=State)
+
+FEW = 10_000
+"""Replicates that any saved state may say it has; more need at least a character each."""
 
 
 class AnyLearner(Protocol):
@@ -145,28 +150,35 @@ class Learner(Settings, ABC, Generic[S]):
     def load(self, saved: Mapping[str, Any], setting: Setting) -> S:
         """Return the state that :meth:`save` gave; in the same setting it goes on exactly as the saved one would."""
         parts = ("version", "learner", "problem", "grid", "replicates", "state")
+        if not isinstance(saved, Mapping):
+            raise InputError(f"a saved learner state must be a table of names and values, got {brief(saved)}")
         if not saved.keys() >= set(parts):
             raise InputError(f"this is no saved learner state: it has {sorted(saved)}, not {', '.join(parts)}")
         if saved["version"] != self.version:
             raise InputError(
-                f"the saved learner state has version {saved['version']!r}, "
+                f"the saved learner state has version {brief(saved['version'])}, "
                 f"but this {type(self).__name__} reads version {self.version}: save it again with this version"
             )
         if saved["learner"] != json.loads(json.dumps(self.describe())):
             raise InputError(
-                f"the saved learner state belongs to {saved['learner']}, but is loaded into {self.describe()}"
+                f"the saved learner state belongs to {brief(saved['learner'])}, but is loaded into {self.describe()}"
             )
         if saved["grid"] != setting.thresholds.tolist():
             raise InputError("the saved learner state belongs to another grid than that of the setting")
         if saved["problem"] != _named(setting.problem):
             raise InputError(
-                f"the saved learner state belongs to the problem {saved['problem']}, but the setting has "
+                f"the saved learner state belongs to the problem {brief(saved['problem'])}, but the setting has "
                 f"{_named(setting.problem)}: with other limits or costs, start with a fresh state"
             )
-        fresh = self.start(setting, saved["replicates"], np.random.default_rng(0))
-        loaded: S = decode(saved["state"], fresh)
-        loaded.pending = {int(key): value for key, value in loaded.pending.items()}
-        return loaded
+        with told("the saved learner state is damaged"):
+            check_depth(saved)
+            replicates, most = saved["replicates"], max(FEW, len(json.dumps(saved["state"])))
+            if type(replicates) is not int or not 1 <= replicates <= most:
+                raise ValueError(f"replicates must be 1 to {most} in a state of this size, got {brief(replicates)}")
+            fresh = self.start(setting, replicates, np.random.default_rng(0))
+            loaded: S = decode(saved["state"], fresh)
+            loaded.pending = {int(key): value for key, value in loaded.pending.items()}
+            return loaded
 
 
 @dataclass

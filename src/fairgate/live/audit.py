@@ -16,6 +16,7 @@ from fairgate.live.auditing.report import AuditReport
 from fairgate.live.auditing.stored import StoredLog
 from fairgate.live.database import reading
 from fairgate.live.gate import Gate
+from fairgate.live.preparing import known_revision
 from fairgate.live.spec import Trust
 
 
@@ -71,4 +72,5 @@ def audit_log(
 def stored_log(engine: Engine, name: str) -> Iterator[StoredLog]:
     """Open the log of a gate in its database, as it is at one moment; the gate need not run."""
     with reading(engine) as connection:
+        known_revision(connection)  # one that is not known is refused
         yield StoredLog(connection, name)

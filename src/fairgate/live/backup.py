@@ -14,7 +14,7 @@ from fairgate.live.database import connect, place_of, reading, refused_clearly, 
 from fairgate.live.database import insert as insert_rows
 from fairgate.live.events import START, Event
 from fairgate.live.failures import ConflictError
-from fairgate.live.preparing import REVISION, prepare, revision_of
+from fairgate.live.preparing import REVISION, known_revision, prepare, revision_of
 from fairgate.live.schema import METADATA, cases, events, gates
 
 PART = 10_000
@@ -119,6 +119,7 @@ def copy_rows(source: Engine, target: Engine) -> None:
 def check_copy(copy: Engine) -> list[Copied]:
     """Read every log of a copy; refuse it if an event does not follow the one before, or the last is missing."""
     with reading(copy) as connection:
+        known_revision(connection)  # one that is not known is refused
         asked = select(gates.c.number, gates.c.name, gates.c.last, gates.c.head).order_by(gates.c.number)
         return [check_log(connection, row) for row in connection.execute(asked)]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairgate.errors import InputError
+from fairgate.live import views
 from fairgate.live.config import ServiceSettings, parse_config, read_config
 from fairgate.live.database import connect, place_of, reading
 from fairgate.live.failures import ConflictError
@@ -18,7 +19,6 @@ from fairgate.live.keys import create_key
 from fairgate.live.making import gate_row, refuse_other, remake_gate
 from fairgate.live.preparing import prepare
 from fairgate.live.template import gate_toml
-from fairgate.live.views import created
 from fairgate.store import prepare_folder, write_text
 
 FIRST_KEYS = {"application": ("decide",), "outcomes": ("outcomes",), "admin": ("rounds", "read", "admin", "audit")}
@@ -101,7 +101,7 @@ def stored_spec(settings: ServiceSettings) -> dict[str, object] | None:
     prepare(engine)
     with reading(engine) as connection:
         row = gate_row(connection, settings.gates[0].name)
-        found = None if row is None else created(connection, row.number)["spec"]
+        found = None if row is None else views.stored_spec(connection, row.number)
     engine.dispose()
     return found
 

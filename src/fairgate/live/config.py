@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +14,7 @@ from fairgate.importing import allowed_names
 from fairgate.live.database import read_url
 from fairgate.live.past import Column, PastDecisions
 from fairgate.live.spec import Guards, Name, Part, Rounds, Scores, Spec, Start, Subjects, first_fault
+from fairgate.reading import SETTINGS, parse_toml, read_bytes
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 MaxBody = Annotated[int, Field(ge=1000)]
@@ -142,10 +142,12 @@ def read_config(path: Path, allow: Collection[str] = ()) -> ServiceSettings:
     Constraints of one's own are imported if `allow` has their names.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path, SETTINGS).decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}: write one with fairgate live init NAME, or name another") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise InputError(f"{path} cannot be read: {error}") from None
     return parse_config(text, path, allow)
 
@@ -153,8 +155,8 @@ def read_config(path: Path, allow: Collection[str] = ()) -> ServiceSettings:
 def parse_config(text: str, path: Path, allow: Collection[str] = ()) -> ServiceSettings:
     """Return the settings that the text of a ``gate.toml`` gives."""
     try:
-        plain = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        plain = parse_toml(text)
+    except ValueError as error:
         raise InputError(f"{path} must be TOML: {error}") from None
     try:
         return settings_of(plain, path.parent, allow)

@@ -30,6 +30,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from fairgate.errors import InputError
 from fairgate.live.failures import UnavailableError
 from fairgate.live.schema import cases
+from fairgate.reading import check_plain
 
 PATIENCE = 10
 """Seconds to wait for a lock, or for a free connection, before a request is refused."""
@@ -44,6 +45,8 @@ SQLITE = (
     "PRAGMA journal_mode=WAL",  # readers do not wait for the writer
     "PRAGMA synchronous=FULL",  # a commit is on disk when it returns
     "PRAGMA foreign_keys=ON",
+    "PRAGMA trusted_schema=OFF",  # what the file itself says is run with no more than SQLite's harmless functions
+    "PRAGMA cell_size_check=ON",  # a damaged page is noticed when it is read
     "PRAGMA journal_size_limit=67108864",  # the file beside the database shrinks again after a long read
 )
 
@@ -116,6 +119,12 @@ def connect_file(path: Path) -> Engine:
     """Return the engine of a file of SQLite; the file must be there when a connection is opened."""
 
     def opened() -> sqlite3.Connection:
+        try:
+            check_plain(path)
+        except FileNotFoundError:
+            pass  # said below
+        except OSError as error:
+            raise InputError(f"the database {path} must be a file: {error.strerror}") from None
         address = f"file:{quote(str(path))}?mode=rw"  # one that was deleted does not come back empty
         connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
@@ -181,6 +190,10 @@ def refused_clearly(engine: Engine) -> Iterator[None]:
         why = error.orig if isinstance(error, DataError) else error
         raise InputError(f"the database cannot hold a value that was given: {' '.join(str(why).split())}") from None
     except DBAPIError as error:
+        if "no such column" in str(error.orig) or getattr(error.orig, "sqlstate", None) == "42703":
+            raise InputError(
+                f"the database {place_of(engine)} has other tables than a gate's: {' '.join(str(error.orig).split())}"
+            ) from None
         if not blames_database(error):
             raise
         raise UnavailableError(unavailable(engine, str(error.orig))) from error
@@ -197,7 +210,8 @@ def blames_database(error: DBAPIError) -> bool:
     if error.connection_invalidated or "no such table" in str(error.orig):
         return True
     if isinstance(error.orig, sqlite3.Error):  # SQLite has one kind for a full disk and for faulty SQL
-        return type(error) in (OperationalError, DatabaseError) and error.orig.sqlite_errorcode != sqlite3.SQLITE_ERROR
+        code = vars(error.orig).get("sqlite_errorcode")  # none where a text of the file is no text
+        return type(error) in (OperationalError, DatabaseError) and code != sqlite3.SQLITE_ERROR
     missing_table = getattr(error.orig, "sqlstate", None) == "42P01"
     return missing_table or isinstance(error, (OperationalError, InterfaceError, InternalError))
 

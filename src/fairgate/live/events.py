@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.reading import parse_json
 from fairgate.settings import Array
 
 START = "0" * 64
@@ -56,7 +57,7 @@ class Event(NamedTuple):
     @property
     def data(self) -> dict[str, Any]:
         """The body as plain data."""
-        found: dict[str, Any] = json.loads(self.body)
+        found: dict[str, Any] = parse_json(self.body)
         return found
 
     def fits(self, before: str) -> bool:

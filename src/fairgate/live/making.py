@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Sequence
+from reprlib import repr as brief
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Row, func, select
 from sqlalchemy.exc import IntegrityError
 
 from fairgate import __version__
+from fairgate.errors import InputError
 from fairgate.live import views
 from fairgate.live.database import insert, reading, writing
 from fairgate.live.events import START, Event, make_event
@@ -46,7 +47,7 @@ class Made(NamedTuple):
     spec: dict[str, Any]
 
 
-def ensure_gates(engine: Engine, specs: Sequence[Spec], at: str, actor: str) -> dict[str, Made]:
+def ensure_gates(engine: Engine, specs: Sequence[Spec], at: str, actor: str, *, again: bool = True) -> dict[str, Made]:
     """Make the gates that specs describe, but for those that are there, and return all by name.
 
     If one of them is there with another spec, none is made.
@@ -65,8 +66,13 @@ def ensure_gates(engine: Engine, specs: Sequence[Spec], at: str, actor: str) -> 
             for spec in specs:
                 if spec.name not in there:
                     add_gate(connection, spec, at, actor)
-    except IntegrityError:  # another process made one in the same moment
-        pass
+    except IntegrityError as error:  # another process made one in the same moment
+        if not again:
+            raise InputError(
+                f"gates cannot be made, because the database has rows of a gate that is not there ({error.orig}): "
+                "restore a backup"
+            ) from None
+        return ensure_gates(engine, specs, at, actor, again=False)
     return ensure_gates(engine, specs, at, actor)
 
 
@@ -75,9 +81,10 @@ def made_gates(connection: Connection, names: Sequence[str]) -> dict[str, Made]:
     found = {}
     first = (events.c.gate == gates.c.number) & (events.c.seq == 1)
     for start in range(0, len(names), BLOCK):
-        asked = select(gates.c.name, gates.c.number, gates.c.secret, events.c.hash, events.c.body).join(events, first)
+        asked = select(gates, events.c.hash, events.c.body).join(events, first)
         for row in connection.execute(asked.where(gates.c.name.in_(names[start : start + BLOCK]))):
-            found[row.name] = Made(row.number, row.secret, row.hash, json.loads(row.body)["spec"])
+            check_row(row)
+            found[row.name] = Made(row.number, row.secret, str(row.hash), views.spec_in(row.body))
     return found
 
 
@@ -99,7 +106,19 @@ def refuse_other(spec: Spec, stored: dict[str, Any]) -> None:
 
 def gate_row(connection: Connection, name: str) -> Row[Any] | None:
     """Return the row of a gate, if it is there."""
-    return connection.execute(select(gates).where(gates.c.name == name)).first()
+    row = connection.execute(select(gates).where(gates.c.name == name)).first()
+    if row is not None:
+        check_row(row)
+    return row
+
+
+def check_row(row: Row[Any]) -> None:
+    """Refuse the row of a gate whose columns hold what they must not: SQLite keeps anything in any column."""
+    for column, kind in (("number", int), ("secret", bytes), ("last", int), ("head", str)):
+        value = row._mapping.get(column)
+        if not isinstance(value, kind):
+            found = f"a {type(value).__name__}" if column == "secret" else brief(value)
+            raise InputError(f"the row of the gate {row.name!r} is damaged ({column} is {found}): restore a backup")
 
 
 def add_gate(connection: Connection, spec: Spec, at: str, actor: str, number: int | None = None) -> Event:
@@ -133,7 +152,7 @@ def remake_gate(engine: Engine, spec: Spec, at: str, actor: str) -> None:
             raise ConflictError(f"there is no gate {spec.name!r} to make again")
         of_gate = select(events.c.kind).where(events.c.gate == row.number).distinct()
         if set(connection.scalars(of_gate)) - UNTOUCHED:
-            refuse_other(spec, views.created(connection, row.number)["spec"])
+            refuse_other(spec, views.stored_spec(connection, row.number))
             return
         number = connection.execute(select(func.max(gates.c.number))).scalar_one() + 1
         kept = connection.execute(select(api_keys).where(api_keys.c.gate == row.number, api_keys.c.revoked.is_(None)))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
+from reprlib import repr as brief
 
 from sqlalchemy import Connection, Engine, inspect
 
 from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live.database import place_of, reading, writing
+from fairgate.live.schema import METADATA
 
 REVISION = "0004"
 """The newest revision of the tables."""
@@ -53,7 +56,7 @@ def prepare(engine: Engine) -> None:
     if engine.dialect.name == "sqlite":
         make_file(Path(place_of(engine)))
     with reading(engine) as connection:
-        found = revision_of(connection)
+        found = known_revision(connection)
     if found == REVISION:
         return
     with MIGRATING, writing(engine) as connection:
@@ -61,9 +64,9 @@ def prepare(engine: Engine) -> None:
             connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
             connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
-        found = revision_of(connection)
+        found = known_revision(connection)
         if found != REVISION:
-            upgrade(connection, found, place_of(engine))
+            upgrade(connection)
             if connection.dialect.name == "sqlite":
                 tell_sizes(connection)
     engine.dispose()  # connections learn the sizes when they are opened
@@ -86,26 +89,65 @@ def make_file(path: Path) -> None:
 
 def revision_of(connection: Connection) -> str | None:
     """Return the revision of the tables, None if there are none."""
-    if not inspect(connection).has_table(VERSIONS):
+    check_tables(connection)
+    names = set(inspect(connection).get_table_names())
+    if VERSIONS not in names:
+        if strange := sorted(names & set(METADATA.tables)):
+            raise InputError(
+                f"the database {place_of(connection.engine)} has a table {strange[0]} that no gate made: name another"
+            )
         return None
-    found = connection.exec_driver_sql(f"SELECT version_num FROM {VERSIONS}").scalar()
-    return None if found is None else str(found)
+    rows = connection.exec_driver_sql(f"SELECT version_num FROM {VERSIONS} LIMIT 2").scalars().all()
+    place = place_of(connection.engine)
+    if len(rows) > 1:
+        both = " and ".join(brief(each) for each in rows)
+        raise InputError(f"the database {place} has tables of two revisions, {both}: restore a backup")
+    if not rows:
+        raise InputError(f"the database {place} does not say of which revision its tables are: restore a backup")
+    return str(rows[0])
 
 
-def upgrade(connection: Connection, found: str | None, place: str) -> None:
+def known_revision(connection: Connection) -> str | None:
+    """Return the revision of the tables, None if there are none; one that this version does not know is refused."""
+    found = revision_of(connection)
+    if found is not None and not (re.fullmatch("[0-9]{4}", found) and "0001" <= found <= REVISION):
+        raise InputError(
+            f"the database {place_of(connection.engine)} has the tables of revision {found[:80]}, made by a newer "
+            f"fairgate, and fairgate {__version__} knows them up to {REVISION}: install the newer version, or restore "
+            "a backup that is older"
+        )
+    return found
+
+
+def check_tables(connection: Connection) -> None:
+    """Refuse a file of SQLite in which reading a table, or writing to it, runs what the file says."""
+    if connection.dialect.name != "sqlite":
+        return
+    own = {*METADATA.tables, VERSIONS}
+    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master").all()
+    for kind, name, table, text in rows:
+        virtual = kind == "table" and re.match(r"\s*create\s+virtual", str(text), re.IGNORECASE) is not None
+        if str(table).lower() in own and (kind in ("view", "trigger") or virtual):
+            what = "a virtual table" if virtual else f"a {kind}"
+            raise InputError(
+                f"the database {place_of(connection.engine)} has {what} {brief(name)}, which no gate makes: "
+                "restore a backup"
+            )
+    for table in own & {str(row[1]).lower() for row in rows}:
+        made_up = [row for row in connection.exec_driver_sql(f"PRAGMA table_xinfo({table})") if row.hidden]
+        if made_up:
+            raise InputError(
+                f"the database {place_of(connection.engine)} has a computed column {brief(made_up[0].name)} in "
+                f"{table}, which no gate makes: restore a backup"
+            )
+
+
+def upgrade(connection: Connection) -> None:
     """Run the migrations that a database lacks, inside the transaction of a connection."""
     from alembic import command
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
     config = Config(attributes={"connection": connection, "version_table": VERSIONS})
     config.set_main_option("script_location", MIGRATIONS)
     config.set_main_option("path_separator", "os")
-    scripts = ScriptDirectory.from_config(config)
-    if found is not None and found not in {each.revision for each in scripts.walk_revisions()}:
-        raise InputError(
-            f"the database {place} has the tables of revision {found}, made by a newer fairgate, and fairgate "
-            f"{__version__} knows them up to {scripts.get_current_head()}: install the newer version, or "
-            "restore a backup that is older"
-        )
     command.upgrade(config, "head")

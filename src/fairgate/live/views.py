@@ -10,29 +10,34 @@ from sqlalchemy import Connection, select
 
 from fairgate import __version__
 from fairgate.live.events import Event
-from fairgate.live.failures import MissingError
 from fairgate.live.fold import Fold
 from fairgate.live.played import same
 from fairgate.live.replies import LogEvent, ModeNow, Status
 from fairgate.live.schema import events
 from fairgate.live.words import policy_now
+from fairgate.reading import parse_json, told
 
 BLOCK = 2000
 """Events that are read at a time."""
 
 
-def created(connection: Connection, gate: int) -> dict[str, Any]:
-    """Return the body of a gate's first event."""
-    found = connection.execute(select(events.c.body).where(events.c.gate == gate, events.c.seq == 1)).scalar()
-    if found is None:
-        raise MissingError("the log has no first event")
-    data: dict[str, Any] = json.loads(found)
-    return data
-
-
 def created_hash(connection: Connection, gate: int) -> str:
     """Return the hash of a gate's first event, by which its log is told from any other; its commitment is random."""
     return str(connection.execute(select(events.c.hash).where(events.c.gate == gate, events.c.seq == 1)).scalar())
+
+
+def stored_spec(connection: Connection, gate: int) -> dict[str, Any]:
+    """Return the spec that a gate was made with, as its first event has it."""
+    return spec_in(connection.execute(select(events.c.body).where(events.c.gate == gate, events.c.seq == 1)).scalar())
+
+
+def spec_in(body: str | None) -> dict[str, Any]:
+    """Return the spec that the body of a first event has, whatever that is."""
+    with told("the first event of the log cannot be read"):
+        spec = parse_json(body or "")["spec"]
+        if not isinstance(spec, dict):
+            raise ValueError("it has no spec of a gate")
+        return spec
 
 
 def events_after(connection: Connection, gate: int, seq: int) -> Iterator[Event]:

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from fairgate.errors import InputError
-from fairgate.people.sources import BATCH, DATABASES, QUERIES, Source, register, told
+from fairgate.people.sources import BATCH, DATABASES, QUERIES, Source, register
 from fairgate.people.values import word
+from fairgate.people.workbooks import check_workbook, panics_told
+from fairgate.reading import check_parquet, check_rows, told
 
 
 def _parquet(file: Path) -> Source:
@@ -16,6 +18,7 @@ def _parquet(file: Path) -> Source:
     failure = f"file {str(file)!r} cannot be read as Parquet"
     with told(failure):
         table = pq.ParquetFile(file)
+        check_parquet(table, file.stat().st_size)
 
     def batches(wanted: list[str]) -> Any:
         return table.iter_batches(BATCH, columns=wanted, use_threads=False)
@@ -29,9 +32,16 @@ def _arrow(file: Path) -> Source:
     failure = f"file {str(file)!r} cannot be read as Arrow or Feather"
     with told(failure):
         reader = pa.ipc.open_file(pa.memory_map(str(file)))
+        size = file.stat().st_size
 
     def batches(wanted: list[str]) -> Any:
-        return (reader.get_batch(place).select(wanted) for place in range(reader.num_record_batches))
+        rows = []
+        for place in range(reader.num_record_batches):
+            batch = reader.get_batch(place).select(wanted)
+            rows.append(batch.num_rows)
+            check_rows(rows, size)
+            batch.validate(full=True)  # its buffers may end before its rows do
+            yield batch
 
     return Source(str(file), reader.schema.names, batches, failure)
 
@@ -81,7 +91,9 @@ def _excel(file: Path) -> Source:
         ) from None
 
     failure = f"file {str(file)!r} cannot be read as Excel"
-    with told(failure), CalamineWorkbook.from_path(str(file)) as book:
+    with told(failure):
+        check_workbook(file)
+    with told(failure), panics_told(), CalamineWorkbook.from_path(str(file)) as book:
         sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
         filled = [sheet for sheet in sheets if sheet.height]
         if not filled:

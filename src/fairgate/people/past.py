@@ -17,8 +17,9 @@ from fairgate.people.chosen import Chosen, Kind, read_chosen
 from fairgate.people.dates import Dates
 from fairgate.people.direction import RISKY, sounds_bad, sounds_rejected
 from fairgate.people.numbers import Written
-from fairgate.people.sources import Source, frame_source, open_source, told
+from fairgate.people.sources import Source, frame_source, open_source
 from fairgate.people.values import Words, decision_meanings, label_meanings, listed, natural
+from fairgate.reading import told
 from fairgate.settings import Array
 
 GROUPS = 50

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fairgate.errors import InputError
 from fairgate.people.values import word
+from fairgate.reading import COLUMNS, check_plain, told
 
 BATCH = 1 << 17
 """Rows read at a time."""
@@ -105,7 +104,7 @@ def ending_of(name: str) -> str:
 def _check_file(path: Path, name: str) -> None:
     """Say so if there is no such file, or if it is an address."""
     try:
-        found = path.stat()
+        check_plain(path)
     except OSError as error:
         address = ADDRESS.search(name)
         if address:
@@ -117,16 +116,19 @@ def _check_file(path: Path, name: str) -> None:
                 "(… | fairgate advise -)"
             ) from None
         why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be opened ({error.strerror})"
+        why = "is a folder, not a file" if isinstance(error, IsADirectoryError) else why
         raise InputError(f"file {name!r} {why}: name a table such as applicants.csv") from None
-    if stat.S_ISDIR(found.st_mode):
-        raise InputError(f"file {name!r} is a folder, not a file: name a table such as applicants.csv")
 
 
 def read_by(reader: Reader, file: Path) -> Source:
     """Read a file with a function that returns a source, or a data frame."""
     with told(f"file {str(file)!r} cannot be read"):
         found = reader(file)
-    return found if isinstance(found, Source) else replace(frame_source(found), name=str(file))
+    source = found if isinstance(found, Source) else replace(frame_source(found), name=str(file))
+    if len(source.columns) > COLUMNS:
+        source.close()
+        raise InputError(f"file {str(file)!r} has {len(source.columns)} columns, and at most {COLUMNS} are read")
+    return source
 
 
 def frame_source(frame: Any) -> Source:
@@ -163,15 +165,3 @@ def _column(series: Any) -> Any:
         return series.to_arrow()
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return pa.array([word(value) for value in series.to_list()], pa.string())
-
-
-@contextmanager
-def told(failure: str) -> Iterator[None]:
-    """Turn what a library, or a reader of the user's own, raises into one sentence."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{failure}: {said}") from error

@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairgate.errors import InputError
-from fairgate.people.sources import READERS, Source, ending_of, read_by, told
+from fairgate.people.sources import READERS, Source, ending_of, read_by
 from fairgate.people.values import listed
+from fairgate.reading import opened_zip, told, unpack_member
 
 BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 """First bytes of files that are no plain text, and their endings."""
@@ -20,7 +21,7 @@ BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 
 def _zip(file: Path) -> Source:
     """The one table of a zip file; what is no table, such as a note on its columns, is passed over."""
-    with told(f"file {str(file)!r} cannot be read as a zip file"), zipfile.ZipFile(file) as packed:
+    with told(f"file {str(file)!r} cannot be read as a zip file"), opened_zip(file) as packed:
         members = [each for each in packed.namelist() if not each.startswith("__MACOSX/") and not each.endswith("/")]
         tables = [each for each in members if ending_of(each) and not each.lower().endswith(".zip")]
         if len(tables) != 1:
@@ -28,9 +29,9 @@ def _zip(file: Path) -> Source:
             raise InputError(f"file {str(file)!r} must have exactly one table inside, and {got}")
         folder = tempfile.TemporaryDirectory(prefix="fairgate-")
         try:
-            inside = Path(folder.name) / Path(tables[0]).name
-            with packed.open(tables[0]) as found, inside.open("wb") as copy:
-                shutil.copyfileobj(found, copy)
+            inside = Path(folder.name) / f"table{ending_of(tables[0])}"
+            with inside.open("xb") as copy:
+                unpack_member(packed, tables[0], copy)
             return _renamed(read_by(READERS[ending_of(inside.name)], inside), inside, f"{file}/{tables[0]}", folder)
         except BaseException as error:
             folder.cleanup()
@@ -48,7 +49,7 @@ def _standard_input(_: Path) -> Source:
     inside = Path(folder.name) / "table"
     try:
         with inside.open("wb") as copy:
-            shutil.copyfileobj(stream, copy)
+            shutil.copyfileobj(stream, copy)  # as large as what is piped in
         ending = sniffed(inside)
         inside = inside.rename(inside.with_name(f"table{ending}"))
         return _renamed(read_by(READERS[ending], inside), inside, "-", folder)
@@ -69,7 +70,7 @@ def sniffed(file: Path) -> str:
         if head.startswith(beginning):
             return ending
     if zipfile.is_zipfile(file):
-        with zipfile.ZipFile(file) as packed:
+        with told("file '-' cannot be read as a zip file"), opened_zip(file) as packed:
             return ".xlsx" if "xl/workbook.xml" in packed.namelist() else ".zip"
     lines = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
     return (".jsonl" if lines else ".csv") + (".gz" if packed_text else "")

@@ -12,11 +12,13 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
 from fairgate.errors import InputError
+from fairgate.reading import check_parquet, check_plain, parse_json, told
 
 HEADER = "fairgate"
 """Key under which a Parquet file's metadata holds its header."""
@@ -85,25 +87,26 @@ def read_table(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Read the columns and the header that :func:`write_table` wrote; a table without a header has an empty one."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
-    header = (table.schema.metadata or {}).get(HEADER.encode(), b"{}")
-    return {name: table[name].to_numpy() for name in table.column_names}, json.loads(header)
+    size = check_plain(path)
+    with pq.ParquetFile(path) as file:
+        check_parquet(file, size)
+        header = parse_json((file.schema_arrow.metadata or {}).get(HEADER.encode(), b"{}"))
+        table = file.read()
+    if not isinstance(header, dict) or len(set(table.column_names)) < table.num_columns:
+        raise ValueError("its header is no object, or a column is there twice")
+    return {name: table[name].to_numpy() for name in table.column_names}, header
 
 
 def read_saved(path: Path, noun: str, version: int, needs: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Read what was saved as a `noun` in this version of its format; refuse what has another, or no `needs`."""
-    from pyarrow import ArrowInvalid
-
-    try:
+    if not path.exists():
+        raise InputError(f"{path} is no saved {noun}: there is no such file")
+    with told(f"{path} is no saved {noun}"):
         columns, header = read_table(path)
-    except FileNotFoundError:
-        raise InputError(f"{path} is no saved {noun}: there is no such file") from None
-    except (OSError, ArrowInvalid) as error:
-        raise InputError(f"{path} is no saved {noun}: {error}") from None
     if needs not in header:
         raise InputError(f"{path} is no saved {noun}, but a table of something else")
-    if header["format"] != version:
-        raise InputError(f"{path} has format {header['format']}, but this fairgate reads format {version}")
+    if header.get("format") != version:
+        raise InputError(f"{path} has format {brief(header.get('format'))}, but this fairgate reads format {version}")
     return columns, header
 
 

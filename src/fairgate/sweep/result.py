@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import half_width, wilson
 from fairgate.frames import Backend, frame_of
 from fairgate.learners import Learner
+from fairgate.reading import told
 from fairgate.recipe import pack, unpack
 from fairgate.run import Run
 from fairgate.settings import Array
@@ -313,7 +316,15 @@ class Sweep:
     def load(cls, path: str | Path) -> Sweep:
         """Read a sweep that :meth:`save` wrote."""
         columns, header = read_saved(Path(path), "sweep", FORMAT, needs="parameters")
+        with told(f"{path} is no saved sweep"):
+            return cls._loaded(columns, header)
+
+    @classmethod
+    def _loaded(cls, columns: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Sweep:
         shape = tuple(header["shape"])
+        wanted = (len(columns["reward"]) // max(1, math.prod(shape[1:])), len(header["learners"]))
+        if shape[:2] != wanted or len(shape) != 3 or not isinstance(header["settings"], dict):
+            raise ValueError(f"its rows are not those of the shape {brief(shape)}")
         by_setting = {name: columns[name].reshape(shape)[:, 0, 0].copy() for name in (*header["parameters"], *TRUTH)}
         by_setting["attainable"] = by_setting["attainable"] == True  # noqa: E712  # of a failed setting it is None
         return cls(

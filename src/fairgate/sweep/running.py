@@ -22,6 +22,7 @@ from fairgate.learners import AnyLearner, Learner
 from fairgate.learners.base import as_learner
 from fairgate.origin import versions
 from fairgate.places import find_learner, find_task
+from fairgate.reading import told
 from fairgate.settings import Array
 from fairgate.simulation import KEEPS, Size
 from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, file_name, prepare_folder, read_table
@@ -228,7 +229,8 @@ class _Kept:
             return False
         if not self.keep:
             return True
-        keys = read_table(folder / _file(name))[1]["cells"]
+        with told(f"{folder / _file(name)} is not what a sweep keeps"):
+            keys = list(map(str, read_table(folder / _file(name))[1]["cells"]))
         return [file_hash(folder / run_file(key)) for key in keys] == list(hashes[1:])
 
     def read(self, folder: Path, names: Iterable[str]) -> None:
@@ -236,14 +238,19 @@ class _Kept:
         for name in names:
             if not (folder / _file(name)).is_file():
                 continue
-            columns, header = read_table(folder / _file(name))
-            self.failures |= {key: text for key, text in header["failures"].items() if key in self.wanted}
-            first = 0
-            for place, (key, seeds) in enumerate(zip(header["cells"], header["seeds"], strict=True)):
-                if key in self.wanted:
-                    figures = {figure: columns[figure][first : first + seeds].copy() for figure in FIGURES}
-                    self.cells[key] = figures, {each: header["truth"][each][place] for each in TRUTH}
-                first += seeds
+            with told(f"{folder / _file(name)} is not what a sweep keeps"):
+                self._take(*read_table(folder / _file(name)))
+
+    def _take(self, columns: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        self.failures |= {key: str(text) for key, text in header["failures"].items() if key in self.wanted}
+        first = 0
+        for place, (key, seeds) in enumerate(zip(header["cells"], header["seeds"], strict=True)):
+            if key in self.wanted:
+                figures = {figure: columns[figure][first : first + seeds].astype(np.float64) for figure in FIGURES}
+                if any(len(values) != seeds for values in figures.values()):
+                    raise ValueError(f"it has fewer rows than its {len(header['cells'])} cells")
+                self.cells[key] = figures, {each: header["truth"][each][place] for each in TRUTH}
+            first += seeds
 
 
 def _assembled(

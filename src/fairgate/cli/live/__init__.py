@@ -20,7 +20,7 @@ from fairgate.cli.live.keys import keys
 from fairgate.cli.live.prune import prune
 from fairgate.cli.live.rotate import rotate
 from fairgate.cli.live.serve import serve
-from fairgate.errors import InputError
+from fairgate.errors import InputError, printable
 
 NEEDED = ("sqlalchemy", "alembic", "psycopg", "fastapi", "uvicorn", "httpx", "prometheus_client", "python_multipart")
 """Packages of the extra fairgate[live]."""
@@ -39,7 +39,7 @@ class LiveGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except UnavailableError as error:
-            typer.echo(f"fairgate: {error}", err=True)
+            typer.echo(f"fairgate: {printable(str(error))}", err=True)
             raise typer.Exit(1) from None
 
 

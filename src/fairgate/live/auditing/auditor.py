@@ -82,7 +82,7 @@ class Auditor:
             for event in self.log.events("closed"):
                 try:
                     self.revealed[event.round] = bytes.fromhex(event.data["secret"])
-                except (KeyError, TypeError, ValueError):
+                except (AttributeError, KeyError, TypeError, ValueError):
                     continue  # the event itself is checked later
 
     # Event by event.
@@ -108,7 +108,7 @@ class Auditor:
         self.refold.step(parsed)
         try:
             self._note(parsed)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except Exception as error:  # whatever a changed body brings about
             if self.refold.stopped != event.seq:
                 self.say(event, f"its body cannot be read: {type(error).__name__} {error}")
         if event.seq in self.snapshots:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fairgate.live.auditing.log import Log
 from fairgate.live.events import Event
+from fairgate.reading import parse_json
 
 EVENTS = 2000
 PEOPLE = 20_000
@@ -68,7 +68,7 @@ def chunks(log: Log) -> Iterator[Chunk]:
 def parse(event: Event) -> Parsed:
     """Return an event with its body."""
     try:
-        data = json.loads(event.body)
+        data = parse_json(event.body)
     except (TypeError, ValueError):
         data = None
     return Parsed(event, data if isinstance(data, dict) else {})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import json
+import re
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fairgate.errors import InputError
 from fairgate.live.auditing.log import (
     CaseRows,
     Facts,
@@ -28,6 +27,8 @@ from fairgate.live.auditing.log import (
     earlier_labels,
 )
 from fairgate.live.events import Event
+from fairgate.live.spec import NAME
+from fairgate.reading import check_parquet, opened_zip, parse_json, told, unpack_member
 
 FORMAT = 1
 """Version of the exported file."""
@@ -85,30 +86,25 @@ class ExportedLog:
             raise
 
     def _unpack(self, path: Path, folder: Path) -> None:
-        wrong = f"{path} must be a file that fairgate live export wrote"
-        try:
-            with zipfile.ZipFile(path) as packed:
+        """Copy the members that a log has, and no others, under names that are not the file's."""
+        with told(f"{path} must be a file that fairgate live export wrote"):
+            with opened_zip(path) as packed:
                 for name in (HEAD, *(f"{table}.parquet" for table in TABLES)):
-                    packed.extract(name, folder)
-            head = json.loads((folder / HEAD).read_text(encoding="utf-8"))
-            if head["format"] != FORMAT:
-                raise InputError(f"{path} has the format {head['format']!r}, and this version reads {FORMAT}")
-            self.facts = Facts(str(head["gate"]), int(head["last"]), str(head["head"]), None, None)
-            self._files = {name: pq.ParquetFile(folder / f"{name}.parquet") for name in TABLES}
-        except (OSError, KeyError, TypeError, zipfile.BadZipFile, pa.ArrowInvalid) as error:
-            raise InputError(f"{wrong}: {str(error).splitlines()[0]}") from None
-        for name, schema in TABLES.items():
-            names = self._files[name].schema_arrow.names
-            if names != schema.names and (name != "cases" or names != [*schema.names, SUBJECT.name]):
-                raise InputError(f"{wrong}: the columns of {name}.parquet are {names}")
+                    with (folder / name).open("xb") as copy:
+                        unpack_member(packed, name, copy)
+            self.facts = _facts((folder / HEAD).read_bytes())
+            self._files = {name: _opened(folder / f"{name}.parquet", schema) for name, schema in TABLES.items()}
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         for each in self._files.values():
             each.close()
         self._folder.cleanup()
+        if isinstance(error, (OSError, pa.ArrowException)):  # pages are read when they are needed
+            with told(f"{self.name} is damaged"):
+                raise error
 
     def events(self, kind: str | None = None) -> Iterator[Event]:
         """Yield the events in order, or those of one kind."""
@@ -236,6 +232,40 @@ class ExportedLog:
         for row in table.filter(pc.is_in(table["id"], value_set=often)).sort_by("seq").to_pylist():
             found.setdefault(row["id"], []).append((row["seq"], row["label"]))
         return found
+
+
+def _facts(head: bytes) -> Facts:
+    plain = parse_json(head)
+    if not isinstance(plain, dict):
+        raise ValueError(f"{HEAD} is no table of names and values")
+    if plain["format"] != FORMAT:
+        raise ValueError(f"it has the format {brief(plain['format'])}, and this version reads {FORMAT}")
+    gate, last, own = plain["gate"], plain["last"], plain["head"]
+    if not isinstance(gate, str) or not re.fullmatch(NAME, gate):
+        raise ValueError(f"gate in {HEAD} must be the name of a gate, got {brief(gate)}")
+    if type(last) is not int or not 1 <= last < 1 << 63:
+        raise ValueError(f"last in {HEAD} must be the number of an event, got {brief(last)}")
+    if not isinstance(own, str) or not re.fullmatch("[0-9a-f]{64}", own):
+        raise ValueError(f"head in {HEAD} must be the hash of an event, got {brief(own)}")
+    return Facts(gate, last, own, None, None)
+
+
+def _opened(path: Path, schema: pa.Schema) -> pq.ParquetFile:
+    """Open a table of the log, which must have its columns; what it declares is checked before any row is read."""
+    file = pq.ParquetFile(path)
+    found = file.schema_arrow
+    if path.stem == "cases" and found.names[-1:] == [SUBJECT.name]:
+        schema = schema.append(SUBJECT)
+    if found.names != schema.names:
+        raise ValueError(f"the columns of {path.name} are {brief(found.names)}")
+    wrong = [each.name for each in schema if found.field(each.name).type != each.type]
+    if wrong:
+        name = wrong[0]
+        raise ValueError(
+            f"{name} in {path.name} is of {brief(str(found.field(name).type))}, not {schema.field(name).type}"
+        )
+    check_parquet(file, path.stat().st_size)
+    return file
 
 
 def _between(table: pa.Table, first: int, last: int) -> pa.ChunkedArray:

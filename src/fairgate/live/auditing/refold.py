@@ -25,6 +25,7 @@ from fairgate.live.played import rounded, same
 from fairgate.live.saving import save
 from fairgate.live.spec import DIGITS, Spec, Trust, load_built_in
 from fairgate.policy import Policy
+from fairgate.reading import parse_json
 
 NEAR = 1e-6
 """By how much the weights of a policy may differ when they are recomputed."""
@@ -171,8 +172,8 @@ class Refold:
         if library != self.fold.library:
             return f"the state stored after it is of fairgate {library}, and the log is then of {self.fold.library}"
         try:
-            stored = json.loads(state)
-        except ValueError:
+            stored = parse_json(state)
+        except (TypeError, ValueError):
             return "the state stored after it cannot be read"
         place = _difference(stored, json.loads(json.dumps(save(self.fold))))
         return f"the state stored after it is not the recomputed one: {place} differs" if place else ""

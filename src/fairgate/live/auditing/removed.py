@@ -36,7 +36,7 @@ class Removed:
         for event in log.events("pruned"):
             try:
                 through = int(event.data["through"])
-            except (KeyError, TypeError, ValueError):
+            except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
                 continue  # the event itself is checked later
             if through > self.through:
                 self.parts.append(Part(event.seq, through))

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from fairgate.errors import printable
+
 MANY = 50
 """Most findings that are kept; of the others only the number is."""
 
@@ -143,7 +145,9 @@ class Findings:
     def add(self, seq: int, kind: str, at: str, text: str, *, late: bool = False) -> None:
         """Add a finding; a `late` one comes after all others, as it may follow from one of them."""
         self.count += 1
-        self._kept.append((late, seq, self.count, Finding(seq=seq, kind=kind, at=at, text=text)))
+        self._kept.append(
+            (late, seq, self.count, Finding(seq=seq, kind=printable(kind), at=printable(at), text=printable(text)))
+        )
         if len(self._kept) >= 2 * MANY:
             self._kept = sorted(self._kept, key=lambda kept: kept[:3])[:MANY]
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, func, inspect, literal, or_, select
+from sqlalchemy.exc import DBAPIError, NoSuchTableError
 
 from fairgate.live.auditing.log import (
     CaseRows,
@@ -22,6 +23,7 @@ from fairgate.live.auditing.log import (
 )
 from fairgate.live.events import Event
 from fairgate.live.failures import MissingError
+from fairgate.live.making import check_row
 from fairgate.live.schema import api_keys, cases, events, gates, outcomes, overrides, snapshots
 
 PAGE = 2000
@@ -42,10 +44,15 @@ class StoredLog:
         self.connection = connection
         self.name = name
         self.faults: list[Fault] = []
-        now = {each["name"] for each in inspect(connection).get_columns("gates")}
+        try:
+            now = {each["name"] for each in inspect(connection).get_columns("gates")}
+        except NoSuchTableError:
+            raise MissingError(f"there is no gate {name!r} in this database: it has no table of gates") from None
         self._named = "subject_key" in now  # revisions before 0004 have no subjects
         asked = select(*(each for each in gates.c if each.name in now))
         row = connection.execute(asked.where(gates.c.name == name)).one_or_none()
+        if row is not None:
+            check_row(row)
         if row is None:
             known = connection.execute(select(gates.c.name).order_by(gates.c.name)).scalars().all()
             raise MissingError(f"there is no gate {name!r} in this database: it has {', '.join(known) or 'none'}")
@@ -174,8 +181,11 @@ class StoredLog:
         driver: Any = self.connection.connection.driver_connection
         kind = {} if self.connection.dialect.name == "sqlite" else {"binary": True}
         with closing(driver.cursor(**kind)) as cursor:
-            cursor.execute(asked, *([values] if values else []))
-            found: list[Any] = cursor.fetchall()
+            try:
+                cursor.execute(asked, *([values] if values else []))
+                found: list[Any] = cursor.fetchall()
+            except driver.Error as error:
+                raise DBAPIError.instance(asked, None, error, driver.Error, dialect=self.connection.dialect) from error
             return found
 
     def _rows(self, asked: Select[*tuple[Any, ...]]) -> Any:

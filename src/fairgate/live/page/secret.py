@@ -9,6 +9,10 @@ import time
 from pathlib import Path
 
 from fairgate.errors import InputError
+from fairgate.reading import read_bytes
+
+LARGEST = 4096
+"""Bytes of the largest file of a secret."""
 
 SHORTEST = 32
 """Characters that a secret has at least."""
@@ -27,7 +31,7 @@ def read_secret(path: Path | None) -> bytes:
             with os.fdopen(made, "w") as file:
                 file.write(secrets.token_hex(32))
         for _ in range(100):  # another process may just have made it, and is about to write
-            found = path.read_bytes().strip()
+            found = read_bytes(path, LARGEST).strip()
             if found:
                 break
             time.sleep(0.01)
