@@ -186,6 +186,8 @@ def refused_clearly(engine: Engine) -> Iterator[None]:
         yield
     except PoolTimeoutError:
         raise UnavailableError(unavailable(engine, f"no connection became free within {PATIENCE} s")) from None
+    except UnicodeDecodeError:
+        raise UnavailableError(unavailable(engine, "a text in it is damaged")) from None
     except (DataError, OverflowError, UnicodeEncodeError) as error:
         why = error.orig if isinstance(error, DataError) else error
         raise InputError(f"the database cannot hold a value that was given: {' '.join(str(why).split())}") from None
