@@ -55,7 +55,8 @@ class StoredLog:
             check_row(row)
         if row is None:
             known = connection.execute(select(gates.c.name).order_by(gates.c.name)).scalars().all()
-            raise MissingError(f"there is no gate {name!r} in this database: it has {', '.join(map(str, known)) or 'none'}")
+            there = ", ".join(map(str, known)) or "none"
+            raise MissingError(f"there is no gate {name!r} in this database: it has {there}")
         self.number = row.number
         self.facts = Facts(row.name, row.last, row.head, bytes(row.secret), row.subject_key if self._named else None)
 
