@@ -12,6 +12,8 @@ from tests.hostile.zips import FINDINGS, HARMLESS, ZIPS, Zip
 
 def audited(valid: Valid, make: Zip, folder: Path, codes: tuple[int, ...]) -> str:
     """Audit a hostile export; nothing is written beside it."""
+    folder = folder / "inner"
+    folder.mkdir()
     (folder / "evil.zip").write_bytes(make(valid.bytes("credit.zip")))
     before = seen(folder.parent)
     done = ask("live", "audit", "evil.zip", cwd=folder, codes=codes)

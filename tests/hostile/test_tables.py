@@ -32,12 +32,13 @@ BY_ALL = (
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_table_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
     file, content = REFUSED[name]()
-    (tmp_path / file).write_bytes(content)
-    before = seen(tmp_path.parent)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / file).write_bytes(content)
+    before = seen(tmp_path)
     with no_traceback(), pytest.raises(fg.InputError) as refused:
-        fg.from_file(tmp_path / file, score="score", label="paid", group="sex")
+        fg.from_file(tmp_path / "inner" / file, score="score", label="paid", group="sex")
     assert len(str(refused.value).splitlines()) == 1
-    assert seen(tmp_path.parent) == before
+    assert seen(tmp_path) == before
 
 
 @pytest.mark.parametrize(

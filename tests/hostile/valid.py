@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import traceback
 from collections.abc import Iterator
@@ -43,6 +44,9 @@ SPEC = make_spec(guards={}, label_due_days=30.0, start={"mode": "hold", "thresho
 
 LONGEST = 1500
 """Characters of the longest sentence: a file cannot make the program print all of it."""
+
+LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\S+ (?:INFO|WARNING) .*\n", re.MULTILINE)
+"""A line that a service logs."""
 
 PARSED = typer.main.get_command(app)
 """The program with its options read already, which takes longer than most of its refusals."""
@@ -86,8 +90,9 @@ def ask(*arguments: str, cwd: Path, codes: tuple[int, ...] = (2,)) -> subprocess
     with no_traceback(), patch("fairgate.cli.app", PARSED):
         done = fairgate_here(*arguments, cwd=cwd)
     assert done.returncode in codes, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-    if done.returncode == 2 or done.stderr:
-        one_sentence(done.stderr)
+    said = LOGGED.sub("", done.stderr)
+    if done.returncode == 2 or said:
+        one_sentence(said)
     assert "Traceback" not in done.stdout + done.stderr
     return done
 
