@@ -77,7 +77,7 @@ def test_neither_score_nor_label_nor_lottery_is_needed(folder: Path) -> None:
     assert document["value"] is None
     assert document["alarms"][0]["status"] == "not identified"
     assert "needs labels" in document["alarms"][0]["text"]
-    assert len(document["looks"]["names"]) == 100
+    assert document["looks"] == {"by": "once", "names": ["12000"]}
 
 
 TABLES = {
@@ -109,6 +109,7 @@ LOTTERY = ("--score", "score", "--label", "repaid", "--propensity", "p")
         (("dates.csv", *NAMES, "--date", "day", "--order", "day"), "date and order both say"),
         (("dates.csv", *NAMES, "--period", "month"), "period='month' needs a column of dates"),
         (("decisions.parquet", *NAMES, "--date", "day", "--period", "fortnight"), "unknown period 'fortnight'"),
+        (("decisions.parquet", *NAMES, "--date", "day", "--period", "month", "--once"), "once looks once at all"),
         (("chance.csv", *NAMES, *LOTTERY), "must be probabilities of acceptance from 0 to 1, got 1.5"),
         (("zero.csv", *NAMES, *LOTTERY), "1 people were accepted with propensity 0"),
         (("sure.csv", *NAMES, *LOTTERY), "1 people were rejected with propensity 1"),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.audit.exact import Test, test_once
+from fairgate.audit.exact import OneLook, judge_once
 from fairgate.audit.sequences import Sequences
 from fairgate.constraints import Constraint, DisparateImpact
 from fairgate.constraints.bounds import (
@@ -69,7 +69,7 @@ class Alarm:
     ratio: Ratio | None = None  # of a constraint on the ratio, whose residual says little
     mixed: bool = False
     value: float | None = None  # estimate of the residual at the last look
-    test: Test | None = None
+    test: OneLook | None = None
 
 
 def raise_alarms(
@@ -88,7 +88,7 @@ def raise_alarms(
         known = judge(constraint, sequences.known, sequences.alike) if told.any() else None
         tests = None
         if known is not None and not reason and sequences.once:
-            tests = test_once(constraint, sequences.accepted, sequences.came, sequences.level / judged_at_all)
+            tests = judge_once(constraint, sequences.accepted, sequences.came, sequences.level / judged_at_all)
         for place, (name, words) in enumerate(zip(constraint.names, constraint.words, strict=True)):
             alarm = Alarm(sequences.name, constraint.text, name, words.about, words.broken, UNIDENTIFIED, caveat=reason)
             if known is None:
@@ -121,7 +121,7 @@ def _at_last_look(sequences: Sequences, constraint: Constraint, known: Judged, p
     }
 
 
-def _tested(alarm: Alarm, test: Test, looks: NDArray[np.int64]) -> Alarm:
+def _tested(alarm: Alarm, test: OneLook, looks: NDArray[np.int64]) -> Alarm:
     """Return an alarm by its test: it rang if that says so, and bounds do not contradict it."""
     look, ratio = int(looks[-1]), alarm.ratio
     changed: dict[str, Any] = {"status": test.status, "test": test}

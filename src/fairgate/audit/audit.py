@@ -221,7 +221,9 @@ def audit(
     if made.cases is not None:
         options = {"cost": float(cost), "benefit": float(benefit), "level": 1.0 - alpha, "descending": descending}
         value = value_of(made.cases, len(made.groups), thresholds=thresholds, **options)
-    return Audit(source.name, made, required, float(alpha), overall, segments, alarms, value, cost, benefit, currency, pooled)
+    return Audit(
+        source.name, made, required, float(alpha), overall, segments, alarms, value, cost, benefit, currency, pooled
+    )
 
 
 def levels(alpha: float, segment: int, policies: bool) -> float:

@@ -53,6 +53,9 @@ from fairgate.settings import Array
 FAR = 40.0
 """Standard errors beyond which one result is as good as another."""
 
+ROUNDING = 1e-12
+"""Distance from a limit that is none."""
+
 SMALL = 0.001
 """P-values of less are not told apart."""
 
@@ -64,7 +67,7 @@ SPARED = 0.02
 
 
 @dataclass(frozen=True)
-class Test:
+class OneLook:
     """What one look tells of a requirement: p-values of its being broken and met, each compared with the level."""
 
     broken: float
@@ -78,14 +81,14 @@ class Test:
         return BROKEN if self.broken <= self.level else MET if self.met <= self.level else UNDECIDED
 
 
-def test_once(constraint: Constraint, hits: Array, people: Array, level: float) -> list[Test] | None:
+def judge_once(constraint: Constraint, hits: Array, people: Array, level: float) -> list[OneLook] | None:
     """Test each residual once, by the accepted among people of (1 + 3 G) populations; None if nothing can be told.
 
     >>> from fairgate.constraints import DisparateImpact
     >>> people = np.array([1000.0, 500.0, 500.0, 0.0, 0.0, 0.0, 0.0])
-    >>> (found,) = test_once(DisparateImpact(0.8), np.array([425.0, 250.0, 175.0, 0, 0, 0, 0]), people, 0.05)
+    >>> (found,) = judge_once(DisparateImpact(0.8), np.array([425.0, 250.0, 175.0, 0, 0, 0, 0]), people, 0.05)
     >>> found.status, round(found.broken, 4), found.met
-    ('broken', 0.0363, 1.0)
+    ('broken', 0.0386, 1.0)
     """
     pieces = constraint.pieces((len(people) - 1) // 3)
     if pieces is None:
@@ -94,11 +97,11 @@ def test_once(constraint: Constraint, hits: Array, people: Array, level: float) 
     for rows, limit in pieces:
         lines = [Line(row, limit, hits, people) for row in rows]
         exact = all(line.exact for line in lines)
-        found.append(Test(_broken(lines, level), _met(lines, level), level, exact))
+        found.append(OneLook(_broken(lines, level), _met(lines, level), level, exact))
     return found
 
 
-def _by_box(constraint: Constraint, hits: Array, people: Array, level: float) -> list[Test] | None:
+def _by_box(constraint: Constraint, hits: Array, people: Array, level: float) -> list[OneLook] | None:
     """Test residuals that are no straight lines by bounds of all rates together."""
     rates = max(int((people > 0).sum()), 1)
 
@@ -114,7 +117,7 @@ def _by_box(constraint: Constraint, hits: Array, people: Array, level: float) ->
 
     if bounds(level) is None:
         return None
-    return [Test(shown(place, 0), shown(place, 1), level, False) for place in range(len(constraint.names))]
+    return [OneLook(shown(place, 0), shown(place, 1), level, False) for place in range(len(constraint.names))]
 
 
 class Line(NamedTuple):
@@ -173,7 +176,9 @@ class Line(NamedTuple):
             return min(1.0, SPARED * level + pair.tail(pair.standing(), (pair.a, pair.c, pair.limit), SPARED * level))
         hit, came, slope = self.hits[used[0]], self.people[used[0]], float(self.row[used[0]])
         rate = min(max(self.limit / slope, 0.0), 1.0)
-        return float(bdtr(hit, came, rate) if slope < 0.0 else 1.0 if hit == 0 else bdtrc(hit - 1.0, came, rate))
+        if slope < 0.0:
+            return float(bdtr(hit, int(came), rate))
+        return float(bdtrc(hit - 1.0, int(came), rate)) if hit else 1.0
 
     def shows(self, level: float) -> bool:
         """Whether bounds of each rate say that the row is above the limit, wrongly with at most this probability."""
@@ -241,8 +246,10 @@ class _Pair(NamedTuple):
     def standing(self) -> float:
         """Return the standard errors by which a p − c q is estimated to be above the limit; at most FAR."""
         w = self.a * self.x / self.n - self.c * self.y / self.m - self.limit
+        if w <= ROUNDING:
+            return 0.0 if w >= -ROUNDING else -1.0
         variance = float(self._variance(np.float64(self.x), np.float64(self.y)))
-        return -1.0 if w < 0.0 else min(w / np.sqrt(variance), FAR) if variance > 0.0 else FAR if w > 0.0 else 0.0
+        return min(w / np.sqrt(variance), FAR) if variance > 0.0 else FAR
 
     def _variance(self, x: Array, y: Array) -> Array:
         """Return V, at rates on the boundary that expect x + y acceptances; these may be below 0 or above 1."""

@@ -153,7 +153,9 @@ def read_decisions(
     if period is not None and "date" not in columns:
         raise InputError(f"period={period!r} needs a column of dates (--date)")
     if once and period is not None:
-        raise InputError(f"once looks once at all decisions, and period={period!r} after every {period}: give one of them")
+        raise InputError(
+            f"once looks once at all decisions, and period={period!r} after every {period}: give one of them"
+        )
     roles = group_roles(group)
     words = {"decision": (VALUES, ("na",)), "label": (VALUES, ("na",)), "policy": (POLICIES, ())}
     kinds: dict[str, Kind] = {role: Written(role, columns.get(role, "")) for role in ("order", "score", "propensity")}

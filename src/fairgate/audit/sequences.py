@@ -88,10 +88,8 @@ def follow(
 
     With `labels`, acceptance among people of label 0 and of label 1 is followed as well, at a part of the level. Labels
     of a look count only if they are known of its accepted and rejected people alike. With `alike`, rates of groups are
-    bounded with the same weights of looks, too. With `once`, all there is was looked at in a single look.
+    bounded with the same weights of looks, too. With `once`, there is a single look.
     """
-    if once:
-        counts = counts.sum(axis=0, keepdims=True)
     seen = np.flatnonzero(counts.any(axis=(1, 2, 3)))
     fresh = counts[seen]
     groups = counts.shape[1]

@@ -22,7 +22,9 @@ OPTIONS: dict[str, Any] = {
     "decision": option(str, "Column with the decision, 0 or 1."),
     "accepted": option(list[str], "Decision that is an acceptance, if they are not 0 and 1; repeatable."),
     "group": option(list[str], "Column with the person's group; several are crossed."),
-    "date": option(str, "Column with the date of the decision; without, and without --order, decisions are looked at once."),
+    "date": option(
+        str, "Column with the date of the decision; without, and without --order, decisions are looked at once."
+    ),
     "order": option(str, "Column with a number that orders the decisions, instead of a date."),
     "period": option(str, "Look after every day, week, month, quarter or year."),
     "once": option(bool, "Look once at all decisions: the table is complete.", "--once"),
