@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -121,7 +123,7 @@ def test_a_table_without_dates_is_tested_and_one_with_dates_if_asked_to() -> Non
     black = rng.random(3000) < 0.5
     rows = pa.table({"accepted": rng.random(3000) < np.where(black, 0.33, 0.5), "black": black, "row": np.arange(3000)})
     asked = [fg.DisparateImpact(0.8), fg.ServiceRate(0.2, 0.8)]
-    options = ({}, {"order": "row", "once": True}, {"order": "row"})
+    options: tuple[dict[str, Any], ...] = ({}, {"order": "row", "once": True}, {"order": "row"})
     once, told, often = (
         fg.audit(rows, decision="accepted", group="black", constraints=asked, **each) for each in options
     )

@@ -38,6 +38,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -54,7 +55,7 @@ FAR = 40.0
 """Standard errors beyond which one result is as good as another."""
 
 ROUNDING = 1e-12
-"""Distance from a limit that is none."""
+"""Distance from a limit that may be rounding."""
 
 SMALL = 0.001
 """P-values of less are not told apart."""
@@ -153,7 +154,7 @@ class Line(NamedTuple):
         came = self.people[used]
         rates = (self.hits[used] + 0.5) / (came + 1.0)
         spread = float((self.row[used] ** 2 * rates * (1.0 - rates) / (came + 1.0)).sum())
-        return (float(self.row[used] @ rates) - self.limit) / np.sqrt(spread)
+        return (float(self.row[used] @ rates) - self.limit) / math.sqrt(spread)
 
     def mirrors(self, other: Line) -> bool:
         """Whether the other line is the same with both rates exchanged, and there is an exact test of both."""
@@ -187,6 +188,11 @@ class Line(NamedTuple):
         return bool(np.where(self.row[used] > 0.0, low, high) @ self.row[used] > self.limit)
 
 
+def least_told(level: float) -> float:
+    """Return the p-value below which none are told apart at a level."""
+    return min(SMALL, level / 10.0)
+
+
 def _broken(lines: list[Line], level: float) -> float:
     """Return the p-value of some line being above its limit: that of the line that seems to be, times their number."""
     twins = [_twin(line, lines) for line in lines]
@@ -217,7 +223,7 @@ def _met(lines: list[Line], level: float) -> float:
 
     Lines of which bounds of each rate say as much need no test. It stops at a line that is not below its limit.
     """
-    found = min(SMALL, level / 10.0)
+    found = least_told(level)
     for place, line in enumerate(sorted((each.against for each in lines), key=Line.standing)):
         if place == 0 or not line.shows(found):
             found = max(found, line.p_value(level))
@@ -248,8 +254,8 @@ class _Pair(NamedTuple):
         w = self.a * self.x / self.n - self.c * self.y / self.m - self.limit
         if w <= ROUNDING:
             return 0.0 if w >= -ROUNDING else -1.0
-        variance = float(self._variance(np.float64(self.x), np.float64(self.y)))
-        return min(w / np.sqrt(variance), FAR) if variance > 0.0 else FAR
+        variance = float(self._variance(np.asarray(self.x), np.asarray(self.y)))
+        return min(w / math.sqrt(variance), FAR) if variance > 0.0 else FAR
 
     def _variance(self, x: Array, y: Array) -> Array:
         """Return V, at rates on the boundary that expect x + y acceptances; these may be below 0 or above 1."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairgate.audit.alarms import BROKEN, MET, UNDECIDED, Alarm
 from fairgate.audit.audit import Audit
-from fairgate.audit.exact import SMALL, OneLook
+from fairgate.audit.exact import OneLook, least_told
 from fairgate.audit.sequences import Sequences, Track
 from fairgate.audit.value import EITHER, ENOUGH, Value
 from fairgate.estimates import Estimate
@@ -168,10 +168,8 @@ def summary(audit: Audit) -> list[str]:
         lines.append("No constraint was asked for, so there is no alarm.")
     elif rang:
         first = min(rang, key=lambda each: (each.rang, each.scope))
-        lines.append(
-            f"{len(rang)} of {len(audit.alarms)} alarms rang, first that of {first.constraint} for {first.scope}, "
-            f"{_at(audit, first.rang)}."
-        )
+        which = f", first that of {first.constraint} for {first.scope}, {_at(audit, first.rang)}"
+        lines.append(f"{len(rang)} of {len(audit.alarms)} alarms rang{'' if audit.once else which}.")
     else:
         lines.append(f"None of {len(audit.alarms)} alarms rang.")
     if audit.alarms:
@@ -250,17 +248,19 @@ def _tested(alarm: Alarm, test: OneLook) -> str:
     elif test.status == MET:
         known = f"Met, by {_amount(value)}"
     else:
-        known = f"Not decided: {f'met by {_amount(value)}' if value <= 0.0 else alarm.broken.format(_amount(value))}"
+        seems = f"met by {_amount(value)}" if value <= 0.0 else alarm.broken.format(_amount(value))
+        known = f"Not decided: by the estimate, {seems}"
     how = "exact test" if test.exact else "test by bounds of each rate"
     if test.status == UNDECIDED:
-        found = f"{_p_value(test.broken)} for broken and {_p_value(test.met)} for met"
+        found = f"{_p_value(test.broken, test.level)} for broken and {_p_value(test.met, test.level)} for met"
     else:
-        found = _p_value(test.broken if test.status == BROKEN else test.met)
+        found = _p_value(test.broken if test.status == BROKEN else test.met, test.level)
     return f"{known}. One look, {how}: {found}, at the level {test.level:.2g}."
 
 
-def _p_value(value: float) -> str:
-    return f"p < {SMALL:g}" if value <= SMALL else f"p = {value:.2g}"
+def _p_value(value: float, level: float) -> str:
+    least = least_told(level)
+    return f"p < {least:.1g}" if value <= least else f"p = {value:.2g}"
 
 
 def value_notes(audit: Audit, value: Value) -> list[str]:
