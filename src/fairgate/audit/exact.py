@@ -156,11 +156,12 @@ class Line(NamedTuple):
         spread = float((self.row[used] ** 2 * rates * (1.0 - rates) / (came + 1.0)).sum())
         return (float(self.row[used] @ rates) - self.limit) / math.sqrt(spread)
 
-    def mirrors(self, other: Line) -> bool:
-        """Whether the other line is the same with both rates exchanged, and there is an exact test of both."""
-        used = self.used
-        same = self.exact and used == other.used and self.limit == other.limit
-        return same and len(used) == 2 and bool((self.row[used[::-1]] == other.row[used]).all())
+    @property
+    def mirror(self) -> Line | None:
+        """The same with both rates exchanged, if there is an exact test of two."""
+        used, row = self.used, self.row.copy()
+        row[used] = row[used[::-1]]
+        return self._replace(row=row) if self.exact and len(used) == 2 else None
 
     def p_value(self, level: float) -> float:
         """Return the probability, at most, of as much above the limit as was found, if the row were not above it.
@@ -195,16 +196,13 @@ def least_told(level: float) -> float:
 
 def _broken(lines: list[Line], level: float) -> float:
     """Return the p-value of some line being above its limit: that of the line that seems to be, times their number."""
-    twins = [_twin(line, lines) for line in lines]
-    several = sum(0.5 if twin is not None else 1.0 for twin in twins)
+    there = {line.row.tobytes() for line in lines}
+    twins = [each if (each := line.mirror) is not None and each.row.tobytes() in there else None for line in lines]
+    several = sum(1.0 if twin is None else 0.5 for twin in twins)
     place = int(np.argmax([line.standing() for line in lines]))
     line, twin = lines[place], twins[place]
     found = line.p_value(level / several) if twin is None else _either(line, twin, level / several)
     return min(several * found, 1.0)
-
-
-def _twin(line: Line, lines: list[Line]) -> Line | None:
-    return next((each for each in lines if line.mirrors(each)), None)
 
 
 def _either(line: Line, twin: Line, level: float) -> float:
