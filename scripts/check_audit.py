@@ -1,6 +1,10 @@
 """How often alarms of ``fairgate audit`` and ``fairgate monitor`` ring without cause, and what intervals miss.
 
-Prints the tables of docs/audit.md and docs/monitor.md, from worlds of known truth; some minutes on one core.
+Prints the tables of docs/audit.md and docs/monitor.md, from worlds of known truth; some minutes on one core. Writes the
+passage "one look" of docs/audit.md.
+
+    python -m scripts.check_audit                # everything
+    python -m scripts.check_audit one-look mixes # some of it
 """
 
 from __future__ import annotations
@@ -21,8 +25,10 @@ from fairgate.audit.audit import levels
 from fairgate.audit.reading import Cases
 from fairgate.audit.sequences import Sequences, follow
 from fairgate.audit.value import value_of
+from fairgate.confidence import clopper_pearson
 from fairgate.constraints import Constraint
 from fairgate.settings import Array
+from scripts.passages import rewrite
 
 ALPHA, LOOKS, BATCH = 0.05, 100, 100
 SURE, MONTHS = 0.9, 24
@@ -118,6 +124,50 @@ def speed(runs: int) -> None:
             f"| {gap:.2f} | {np.isfinite(when).mean():.0%} | {f'{median:.0f}' if np.isfinite(median) else '–'} |",
             flush=True,
         )
+
+
+def one_look(runs: int) -> None:
+    """Write how often a complete table is called broken, by one look, a normal test, and 100 looks."""
+    constraint, half = fg.DisparateImpact(0.8), 0.5
+    lines = [
+        f"Called broken in {runs} tables, with 95% intervals; {half:.0%} of one group are accepted, and a ratio of 0.8 "
+        "is asked for.",
+        "",
+        "| true ratio | people by group | one look, exact test | one test by the normal distribution | 100 looks |",
+        "|---|---|---|---|---|",
+    ]
+    for ratio, first, second in (
+        *((0.7, size, size) for size in (500, 1500, 5000)),
+        (0.7, 800, 200),
+        *((0.8, size, size) for size in (50, 500, 5000)),
+        *((0.8, *sizes) for sizes in ((800, 200), (200, 800), (950, 50), (50, 950))),
+    ):
+        rng, rang = np.random.default_rng(7), np.zeros(3)
+        for _ in range(runs):
+            looks = min(LOOKS, first, second)
+            people = np.stack([np.bincount(np.arange(size) * looks // size) for size in (first, second)], axis=1)
+            counts = np.zeros((looks, 2, 3, 2), dtype=np.int64)
+            counts[:, :, 2, 1] = rng.binomial(people, [half, half * ratio])
+            counts[:, :, 2, 0] = people - counts[:, :, 2, 1]
+            once, often = (
+                raise_alarms(
+                    follow("all", each, ALPHA, labels=False, once=len(each) == 1),
+                    each.sum(axis=0),
+                    [constraint],
+                    labelled=False,
+                )[0].rang
+                is not None
+                for each in (counts.sum(axis=0, keepdims=True), counts)
+            )
+            share = counts[:, :, 2, 1].sum(axis=0) / people.sum(axis=0)
+            spread = share * (1.0 - share) / people.sum(axis=0)
+            normal = 0.8 * share[0] - share[1] > norm.isf(ALPHA) * np.sqrt(0.64 * spread[0] + spread[1])
+            rang += [once, bool(normal), often]
+        low, high = clopper_pearson(rang, np.full(3, runs), 0.05)
+        told = [f"{each:.1%} ({a:.1%} to {b:.1%})" for each, a, b in zip(rang / runs, low, high, strict=True)]
+        lines.append(f"| {ratio:g} | {first}, {second} | {' | '.join(told)} |")
+        print(lines[-1], flush=True)
+    rewrite("audit.md", "one look", lines)
 
 
 def true_value(threshold: float) -> float:
@@ -262,15 +312,16 @@ def mixes(runs: int) -> None:
 
 
 def main() -> None:
-    """Print all tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print the tables that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = {"sequences": (sequences, 1), "speed": (speed, 20), "one-look": (one_look, 2), "values": (values, 1)}
+    parts |= {"months": (months, 10), "mixes": (mixes, 10)}
+    parser.add_argument("parts", nargs="*", choices=[[], *parts], help="Tables; all if none is named.")
     parser.add_argument("--runs", type=int, default=2000)
-    runs = parser.parse_args().runs
-    sequences(runs)
-    speed(max(runs // 20, 2))
-    values(runs)
-    months(max(runs // 10, 2))
-    mixes(max(runs // 10, 2))
+    asked = parser.parse_args()
+    for name in asked.parts or parts:
+        make, fewer = parts[name]
+        make(max(asked.runs // fewer, 2))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import betaincinv, gammaln
 
 from fairgate.counts import across_groups
 from fairgate.errors import InputError
@@ -263,6 +263,20 @@ def running_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) ->
     predicted = (total - hits + 0.5) / (people - tries + 1.0)  # before each batch, as in add_batch with the guess 0.5
     spread = (hits * (1.0 - 2.0 * predicted) + tries * predicted**2).cumsum(axis=0)
     return mean_bounds(Sums(total, spread, people), low=0.0, high=1.0, alpha=alpha)
+
+
+def clopper_pearson(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tuple[Array, Array]:
+    """Bound rates for one look at counts, each missed with probability at most `alpha`, exactly; 0 and 1 of no trials.
+
+    >>> low, high = clopper_pearson([0, 3, 0], [10, 10, 0], alpha=0.05)
+    >>> low.round(3), high.round(3)
+    (array([0.   , 0.067, 0.   ]), array([0.308, 0.652, 1.   ]))
+    """
+    hits, tries, level = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64), _level(alpha)
+    some = np.maximum(tries, 1.0)
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), some - hits + 1.0, level / 2.0), 0.0)
+    high = np.where(hits < tries, betaincinv(hits + 1.0, np.maximum(some - hits, 1e-9), 1.0 - level / 2.0), 1.0)
+    return np.where(tries > 0, low, 0.0), np.where(tries > 0, high, 1.0)
 
 
 def _level(alpha: ArrayLike) -> Array:

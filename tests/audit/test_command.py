@@ -70,6 +70,24 @@ def test_the_exit_code_tells_of_an_alarm_if_asked_to(folder: Path, options: tupl
     assert fairgate_here("audit", "decisions.parquet", *NAMES, *options, cwd=folder).returncode == code
 
 
+@pytest.mark.parametrize(("options", "status", "code"), [((), "undecided", 0), (("--pooled",), "broken", 1)])
+def test_equal_rates_and_a_changing_mix_ring_no_alarm_unless_groups_are_pooled(
+    tmp_path: Path, options: tuple[str, ...], status: str, code: int
+) -> None:
+    """Both groups are accepted at 60% and then at 30%, while one group gives way to the other."""
+    rows = [
+        f"{day},{group},{int(number < rate * size)}"
+        for day, rate, sizes in (("2024-01-15", 0.6, (7500, 2500)), ("2024-02-15", 0.3, (2500, 7500)))
+        for group, size in zip("fm", sizes, strict=True)
+        for number in range(size)
+    ]
+    (tmp_path / "changing.csv").write_text("\n".join(["day,sex,accepted", *rows]), encoding="utf-8")
+    asked = ("--date", "day", "--parity", "0.05", "--fail", "--json", *options)
+    result = fairgate_here("audit", "changing.csv", *NAMES, *asked, cwd=tmp_path)
+    (alarm,) = json.loads(result.stdout)["alarms"]
+    assert (result.returncode, alarm["status"], alarm["mixed"]) == (code, status, not options)
+
+
 def test_neither_score_nor_label_nor_lottery_is_needed(folder: Path) -> None:
     pc.write_csv(example_decisions().select(["accepted", "sex"]), folder / "plain.csv")
     result = fairgate_here("audit", "plain.csv", *NAMES, "--opportunity", "0.1", "--json", cwd=folder)
@@ -77,7 +95,7 @@ def test_neither_score_nor_label_nor_lottery_is_needed(folder: Path) -> None:
     assert document["value"] is None
     assert document["alarms"][0]["status"] == "not identified"
     assert "needs labels" in document["alarms"][0]["text"]
-    assert len(document["looks"]["names"]) == 100
+    assert document["looks"] == {"by": "once", "names": ["12000"]}
 
 
 TABLES = {
@@ -109,6 +127,7 @@ LOTTERY = ("--score", "score", "--label", "repaid", "--propensity", "p")
         (("dates.csv", *NAMES, "--date", "day", "--order", "day"), "date and order both say"),
         (("dates.csv", *NAMES, "--period", "month"), "period='month' needs a column of dates"),
         (("decisions.parquet", *NAMES, "--date", "day", "--period", "fortnight"), "unknown period 'fortnight'"),
+        (("decisions.parquet", *NAMES, "--date", "day", "--period", "month", "--once"), "once looks once at all"),
         (("chance.csv", *NAMES, *LOTTERY), "must be probabilities of acceptance from 0 to 1, got 1.5"),
         (("zero.csv", *NAMES, *LOTTERY), "1 people were accepted with propensity 0"),
         (("sure.csv", *NAMES, *LOTTERY), "1 people were rejected with propensity 1"),

@@ -25,14 +25,19 @@ def test_rows_in_any_order_come_to_the_same() -> None:
     np.testing.assert_array_equal(first.decisions.counts, second.decisions.counts)
 
 
-def test_a_number_may_give_the_order_and_the_order_of_the_table_is_taken_otherwise() -> None:
+def test_a_number_may_give_the_order_and_a_table_without_is_looked_at_once() -> None:
     early, late = [1] * 50, [0] * 50
     rows = pa.table({"accepted": late + early, "group": ["a", "b"] * 50, "when": [*range(50, 100), *range(50)]})
     found = fg.audit(rows, decision="accepted", group="group", order="when")
     assert found.overall.overall.value[0] == 1.0
     assert found.overall.overall.value[49] == 1.0
     assert found.overall.overall.value[-1] == 0.5
-    assert fg.audit(rows, decision="accepted", group="group").overall.overall.value[0] == 0.0
+    for once in (
+        fg.audit(rows, decision="accepted", group="group"),
+        fg.audit(rows, decision="accepted", group="group", order="when", once=True),
+    ):
+        assert once.once
+        assert once.overall.overall.value.tolist() == [0.5]
 
 
 def test_every_run_of_a_policy_is_a_segment_and_one_that_comes_back_is_another() -> None:

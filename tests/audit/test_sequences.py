@@ -10,6 +10,7 @@ from scipy.stats import binom
 import fairgate as fg
 from fairgate.audit.alarms import raise_alarms
 from fairgate.audit.audit import levels
+from fairgate.audit.report import alarm_sentence
 from fairgate.audit.sequences import follow, ratio_range
 from fairgate.constraints import Constraint
 from fairgate.constraints.bounds import counting_labels, uneven
@@ -101,7 +102,10 @@ def test_an_alarm_rings_once_there_are_people_enough_and_says_when() -> None:
     assert parity.rang is not None
     assert 0 < parity.rang < 79
     assert found.gap is not None
-    assert found.gap.low[parity.rang] > 0.1 >= found.gap.low[parity.rang - 1]
+    assert found.alike is not None
+    same = found.alike.low[:, 2] - found.alike.high[:, 1]
+    both = np.minimum(found.gap.low, same)
+    assert both[parity.rang] > 0.1 >= both[parity.rang - 1]
 
 
 def test_what_was_broken_may_be_met_later_and_both_are_told() -> None:
@@ -120,16 +124,16 @@ def test_an_alarm_that_the_mix_of_groups_makes_says_so() -> None:
     counts = np.zeros((24, 2, 3, 2), dtype=np.int64)
     counts[:12, :, 2] = [[300, 450], [100, 150]]
     counts[12:, :, 2] = [[150, 100], [450, 300]]
-    (alarm,) = raise_alarms(
-        follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False
-    )
-    assert alarm.status == "broken"
-    assert "the mix of groups changed as rates did" in alarm.caveat
+    asked: list[Constraint] = [fg.DemographicParity(0.05)]
+    (alarm,) = raise_alarms(follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), asked, labelled=False)
+    assert (alarm.status, alarm.rang, alarm.mixed) == ("undecided", None, True)
+    assert "because the mix of groups changed as rates did." in alarm_sentence(alarm, str)
+    pooled = follow("all", counts, ALPHA, labels=False, alike=False)
+    (alarm,) = raise_alarms(pooled, counts.sum(axis=0), asked, labelled=False)
+    assert (alarm.status, alarm.rang is None, alarm.mixed) == ("broken", False, False)
     counts[12:, 0, 2] = [50, 200]
-    (alarm,) = raise_alarms(
-        follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False
-    )
-    assert (alarm.status, alarm.caveat) == ("broken", "")
+    (alarm,) = raise_alarms(follow("all", counts, ALPHA, labels=False), counts.sum(axis=0), asked, labelled=False)
+    assert (alarm.status, alarm.mixed) == ("broken", False)
 
 
 def test_labels_of_everybody_tell_equal_opportunity_and_of_the_accepted_alone_do_not() -> None:

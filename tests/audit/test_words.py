@@ -18,12 +18,14 @@ from fairgate.audit.terminal import show
 from fairgate.constraints import PlainConstraint
 
 
-def audited(rates: tuple[float, float], *constraints: PlainConstraint, people: int = 4000) -> Audit:
+def audited(
+    rates: tuple[float, float], *constraints: PlainConstraint, people: int = 4000, order: str | None = None
+) -> Audit:
     rng = np.random.default_rng(0)
     black = rng.random(people) < 0.4
     accepted = rng.random(people) < np.where(black, *rates)
-    table = pa.table({"accepted": accepted, "black": np.where(black, "yes", "no")})
-    return fg.audit(table, decision="accepted", group="black", constraints=constraints)
+    table = pa.table({"accepted": accepted, "black": np.where(black, "yes", "no"), "row": np.arange(people)})
+    return fg.audit(table, decision="accepted", group="black", constraints=constraints, order=order)
 
 
 def printed(audit: Audit) -> str:
@@ -56,11 +58,16 @@ def test_groups_are_called_by_their_column_everywhere() -> None:
         (
             (0.2, 0.8),
             0.8,
-            "The lowest acceptance rate of a group is at most 0.",
-            " of the highest, where 0.8 is asked for",
+            "Too low: the lowest acceptance rate of a group is 0.",
+            " of the highest, 0.8 is asked for. One look, exact test: p < 0.001, at the level 0.05.",
         ),
-        ((0.5, 0.5), 0.5, "Met, with a ratio of at least 0.", " where 0.5 is asked for"),
-        ((0.5, 0.55), 0.9, "Not yet decided: the ratio may be anything from 0.", ", and 0.9 is asked for."),
+        (
+            (0.5, 0.5),
+            0.5,
+            "Met: the lowest acceptance rate of a group is 0.",
+            " 0.5 is asked for. One look, exact test",
+        ),
+        ((0.5, 0.55), 0.9, "Not decided: the lowest acceptance rate of a group is 0.", " for met, at the level 0.05."),
     ],
 )
 def test_a_ratio_is_told_as_a_ratio(rates: tuple[float, float], asked: float, start: str, end: str) -> None:
@@ -71,8 +78,25 @@ def test_a_ratio_is_told_as_a_ratio(rates: tuple[float, float], asked: float, st
     bounds, track = alarm["ratio"], found.overall.ratio
     assert track is not None
     assert (bounds["low"], bounds["high"], bounds["asked"]) == (track.low[-1], track.high[-1], asked)
+    assert bounds["value"] == track.value[-1]
     told = {"broken": bounds["high"] < asked, "met": bounds["low"] >= asked}
     assert told.get(alarm["status"], bounds["low"] < asked <= bounds["high"])
+
+
+@pytest.mark.parametrize(
+    ("rates", "asked", "start", "end"),
+    [
+        ((0.2, 0.8), 0.8, "The lowest acceptance rate of a group is at most 0.", " where 0.8 is asked for"),
+        ((0.5, 0.5), 0.5, "Met, with a ratio of at least 0.", " where 0.5 is asked for"),
+        ((0.5, 0.55), 0.9, "Not yet decided: the ratio may be anything from 0.", ", and 0.9 is asked for."),
+    ],
+)
+def test_so_it_is_after_every_look(rates: tuple[float, float], asked: float, start: str, end: str) -> None:
+    found = audited(rates, fg.DisparateImpact(asked), order="row")
+    (alarm,) = found.document()["alarms"]
+    assert alarm["text"].startswith(start)
+    assert end in alarm["text"]
+    assert "100 looks: bounds that hold at all of them" in printed(found)
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from fairgate.advice.drift import TESTS, Drift, compare
 from fairgate.advice.newcomers import Newcomers, read_newcomers
 from fairgate.advice.reference import Reference, read_reference
 from fairgate.advice.report.output import FORMAT as REPORT
-from fairgate.confidence import running_bounds
+from fairgate.confidence import clopper_pearson, running_bounds
 from fairgate.constraints import Constraint
 from fairgate.constraints.bounds import (
     BROKEN,
@@ -242,7 +241,7 @@ def judge(
     rates = len(people) if labels else 1 + len(newcomers.counts)
     taken = np.array([*(each["accepted"] for each in before), accepted])
     came = np.array([*(each["people"] for each in before), people])
-    now = clopper_pearson(accepted, people, spent(alpha / 2.0, len(came)) / rates)
+    now = RateBounds(*clopper_pearson(accepted, people, spent(alpha / 2.0, len(came)) / rates))
     own, common, identified = since_bounds(taken, came, alpha / 2.0 / rates)
     found = []
     for constraint in constraints:
@@ -285,7 +284,7 @@ def since_bounds(taken: Array, came: Array, level: float) -> tuple[RateBounds, R
     low, high = own.low.copy(), own.high.copy()
     for begin in range(1, 1 + 3 * groups, groups):
         part = slice(begin, begin + groups)
-        low[part], high[part] = common_bounds(taken[:, part], came[:, part], level)
+        low[part], high[part] = (each[-1] for each in common_bounds(taken[:, part], came[:, part], level))
     return own, RateBounds(low, high), bool(counting[:, :2].any() and not uneven(counting))
 
 
@@ -293,11 +292,3 @@ def _people(cells: Array, groups: int) -> Array:
     """Return people by look, group and label (0, 1, missing), (T, G, 3), from cells (T, 1 + 3 G)."""
     whole, bad, good = (cells[:, 1 + k * groups : 1 + (k + 1) * groups] for k in range(3))
     return np.stack((bad, good, whole - bad - good), axis=-1)
-
-
-def clopper_pearson(hits: Array, people: Array, level: float) -> RateBounds:
-    """Return exact intervals of rates, each missing with probability at most `level`; 0 and 1 where nobody is."""
-    some = np.maximum(people, 1.0)
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), some - hits + 1.0, level / 2.0), 0.0)
-    high = np.where(hits < people, betaincinv(hits + 1.0, np.maximum(some - hits, 1e-9), 1.0 - level / 2.0), 1.0)
-    return RateBounds(np.where(people > 0, low, 0.0), np.where(people > 0, high, 1.0))

@@ -1,31 +1,36 @@
 """Alarms: for each constraint, whether decisions break it, meet it, or cannot yet be told to do either.
 
 Everything is read off the same bounds (:mod:`fairgate.audit.sequences`), so the probability that any alarm of any
-constraint ever rings without cause is at most the level of those bounds, however often one looks.
+constraint ever rings without cause is at most the level of those bounds, however often one looks. What is complete, and
+looked at once, is tested instead (:mod:`fairgate.audit.exact`): each requirement has an equal part of the level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.audit.exact import OneLook, judge_once
 from fairgate.audit.sequences import Sequences
 from fairgate.constraints import Constraint, DisparateImpact
-from fairgate.constraints.bounds import BROKEN, MET, UNDECIDED, RateBounds, label_gaps, residual_bounds, uneven, verdict
+from fairgate.constraints.bounds import (
+    BROKEN,
+    MET,
+    UNDECIDED,
+    Judged,
+    RateBounds,
+    judge,
+    label_gaps,
+    residual_bounds,
+    uneven,
+    verdict,
+)
 
 UNIDENTIFIED, UNJUDGED = "not identified", "not judged"
-
-PERIODS = 24
-"""Most periods that averages with the same weights in all groups are made of."""
-
-MIX = (
-    "With the same weights of periods in all groups it would be met: the mix of groups changed as rates did, so look "
-    "at periods one by one."
-)
-"""What is said of a constraint that is broken on average because of that."""
 
 UNLABELLED = "It needs labels (--label), also of the rejected."
 
@@ -34,6 +39,7 @@ UNLABELLED = "It needs labels (--label), also of the rejected."
 class Ratio:
     """What is known of the ratio of the lowest to the highest acceptance rate at the last look, and what is asked."""
 
+    value: float | None
     low: float
     high: float
     asked: float
@@ -45,7 +51,8 @@ class Alarm:
 
     The status at the last look is "broken", "met", "undecided", "not identified" or "not judged". The alarm has rung if
     there was a look, `rang`, at which the average so far broke the constraint by its bounds, which hold with the stated
-    probability; it may have been met later.
+    probability; it may have been met later. A constraint that only each group's own weights of looks break is `mixed`,
+    and undecided. What was looked at once has a `test`, which may tell more than the bounds do.
     """
 
     scope: str  # whose decisions
@@ -60,6 +67,9 @@ class Alarm:
     highest: float | None = None
     caveat: str = ""
     ratio: Ratio | None = None  # of a constraint on the ratio, whose residual says little
+    mixed: bool = False
+    value: float | None = None  # estimate of the residual at the last look
+    test: OneLook | None = None
 
 
 def raise_alarms(
@@ -68,67 +78,80 @@ def raise_alarms(
     """Judge every constraint at every look; `totals` has people by group, label and decision, (G, 3, 2)."""
     found = []
     counting = sequences.counting
+    judged_at_all = sum(len(each.names) for each in constraints if labelled or each.needs == "decisions")
     for constraint in constraints:
         told = np.ones(len(counting), dtype=bool)
         reason = caveat = ""
         if constraint.needs != "decisions":
             reason, caveat = _labels(sequences, totals) if labelled else (UNLABELLED, "")
             told = counting[:, :, :2].any(axis=(1, 2, 3)) & ~uneven(counting)
-        bounds = residual_bounds(constraint, sequences.known) if told.any() else None
+        known = judge(constraint, sequences.known, sequences.alike) if told.any() else None
+        tests = None
+        if known is not None and not reason and sequences.once:
+            tests = judge_once(constraint, sequences.accepted, sequences.came, sequences.level / judged_at_all)
         for place, (name, words) in enumerate(zip(constraint.names, constraint.words, strict=True)):
-            said = (sequences.name, constraint.text, name, words.about, words.broken)
-            if bounds is None:
+            alarm = Alarm(sequences.name, constraint.text, name, words.about, words.broken, UNIDENTIFIED, caveat=reason)
+            if known is None:
                 why = reason or "It has no bounds of its own, and cannot be judged while rates are uncertain."
-                found.append(Alarm(*said, UNIDENTIFIED if reason else UNJUDGED, caveat=why))
+                found.append(replace(alarm, status=UNIDENTIFIED if reason else UNJUDGED, caveat=why))
                 continue
-            lowest, highest = bounds[0][place], bounds[1][place]
-            rang = _first((lowest > 0.0) & told, sequences.looks)
-            met = _first((highest <= 0.0) & told, sequences.looks)
-            if reason:
-                found.append(Alarm(*said, UNIDENTIFIED, rang=rang, met=met, caveat=reason))
-                continue
-            status, mixed = verdict(float(lowest[-1]), float(highest[-1])), False
-            if status == BROKEN and constraint.compares_groups and constraint.needs == "decisions":
-                alike = residual_bounds(constraint, _same_weights(sequences))
-                mixed = alike is not None and bool(alike[0][place] <= 0.0)
-            found.append(
-                Alarm(
-                    *said,
-                    status,
-                    rang=rang,
-                    met=met,
-                    lowest=float(lowest[-1]),
-                    highest=float(highest[-1]),
-                    caveat=MIX if mixed else caveat,
-                    ratio=_ratio(sequences, constraint),
-                )
-            )
+            if tests is None:
+                rang = _first(known.broken[place] & told, sequences.looks)
+                met = _first((known.highest[place] <= 0.0) & told, sequences.looks)
+                alarm = replace(alarm, rang=rang, met=met)
+            if not reason:
+                told_last = _at_last_look(sequences, constraint, known, place)
+                alarm = replace(alarm, caveat=caveat, **told_last)
+            if tests is not None and not reason:
+                alarm = _tested(alarm, tests[place], sequences.looks)
+            found.append(alarm)
     return found
+
+
+def _at_last_look(sequences: Sequences, constraint: Constraint, known: Judged, place: int) -> dict[str, Any]:
+    """Return the status, bounds and estimate of a residual at the last look."""
+    lowest, highest, mixed = float(known.lowest[place][-1]), float(known.highest[place][-1]), known.mixed[place][-1]
+    return {
+        "status": verdict(lowest, highest, mixed=bool(mixed)),
+        "lowest": lowest,
+        "highest": highest,
+        "mixed": bool(mixed),
+        "value": _estimate(sequences, constraint, place),
+        "ratio": _ratio(sequences, constraint),
+    }
+
+
+def _tested(alarm: Alarm, test: OneLook, looks: NDArray[np.int64]) -> Alarm:
+    """Return an alarm by its test: it rang if that says so, and bounds do not contradict it."""
+    look, ratio = int(looks[-1]), alarm.ratio
+    changed: dict[str, Any] = {"status": test.status, "test": test}
+    if test.status == BROKEN:
+        changed |= {"rang": look, "lowest": max(alarm.lowest or 0.0, 0.0)}
+        changed |= {"ratio": ratio and replace(ratio, high=min(ratio.high, ratio.asked))}
+    elif test.status == MET:
+        changed |= {"met": look, "highest": min(alarm.highest or 0.0, 0.0)}
+        changed |= {"ratio": ratio and replace(ratio, low=max(ratio.low, ratio.asked))}
+    return replace(alarm, **changed)
+
+
+def _estimate(sequences: Sequences, constraint: Constraint, place: int) -> float | None:
+    """Return the residual of the rates so far; None where some rate that it needs is not known."""
+    came = sequences.came > 0
+    rates = np.divide(sequences.accepted, sequences.came, out=np.zeros(len(came)), where=came)
+    low, high = residual_bounds(constraint, RateBounds(rates, np.where(came, rates, 1.0))) or (None, None)
+    known = low is not None and high is not None and low[place] == high[place]
+    return float(low[place]) if low is not None and known else None
 
 
 def _ratio(sequences: Sequences, constraint: Constraint) -> Ratio | None:
     if not isinstance(constraint, DisparateImpact) or sequences.ratio is None:
         return None
-    return Ratio(float(sequences.ratio.low[-1]), float(sequences.ratio.high[-1]), float(np.asarray(constraint.ratio)))
+    value, low, high = (float(getattr(sequences.ratio, name)[-1]) for name in ("value", "low", "high"))
+    return Ratio(None if np.isnan(value) else value, low, high, float(np.asarray(constraint.ratio)))
 
 
 def _first(true: NDArray[np.bool_], looks: NDArray[np.int64]) -> int | None:
     return int(looks[true.argmax()]) if true.any() else None
-
-
-def _same_weights(sequences: Sequences) -> RateBounds:
-    """Return rates of groups averaged with the same weights of periods in all groups; these are estimates."""
-    ends = np.unique(np.linspace(0, len(sequences.looks), min(len(sequences.looks), PERIODS) + 1).round())[1:] - 1
-    total = sequences.people[ends.astype(np.int64)]
-    taken = np.nan_to_num(sequences.rates.value[ends.astype(np.int64)]) * total
-    came, accepted = (np.diff(each, axis=0, prepend=0.0) for each in (total, taken))
-    full = (came > 0).all(axis=1)
-    groups = total.shape[1]
-    rates = sequences.rates.value[-1]
-    if full.any():
-        rates = np.average(accepted[full] / came[full], axis=0, weights=came[full].sum(axis=1))
-    everything = np.concatenate((sequences.overall.value[-1:], rates, np.zeros(2 * groups)))
-    return RateBounds(everything, everything)
 
 
 def _labels(sequences: Sequences, totals: NDArray[np.int64]) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairgate.audit.alarms import BROKEN, Alarm, raise_alarms
-from fairgate.audit.reading import Decisions, read_decisions
+from fairgate.audit.reading import ONCE, Decisions, read_decisions
 from fairgate.audit.sequences import Sequences, follow
 from fairgate.audit.value import Value, value_of
 from fairgate.constraints import Constraint, PlainConstraint, as_constraint
@@ -39,6 +39,8 @@ class Audit:
         Probability that any alarm ever rings without cause, over all constraints, groups, segments and looks.
     overall
         Acceptance, gap and ratio of all decisions at every look.
+    pooled
+        Whether groups are compared by averages over each group's own people alone.
     segments
         The same of every run of one policy; empty if no policy is told.
     alarms
@@ -58,6 +60,12 @@ class Audit:
     cost: float
     benefit: float
     currency: str
+    pooled: bool = False
+
+    @property
+    def once(self) -> bool:
+        """Whether decisions were looked at once, all together."""
+        return self.decisions.by == ONCE
 
     def __repr__(self) -> str:
         made = self.decisions
@@ -95,6 +103,7 @@ def audit(
     date: str | None = None,
     order: str | None = None,
     period: str | None = None,
+    once: bool = False,
     label: str | None = None,
     positive: object = None,
     accepted: object = None,
@@ -104,6 +113,7 @@ def audit(
     propensity: str | None = None,
     constraints: Sequence[PlainConstraint] = (),
     alpha: float = 0.05,
+    pooled: bool = False,
     cost: float = 1.0,
     benefit: float = 1.0,
     currency: str = "",
@@ -123,8 +133,10 @@ def audit(
         Columns: whether the person was accepted, 0 or 1, and the person's group; several columns of groups are crossed.
     date, order, period
         Column with the date of the decision, or with a number that orders them; and the length of the periods after
-        which decisions are looked at: "day", "week", "month", "quarter" or "year". Without either column, rows are
-        taken to be in the order they were made.
+        which decisions are looked at: "day", "week", "month", "quarter" or "year". Without either column, decisions
+        are looked at once, all together.
+    once
+        Whether to look once, although there are dates or an order: the table is complete, and nobody has looked before.
     label, positive, accepted
         Column with what came of the person; the label that is good; the decision that is an acceptance.
     score, descending, propensity
@@ -136,6 +148,10 @@ def audit(
         From :mod:`fairgate.constraints`.
     alpha
         Probability that any alarm ever rings without cause, over everything that is looked at.
+    pooled
+        Whether a constraint between groups is broken if averages over each group's own people break it. Otherwise it
+        is only if averages with the same weights of looks in all groups break it, too: rates that change together with
+        the mix of groups are no gap.
     cost, benefit, currency
         What accepting somebody of a bad label costs and of a good one is worth, and in what.
     thresholds
@@ -180,6 +196,7 @@ def audit(
         accepted=accepted,
         descending=descending,
         period=period,
+        once=once,
         min_group=least,
         max_lost=max_lost,
     )
@@ -190,9 +207,11 @@ def audit(
             f"{made.groups[0]!r}"
         )
     labels = label is not None and any(each.needs != "decisions" for each in required)
-    overall = follow(OVERALL, made.counts.sum(axis=1), levels(alpha, 0, policy is not None), labels=labels)
+    how = {"labels": labels, "once": made.by == ONCE}
+    how["alike"] = not pooled and any(each.compares_groups for each in required)
+    overall = follow(OVERALL, made.counts.sum(axis=1), levels(alpha, 0, policy is not None), **how)
     segments = [
-        follow(_name(made, place), made.counts[:, place], levels(alpha, place + 1, True), labels=labels)
+        follow(_name(made, place), made.counts[:, place], levels(alpha, place + 1, True), **how)
         for place in range(len(made.segments) if policy is not None else 0)
     ]
     alarms = raise_alarms(overall, made.counts.sum(axis=(0, 1)), required, labelled=label is not None)
@@ -202,7 +221,9 @@ def audit(
     if made.cases is not None:
         options = {"cost": float(cost), "benefit": float(benefit), "level": 1.0 - alpha, "descending": descending}
         value = value_of(made.cases, len(made.groups), thresholds=thresholds, **options)
-    return Audit(source.name, made, required, float(alpha), overall, segments, alarms, value, cost, benefit, currency)
+    return Audit(
+        source.name, made, required, float(alpha), overall, segments, alarms, value, cost, benefit, currency, pooled
+    )
 
 
 def levels(alpha: float, segment: int, policies: bool) -> float:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FOUR_FIFTHS = 0.8
 """Ratio below which the rule of thumb of employment law sees adverse impact; drawn for comparison."""
 
+APART = 0.05
+"""Between bounds of one look each, as a part of the way to the next look."""
+
 TICKS = 4
 """Looks named on an axis; narrow ones have room for no more."""
 
@@ -41,7 +44,7 @@ def draw_rates(audit: Audit) -> Figure:
         _shade(axes, low, high, "allowed for every group")
     _borders(axes, audit)
     axes.set_ylim(0.0, 1.0)
-    axes.set_ylabel("accepted, average so far", fontsize=FONT + 1)
+    axes.set_ylabel("accepted" if audit.once else "accepted, average so far", fontsize=FONT + 1)
     _time(axes, audit)
     add_legend(figure, [axes], columns=4)
     return figure
@@ -58,7 +61,7 @@ def draw_gap(audit: Audit) -> Figure:
                 colour = "#000000" if number == 0 else COLOURS[(number - 1) % (len(COLOURS) - 1)]
                 label = found.name if len(scopes) <= 7 or number == 0 else "a segment"
                 _band(axis, found, track, colour, "-" if number == 0 else LINES[number % len(LINES)], label)
-        axis.set_ylabel(f"{name} of acceptance rates, so far", fontsize=FONT + 1)
+        axis.set_ylabel(f"{name} of acceptance rates{'' if audit.once else ', so far'}", fontsize=FONT + 1)
         axis.set_ylim(0.0, 1.0)
         _time(axis, audit)
     for low, high in _limits(audit, "gap"):
@@ -102,8 +105,9 @@ def draw_value(audit: Audit, value: Value) -> Figure:
 def _band(axes: Axes, found: Sequences, track: Track, colour: str, line: Any, label: str) -> None:
     axes.plot(found.looks, track.value, color=colour, linestyle=line, linewidth=1.3, label=label)
     if len(found.looks) == 1:  # a band of one look has no width
-        axes.plot(found.looks, track.value, color=colour, marker="o", markersize=4)
-        axes.vlines(found.looks, track.low, track.high, color=colour, linewidth=1.0)
+        at = found.looks + APART * len(axes.containers)
+        reach = np.stack((track.value - track.low, track.high - track.value))
+        axes.errorbar(at, track.value, reach, color=colour, marker="o", markersize=4, linewidth=1.0)
     axes.fill_between(found.looks, track.low, track.high, color=colour, alpha=0.13, linewidth=0)
 
 
@@ -126,7 +130,7 @@ def shades_gap(audit: Audit) -> bool:
 
 
 def _borders(axes: Axes, audit: Audit) -> None:
-    for segment in audit.decisions.segments[1:] if not audit.decisions.turns else ():
+    for segment in audit.decisions.segments[1:] if not (audit.decisions.turns or audit.once) else ():
         axes.axvline(segment.first - 0.5, color="0.5", linewidth=0.8, linestyle=":")
 
 
@@ -135,4 +139,4 @@ def _time(axes: Axes, audit: Audit) -> None:
     places: NDArray[np.int64] = np.unique(np.linspace(0, len(names) - 1, TICKS).round().astype(np.int64))
     axes.set_xticks(places, [names[place] for place in places])
     axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.set_xlabel("rows" if audit.decisions.by == "rows" else audit.decisions.by, fontsize=FONT + 1)
+    axes.set_xlabel("rows" if audit.once else audit.decisions.by, fontsize=FONT + 1)

@@ -21,6 +21,7 @@ BADGES = {"broken": ("fails", "alarm"), "met": ("holds", "met"), "undecided": ("
 
 NAMES = {
     "alpha": "probability of any false alarm",
+    "pooled": "groups compared over their own people alone",
     "constraints": "constraints",
     "cost": "cost of accepting somebody of a bad label",
     "benefit": "benefit of accepting somebody of a good label",
@@ -46,25 +47,32 @@ def render(audit: Audit, document: Mapping[str, Any]) -> str:
     settings["fairgate"] = document["fairgate"]
     return page.get_template("audit.html.j2").render(
         audit=document,
+        once=audit.once,
         table=table,
         value=document["value"],
         badges=BADGES,
         scopes=[document["overall"], *document["segments"]],
         drawings=_drawings(audit),
-        lines=flat({NAMES[name]: value for name, value in settings.items() if value not in (None, [], "", {})}),
+        lines=flat(
+            {
+                NAMES[name]: value
+                for name, value in settings.items()
+                if value is not False and value not in (None, [], "", {})
+            }
+        ),
     )
 
 
 def _drawings(audit: Audit) -> list[Drawing]:
-    together = f"Bands hold at all looks together with probability at least {1 - audit.alpha:.0%}."
+    held = "Bounds hold together" if audit.once else "Bands hold at all looks together"
+    together = f"{held} with probability at least {1 - audit.alpha:.0%}."
+    over, so_far = ("", "all decisions") if audit.once else (" over time", "all decisions so far")
+    borders = " Dotted lines part the segments." if audit.segments and not audit.once else ""
     found = [
         _drawn(
             "rates",
-            "Acceptance over time",
-            f"Share accepted of all decisions so far{' in a segment' if audit.segments else ''}. {together} Dotted "
-            "lines part the segments."
-            if audit.segments
-            else f"Share accepted of all decisions so far. {together}",
+            f"Acceptance{over}",
+            f"Share accepted of {so_far}{' in a segment' if audit.segments else ''}. {together}{borders}",
             drawings.draw_rates(audit),
         )
     ]
@@ -72,7 +80,7 @@ def _drawings(audit: Audit) -> list[Drawing]:
         said = "Gap: largest minus smallest acceptance rate of a group. Ratio: smallest by largest."
         shaded = " What is allowed is shaded." if drawings.shades_gap(audit) else ""
         caption = f"{said}{shaded} {together}"
-        found.append(_drawn("gap", "Gap and ratio over time", caption, drawings.draw_gap(audit)))
+        found.append(_drawn("gap", f"Gap and ratio{over}", caption, drawings.draw_gap(audit)))
     if audit.value is not None:
         said = f"Bands are {1 - audit.alpha:.0%} intervals for one look."
         found.append(_drawn("value", "Value of other thresholds", said, drawings.draw_value(audit, audit.value)))

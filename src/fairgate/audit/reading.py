@@ -47,7 +47,10 @@ SEGMENTS = 50
 """Most runs of one policy that are segments each; with more, policies took turns, and each is one segment."""
 
 LOOKS = 100
-"""Looks at rows that have no dates, each after as many rows."""
+"""Looks at rows that are ordered by a number, each after as many rows."""
+
+ONCE = "once"
+"""What a single look at all rows follows."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Decisions:
     counts
         People by look, segment, group, label (0, 1, missing) and decision (rejected, accepted): (T, S, G, 3, 2).
     by
-        What a look follows: "month", … , or "rows".
+        What a look follows: "month", … , "rows", or "once" for a single look at all rows.
     turns
         Whether policies took turns, so that each is one segment.
     total, dropped
@@ -135,12 +138,13 @@ def read_decisions(
     accepted: object = None,
     descending: bool = False,
     period: str | None = None,
+    once: bool = False,
     min_group: int = 1,
     max_lost: float = LOST,
 ) -> Decisions:
     """Read the columns, by role, and count the decisions; `accepted` is the decision that counts as acceptance.
 
-    Groups may be the crossing of several columns.
+    Groups may be the crossing of several columns. Rows with neither date nor order are one look, and all are if `once`.
     """
     if "date" in columns and "order" in columns:
         raise InputError("date and order both say in which order decisions were made: give one of them")
@@ -148,6 +152,10 @@ def read_decisions(
         raise unknown_name("period", period, LENGTHS)
     if period is not None and "date" not in columns:
         raise InputError(f"period={period!r} needs a column of dates (--date)")
+    if once and period is not None:
+        raise InputError(
+            f"once looks once at all decisions, and period={period!r} after every {period}: give one of them"
+        )
     roles = group_roles(group)
     words = {"decision": (VALUES, ("na",)), "label": (VALUES, ("na",)), "policy": (POLICIES, ())}
     kinds: dict[str, Kind] = {role: Written(role, columns.get(role, "")) for role in ("order", "score", "propensity")}
@@ -171,7 +179,7 @@ def read_decisions(
         good = in_words(columns["label"], meanings, 1)
     order = sorted(found, key=lambda name: [natural(part) for part in name.split(JOINED)])
     member = np.array([order.index(name) for name in found], dtype=np.int16)[code]
-    look, looks, by, sequence = _looks(rows, columns.get("date", ""), period)
+    look, looks, by, sequence = _looks(rows, columns.get("date", ""), period, once)
     segment, segments, turns = _segments(rows, look, sequence)
     for role in ("date", "order", "policy", *roles):
         rows.columns.pop(role, None)  # memory, where there are many rows
@@ -227,9 +235,13 @@ def _large_groups(
 
 
 def _looks(
-    rows: Chosen, name: str, period: str | None
+    rows: Chosen, name: str, period: str | None, once: bool
 ) -> tuple[NDArray[np.integer[Any]], list[str], str, NDArray[np.int64] | None]:
     """Return the look at which each row is first seen, the names of looks, what they follow, and the order of rows."""
+    key = rows.columns.get("date", rows.columns.get("order"))
+    if once or key is None:
+        sequence = _sorted(key) if key is not None and "policy" in rows.columns else None
+        return np.zeros(len(rows), dtype=np.int32), [str(len(rows))], ONCE, sequence
     if "date" in rows.columns:
         days = rows.columns["date"]
         ends = np.array([days.min(), days.max()], dtype=np.int32)
@@ -237,8 +249,7 @@ def _looks(
         first, last = ends.tolist()
         place = np.searchsorted(begins, np.arange(first, last + 1), side="right").astype(np.int32) - np.int32(1)
         return place[days - first], list(names), by, _sorted(days) if "policy" in rows.columns else None
-    key = rows.columns.get("order")
-    sequence = None if key is None else _sorted(key)
+    sequence = _sorted(key)
     count = len(rows)
     looks = min(LOOKS, count)
     look: NDArray[np.integer[Any]] = np.arange(count, dtype=np.int64) * looks // count

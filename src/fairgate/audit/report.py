@@ -11,6 +11,7 @@ from typing import Any
 
 from fairgate.audit.alarms import BROKEN, MET, UNDECIDED, Alarm
 from fairgate.audit.audit import Audit
+from fairgate.audit.exact import OneLook, least_told
 from fairgate.audit.sequences import Sequences, Track
 from fairgate.audit.value import EITHER, ENOUGH, Value
 from fairgate.estimates import Estimate
@@ -18,6 +19,23 @@ from fairgate.store import plain, write_text
 
 FORMAT = 1
 """Version of ``audit.json``."""
+
+ONE_LOOK = (
+    "One look at a complete table: a test of each requirement, and exact bounds of rates. They suppose that nobody has "
+    "looked at part of these decisions before."
+)
+"""How decisions are judged that are looked at once."""
+
+SEVERAL_LOOKS = "{} looks: bounds that hold at all of them, of the average of all decisions so far."
+"""How decisions are judged that are looked at again and again."""
+
+ALIKE = (
+    "A constraint between groups is broken if it is so by averages over each group's own people and by averages with "
+    "the same weights of looks in all groups. So no change in the mix of groups is taken for a gap. --pooled compares "
+    "averages over each group's own people alone."
+)
+POOLED = "Groups are compared by averages over each group's own people, whatever the mix of groups at each look."
+"""Which averages are compared."""
 
 
 def write(audit: Audit, folder: Path) -> dict[str, Any]:
@@ -50,6 +68,7 @@ def document(audit: Audit) -> dict[str, Any]:
             "constraints": [each.text for each in audit.constraints],
             "cost": audit.cost,
             "benefit": audit.benefit,
+            "pooled": audit.pooled,
             "currency": audit.currency,
         },
         "looks": {"by": made.by, "names": list(made.looks)},
@@ -131,9 +150,10 @@ def summary(audit: Audit) -> list[str]:
     """Say in a few sentences what was looked at, what rang, and with what certainty."""
     made, sizes = audit.decisions, audit.overall.people[-1]
     groups = ", ".join(f"{made.called(name)}: {size}" for name, size in zip(made.groups, sizes.tolist(), strict=True))
-    if made.by == "rows":
-        order = "in the order of " + made.columns["order"] if "order" in made.columns else "in the order of the table"
-        when = f"{order}, looked at {len(made.looks)} times"
+    if audit.once:
+        when = "looked at once, all together"
+    elif made.by == "rows":
+        when = f"in the order of {made.columns['order']}, looked at {len(made.looks)} times"
     else:
         when = f"from {made.looks[0]} to {made.looks[-1]}, looked at after every {made.by}"
     lines = [f"{made.people} decisions ({groups}), {when}."]
@@ -148,10 +168,8 @@ def summary(audit: Audit) -> list[str]:
         lines.append("No constraint was asked for, so there is no alarm.")
     elif rang:
         first = min(rang, key=lambda each: (each.rang, each.scope))
-        lines.append(
-            f"{len(rang)} of {len(audit.alarms)} alarms rang, first that of {first.constraint} for {first.scope}, "
-            f"{_at(audit, first.rang)}."
-        )
+        which = f", first that of {first.constraint} for {first.scope}, {_at(audit, first.rang)}"
+        lines.append(f"{len(rang)} of {len(audit.alarms)} alarms rang{'' if audit.once else which}.")
     else:
         lines.append(f"None of {len(audit.alarms)} alarms rang.")
     if audit.alarms:
@@ -163,10 +181,12 @@ def summary(audit: Audit) -> list[str]:
         )
         lines.append(
             f"With probability at least {1.0 - audit.alpha:.1%} none rings without cause, over all constraints"
-            f"{', groups and segments' if audit.segments else ' and groups'}, however often one looks.{split} What is "
-            "judged is the average of all decisions so far, each group's over its own: where both the mix of groups "
-            "and rates change over time, groups can differ on average that do not in any month."
+            f"{', groups and segments' if audit.segments else ' and groups'}"
+            f"{'' if audit.once else ', however often one looks'}.{split}"
         )
+        lines.append(ONE_LOOK if audit.once else SEVERAL_LOOKS.format(len(made.looks)))
+    if any(each.compares_groups for each in audit.constraints) and not audit.once:
+        lines.append(POOLED if audit.pooled else ALIKE)
     return lines
 
 
@@ -179,7 +199,16 @@ def alarm_sentence(alarm: Alarm, at: Callable[[int | None], str]) -> str:
     """Say the same of any sequence of looks; `at` says when a look was, by its number."""
     lowest = 0.0 if alarm.lowest is None else alarm.lowest
     highest = 0.0 if alarm.highest is None else alarm.highest
-    if alarm.status == BROKEN:
+    if alarm.test is not None:
+        text = _tested(alarm, alarm.test)
+    elif alarm.mixed:
+        broken = alarm.broken.format(f"at least {_amount(lowest)}")
+        before = "" if alarm.rang is None else f"; the alarm rang {at(alarm.rang)}, on the average up to then"
+        text = (
+            f"Not yet decided: on average {broken}, but not with the same weights of looks in all groups, because the "
+            f"mix of groups changed as rates did{before}."
+        )
+    elif alarm.status == BROKEN:
         broken = alarm.broken.format(f"at least {_amount(lowest)}")
         if alarm.ratio is not None:
             broken = f"the lowest acceptance rate of a group is at most {alarm.ratio.high:.3f} of the highest"
@@ -202,6 +231,36 @@ def alarm_sentence(alarm: Alarm, at: Callable[[int | None], str]) -> str:
         earlier = "" if alarm.rang is None else f" now; the alarm rang {at(alarm.rang)}, on the average up to then"
         text = f"{alarm.status.capitalize()}{earlier}."
     return f"{text} {alarm.caveat}".strip()
+
+
+def _tested(alarm: Alarm, test: OneLook) -> str:
+    """Say what one look tells."""
+    ratio, value = alarm.ratio, alarm.value
+    if ratio is not None and ratio.value is not None:
+        known = (
+            f"the lowest acceptance rate of a group is {ratio.value:.3f} of the highest, {ratio.asked:g} is asked for"
+        )
+        known = {BROKEN: "Too low: ", MET: "Met: "}.get(test.status, "Not decided: ") + known
+    elif value is None:
+        known = {BROKEN: "Broken", MET: "Met"}.get(test.status, "Not decided")
+    elif test.status == BROKEN:
+        known = _capital(alarm.broken.format(_amount(value)))
+    elif test.status == MET:
+        known = f"Met, by {_amount(value)}"
+    else:
+        seems = f"met by {_amount(value)}" if value <= 0.0 else alarm.broken.format(_amount(value))
+        known = f"Not decided: by the estimate, {seems}"
+    how = "exact test" if test.exact else "test by bounds of each rate"
+    if test.status == UNDECIDED:
+        found = f"{_p_value(test.broken, test.level)} for broken and {_p_value(test.met, test.level)} for met"
+    else:
+        found = _p_value(test.broken if test.status == BROKEN else test.met, test.level)
+    return f"{known}. One look, {how}: {found}, at the level {test.level:.2g}."
+
+
+def _p_value(value: float, level: float) -> str:
+    least = least_told(level)
+    return f"p < {least:.1g}" if value <= least else f"p = {value:.2g}"
 
 
 def value_notes(audit: Audit, value: Value) -> list[str]:

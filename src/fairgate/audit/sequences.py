@@ -4,7 +4,11 @@ Each of the acceptance rates followed, everybody's and each group's, is bounded 
 :func:`fairgate.confidence.running_bounds` at the level α divided by how many rates there are. So all of them hold
 together, at all looks, with probability at least 1 − α, and everything that follows from them does, too: the gap, the
 ratio and every constraint cost nothing more. What is bounded is the average so far, each group's
-over its own people, which may change as decisions do.
+over its own people, which may change as decisions do. Constraints that compare groups are also judged by averages with
+the same weights of looks in all groups (:func:`fairgate.constraints.bounds.common_bounds`), with an equal part of α for
+each of their rates.
+
+A table that is complete is one look, and bounds are exact intervals.
 """
 
 from __future__ import annotations
@@ -14,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.confidence import gap_range, running_bounds
-from fairgate.constraints.bounds import RateBounds, counting_labels
+from fairgate.confidence import clopper_pearson, gap_range, running_bounds
+from fairgate.constraints.bounds import RateBounds, common_bounds, counting_labels
 from fairgate.settings import Array
 
 
@@ -47,6 +51,13 @@ class Sequences:
         largest (T,); the last two are None of a single group.
     known
         Bounds of all rates, from which constraints are judged.
+    alike
+        The same with the same weights of looks in all groups, for constraints that compare groups; None if each group's
+        own people count there, too.
+    once
+        Whether this is one look at what is complete.
+    accepted, came
+        The accepted and all people of every rate, (1 + 3 G,), at the last look; nobody where labels are not followed.
     counting
         People so far by group, label and decision, (T, G, 3, 2), of looks whose labels count.
     uncounted
@@ -62,34 +73,51 @@ class Sequences:
     gap: Track | None
     ratio: Track | None
     known: RateBounds
+    alike: RateBounds | None
+    once: bool
+    accepted: Array
+    came: Array
     counting: NDArray[np.int64]
     uncounted: int
 
 
-def follow(name: str, counts: NDArray[np.int64], level: float, *, labels: bool) -> Sequences:
+def follow(
+    name: str, counts: NDArray[np.int64], level: float, *, labels: bool, alike: bool = True, once: bool = False
+) -> Sequences:
     """Follow decisions counted by look, group, label and decision, (T, G, 3, 2).
 
     With `labels`, acceptance among people of label 0 and of label 1 is followed as well, at a part of the level. Labels
-    of a look count only if they are known of its accepted and rejected people alike.
+    of a look count only if they are known of its accepted and rejected people alike. With `alike`, rates of groups are
+    bounded with the same weights of looks, too. With `once`, there is a single look.
     """
     seen = np.flatnonzero(counts.any(axis=(1, 2, 3)))
     fresh = counts[seen]
     groups = counts.shape[1]
     by_group = fresh.sum(axis=2)  # (T, G, 2)
     parts = [by_group.sum(axis=1, keepdims=True), by_group]
-    alike = counting_labels(fresh)
-    counting = np.where(alike[:, None, None, None], fresh, 0)
+    counts_too = counting_labels(fresh)
+    counting = np.where(counts_too[:, None, None, None], fresh, 0)
     if labels:
         parts += [counting[:, :, 0], counting[:, :, 1]]
     cells = np.concatenate(parts, axis=1)  # (T, rates, 2)
     accepted, people = cells[..., 1], cells.sum(axis=-1)
-    low, high = running_bounds(accepted, people, level / cells.shape[1])
-    total = people.cumsum(axis=0)
-    value = np.divide(accepted.cumsum(axis=0), total, out=np.full(total.shape, np.nan), where=total > 0)
+    both = alike and not once
+    part = level / (2 * cells.shape[1] - 1 if both else cells.shape[1])
+    low, high = clopper_pearson(accepted, people, part) if once else running_bounds(accepted, people, part)
+    taken, total = accepted.cumsum(axis=0), people.cumsum(axis=0)
+    value = np.divide(taken, total, out=np.full(total.shape, np.nan), where=total > 0)
     low, high = np.where(total > 0, low, 0.0), np.where(total > 0, high, 1.0)
     each = slice(1, 1 + groups)
     rates = Track(value[:, each], low[:, each], high[:, each])
-    unknown = ((0, 0), (0, 1 + 3 * groups - cells.shape[1]))
+    same = [(low[:, :1], high[:, :1])]
+    for begin in range(1, cells.shape[1] if both else 1, groups):
+        family = slice(begin, begin + groups)
+        same.append(common_bounds(accepted[:, family], people[:, family], part))
+
+    def padded(values: Array, unknown: float) -> Array:
+        return np.pad(values, ((0, 0), (0, 1 + 3 * groups - cells.shape[1])), constant_values=unknown)
+
+    lowest, highest = (np.concatenate(each, axis=1) for each in zip(*same, strict=True))
     return Sequences(
         name=name,
         level=level,
@@ -99,9 +127,13 @@ def follow(name: str, counts: NDArray[np.int64], level: float, *, labels: bool) 
         rates=rates,
         gap=_gap(rates) if groups > 1 else None,
         ratio=_ratio(rates) if groups > 1 else None,
-        known=RateBounds(np.pad(low, unknown), np.pad(high, unknown, constant_values=1.0)),
+        known=RateBounds(padded(low, 0.0), padded(high, 1.0)),
+        alike=RateBounds(padded(lowest, 0.0), padded(highest, 1.0)) if both else None,
+        once=once,
+        accepted=padded(taken[-1:], 0.0)[0],
+        came=padded(total[-1:], 0.0)[0],
         counting=counting.cumsum(axis=0),
-        uncounted=int((~alike).sum()),
+        uncounted=int((~counts_too).sum()),
     )
 
 

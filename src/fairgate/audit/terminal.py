@@ -34,7 +34,12 @@ def show(audit: Audit, console: Console) -> None:
 
 
 def _rates(audit: Audit) -> Table:
-    table = _table(f"Acceptance so far, with bounds that hold at all looks together ({1 - audit.alpha:.0%})")
+    known = (
+        "Acceptance, with exact bounds that hold"
+        if audit.once
+        else "Acceptance so far, with bounds that hold at all looks"
+    )
+    table = _table(f"{known} together ({1 - audit.alpha:.0%})")
     for heading in ("whose", "people", "acceptance", "gap", "ratio"):
         table.add_column(heading, justify="left" if heading == "whose" else "right", overflow="fold")
     for found in (audit.overall, *audit.segments):

@@ -22,9 +22,12 @@ OPTIONS: dict[str, Any] = {
     "decision": option(str, "Column with the decision, 0 or 1."),
     "accepted": option(list[str], "Decision that is an acceptance, if they are not 0 and 1; repeatable."),
     "group": option(list[str], "Column with the person's group; several are crossed."),
-    "date": option(str, "Column with the date of the decision."),
+    "date": option(
+        str, "Column with the date of the decision; without, and without --order, decisions are looked at once."
+    ),
     "order": option(str, "Column with a number that orders the decisions, instead of a date."),
     "period": option(str, "Look after every day, week, month, quarter or year."),
+    "once": option(bool, "Look once at all decisions: the table is complete.", "--once"),
     "policy": option(str, "Column with the policy in use; every run of one is a segment."),
     "label": option(str, "Column with what came of the person; may be missing."),
     "positive": option(list[str], "Label that is good; repeatable."),
@@ -38,6 +41,7 @@ OPTIONS: dict[str, Any] = {
     **NAMED,
     "constraint": option(list[str], "Any constraint, such as parity=0.05 or module:Class=0.2; repeatable."),
     "alpha": option(float, "Probability of any false alarm, over everything and all time."),
+    "pooled": option(bool, "Compare averages over each group's own people, whatever the mix of periods.", "--pooled"),
     "min_group": option(int, "Fewest people of a group; smaller ones are left out."),
     "max_lost": option(float, "Largest share of rows that may be left out."),
     "fail": option(bool, "Exit with code 1 if an alarm rang.", "--fail/--no-fail"),

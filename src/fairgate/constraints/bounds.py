@@ -72,13 +72,47 @@ def residual_bounds(constraint: Constraint, known: RateBounds) -> tuple[Array, A
     return np.stack(lowest), np.stack(highest)
 
 
-def verdict(lowest: float, highest: float) -> str:
-    """Say what bounds of a residual tell.
+class Judged(NamedTuple):
+    """Bounds of residuals, (J, …) each, and whether only each group's own weights of periods break them."""
 
-    >>> verdict(0.01, 0.2), verdict(-0.2, -0.01), verdict(-0.1, 0.1)
-    ('broken', 'met', 'undecided')
+    lowest: Array
+    highest: Array
+    mixed: NDArray[np.bool_]
+
+    @property
+    def broken(self) -> NDArray[np.bool_]:
+        """Whether residuals are broken."""
+        return (self.lowest > 0.0) & ~self.mixed
+
+
+def judge(constraint: Constraint, own: RateBounds, alike: RateBounds | None) -> Judged | None:
+    """Judge a constraint by bounds of average rates, with each group's own weights of periods and with the same.
+
+    A constraint that compares groups is broken only if it is so with the same weights of periods in all groups, too:
+    averages with a group's own weights can differ although all groups had the same rates in every period, if the mix of
+    groups changed (Simpson's paradox). With only the `own` bounds, averages of each group over its own people count.
+
+    >>> from fairgate.constraints import DemographicParity
+    >>> own = RateBounds(np.array([0.4, 0.5, 0.3, 0, 0, 0, 0]), np.array([0.5, 0.55, 0.35, 1, 1, 1, 1]))
+    >>> alike = RateBounds(np.array([0.4, 0.4, 0.4, 0, 0, 0, 0]), np.array([0.5, 0.45, 0.45, 1, 1, 1, 1]))
+    >>> judge(DemographicParity(0.05), own, alike).mixed, judge(DemographicParity(0.05), own, None).broken
+    (array([ True]), array([ True]))
     """
-    return BROKEN if lowest > 0.0 else MET if highest <= 0.0 else UNDECIDED
+    bounds = residual_bounds(constraint, own)
+    if bounds is None:
+        return None
+    lowest, highest = bounds
+    others = residual_bounds(constraint, alike) if alike is not None and constraint.compares_groups else None
+    return Judged(lowest, highest, np.zeros(lowest.shape, bool) if others is None else (lowest > 0) & (others[0] <= 0))
+
+
+def verdict(lowest: float, highest: float, *, mixed: bool = False) -> str:
+    """Say what bounds of a residual tell, and whether only each group's own weights of periods break it.
+
+    >>> verdict(0.01, 0.2), verdict(-0.2, -0.01), verdict(-0.1, 0.1), verdict(0.01, 0.2, mixed=True)
+    ('broken', 'met', 'undecided', 'undecided')
+    """
+    return UNDECIDED if mixed else BROKEN if lowest > 0.0 else MET if highest <= 0.0 else UNDECIDED
 
 
 def label_gaps(people: NDArray[Any]) -> tuple[str, str]:
@@ -133,7 +167,7 @@ def _known(people: NDArray[Any]) -> tuple[Array, Array]:
 
 
 def common_bounds(successes: NDArray[Any], trials: NDArray[Any], alpha: float) -> tuple[Array, Array]:
-    r"""Bound the average rate of each group over all batches, with weights of batches that are the same in all groups.
+    r"""Bound the average rate of each group after every batch, with weights of batches that are the same in all groups.
 
     Averages in which each group has its own weights can differ although rates are the same in every batch (Simpson's
     paradox). With n people of group g in batch t, and N of them in the first batch, batch t has the weight w and each
@@ -143,15 +177,14 @@ def common_bounds(successes: NDArray[Any], trials: NDArray[Any], alpha: float) -
 
     So :func:`fairgate.confidence.mean_bounds` of the values v (accepted) and 0 hold at all batches together with
     probability 1 − alpha each, and nothing is lost as long as the mix of groups stays the same. Groups that are
-    not in the first batch take no part in the weights and keep their own. Counts are (T, G); what is returned is known
-    after the last batch, (G,) each.
+    not in the first batch take no part in the weights and keep their own. Counts and bounds are (T, G).
 
     >>> low, high = common_bounds(np.array([[450, 150], [100, 300]]), np.array([[750, 250], [250, 750]]), 0.05)
-    >>> low.round(2), high.round(2)                   # rates of 0.6, then 0.4, in both groups
+    >>> low[-1].round(2), high[-1].round(2)           # rates of 0.6, then 0.4, in both groups
     (array([0.49, 0.45]), array([0.61, 0.65]))
     """
-    low, high = (each[-1] for each in running_bounds(successes, trials, alpha))
-    came = trials.sum(axis=0) > 0
+    low, high = running_bounds(successes, trials, alpha)
+    came = trials.cumsum(axis=0) > 0
     low, high = np.where(came, low, 0.0), np.where(came, high, 1.0)
     first = trials[(trials > 0).any(axis=-1).argmax()]
     core = first > 0
@@ -162,8 +195,8 @@ def common_bounds(successes: NDArray[Any], trials: NDArray[Any], alpha: float) -
     each = np.divide(weights * sizes, tries, out=np.zeros(tries.shape), where=tries > 0)
     total, people = (each * hits).cumsum(axis=0), (each * tries).cumsum(axis=0)
     predicted = (total - each * hits + 0.5) / (people - each * tries + 1.0)  # before each batch
-    spread = (each**2 * (hits * (1.0 - 2.0 * predicted) + tries * predicted**2)).sum(axis=0)
-    low[core], high[core] = mean_bounds(Sums(total[-1], spread, people[-1]), low=0.0, high=1.0, alpha=alpha)
+    spread = (each**2 * (hits * (1.0 - 2.0 * predicted) + tries * predicted**2)).cumsum(axis=0)
+    low[:, core], high[:, core] = mean_bounds(Sums(total, spread, people), low=0.0, high=1.0, alpha=alpha)
     return low, high
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.confidence import Sums, add_batch, mean_bounds
 from fairgate.constraints import Constraint
-from fairgate.constraints.bounds import BROKEN, UNDECIDED, RateBounds, residual_bounds, verdict
+from fairgate.constraints.bounds import UNDECIDED, RateBounds, judge, verdict
 from fairgate.settings import Array
 
 SCOPES = 3
@@ -145,25 +145,21 @@ class Watch:
         return _padded(np.append(own.low[0], low), np.append(own.high[0], high))
 
     def judge(self, constraints: Sequence[Constraint], alpha: float) -> Iterator[Verdict | None]:
-        """Judge each residual of constraints on decisions; None for one that cannot be judged.
+        """Judge each residual of constraints on decisions by :func:`~fairgate.constraints.bounds.judge`.
 
-        One that compares groups is broken only if it is so with the same weights of rounds in all groups as well:
-        averages can differ although every round treated groups alike, if the mix of groups changed (Simpson's paradox).
+        None for one that cannot be judged.
         """
-        known, came = self.bounds(alpha), bool(np.any(self.rates.people))
+        known, alike = self.bounds(alpha), self.same_weights(alpha)
+        came = bool(np.any(self.rates.people))
         for constraint in constraints:
-            bounds = residual_bounds(constraint, known) if constraint.needs == "decisions" else None
+            judged = judge(constraint, known, alike) if constraint.needs == "decisions" else None
             for place, name in enumerate(constraint.names):
-                if bounds is None:
+                if judged is None:
                     yield None
                     continue
-                low, high = float(bounds[0][place]), float(bounds[1][place])
-                status = verdict(low, high) if came else UNDECIDED
-                mixed = False
-                if status == BROKEN and constraint.compares_groups:
-                    others = residual_bounds(constraint, self.same_weights(alpha))
-                    mixed = others is not None and float(others[0][place]) <= 0.0
-                yield Verdict(constraint.text, name, UNDECIDED if mixed else status, low, high, mixed)
+                low, high, mixed = float(judged.lowest[place]), float(judged.highest[place]), bool(judged.mixed[place])
+                status = verdict(low, high, mixed=mixed) if came else UNDECIDED
+                yield Verdict(constraint.text, name, status, low, high, mixed)
 
     def reward(self, alpha: float, cost: float) -> tuple[float, float, float] | None:
         """Return the reward per applicant and its bounds."""

@@ -103,7 +103,8 @@ def stretches(tallies: Tallies, spec: Spec, alpha: float) -> tuple[list[Stretch]
 def _stretch(segment: Segment, cells: NDArray[np.int64], spec: Spec, level: float) -> Stretch:
     constraints = spec.setting.problem.constraints
     labels = any(each.needs != "decisions" for each in constraints)
-    sequences = follow(segment.name, cells, level, labels=labels)
+    alike = any(each.compares_groups for each in constraints)
+    sequences = follow(segment.name, cells, level, labels=labels, alike=alike)
     totals = cells.sum(axis=0)
     alarms = raise_alarms(sequences, totals, constraints, labelled=True)
     seen = np.flatnonzero(cells.any(axis=(1, 2, 3)))
