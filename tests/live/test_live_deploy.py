@@ -20,8 +20,8 @@ from fairgate.live.config import ServiceSettings
 from fairgate.live.gate import WAITING
 from fairgate.live.service.app import BODY_SECONDS
 from fairgate.live.service.logs import FIRST, MOST
-from fairgate.live.service.models import LARGEST_BATCH
 from fairgate.live.service.protocol import CONNECTIONS, HEAD_BYTES, HEAD_SECONDS
+from fairgate.live.service.structure import LARGEST_BATCH
 from tests.live.debian import Machine, unpacked
 from tests.live.serving import service
 from tests.live.shell import free_port, snippets
