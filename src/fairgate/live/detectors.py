@@ -162,7 +162,7 @@ class Detectors:
         size = self.people.sum(axis=1)
         ready = size >= BASELINE
         shares = self.people / np.maximum(size, 1)[:, None]
-        width = np.sqrt((risk + np.log(2.0 * np.e)) / (2.0 * np.maximum(size, 1)))
+        width = np.sqrt((risk + 1.0 + np.log(2.0)) / (2.0 * np.maximum(size, 1)))
         known = self.labels.sum(axis=2)
         counted = labels * ((known > 0) & (known.sum(axis=1) >= BASELINE)[:, None])[..., None]
         weight = counted.sum(axis=2)
