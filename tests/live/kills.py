@@ -219,7 +219,9 @@ def patiently(make: Callable[[], Any]) -> Any:
 
 
 def serve(name: str, plan: Plan) -> None:
-    """Be the service."""
+    """Be the service; its log tells of starts and kills, and of no error."""
+    log = os.open(Path(plan.folder) / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(log, sys.stderr.fileno())
     server.run(ServiceSettings(database=plan.url, port=plan.port, gates=[kill_spec()]), lambda address: None)
 
 

@@ -22,12 +22,13 @@ import pytest
 from fairgate.live.client import Client
 from fairgate.live.config import ServiceSettings
 from fairgate.live.gate import Gate
+from fairgate.live.keys import create_key
 from fairgate.live.service import logs
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.logs import FIRST, MOST, Lines, Sparing
 from fairgate.live.template import gate_toml
 from tests.command import fairgate_here
-from tests.live.serving import make_spec, service
+from tests.live.serving import make_spec, service, serving
 from tests.live.shell import free_port
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -143,7 +144,12 @@ def test_every_line_of_a_hostile_session_can_be_read_and_has_nothing_of_an_appli
     assert lines[-1].count("the service has stopped") == 1
     told = log if form == "text" else "\n".join(json.loads(line)["text"] for line in lines)
     assert "the mode of the gate 'credit' was changed from hold to learn" in told
-    for reason in ("id … was decided before", "unknown name: group", "the key … is for …", "Invalid HTTP request"):
+    for reason in (
+        "id … was used before with other facts",
+        "unknown name: group",
+        "the key … is for …",
+        "Invalid HTTP request",
+    ):
         assert reason in told
     if form == "text":
         assert [line for line in lines if not TEXT.fullmatch(line)] == []
@@ -161,6 +167,19 @@ def test_every_line_of_a_hostile_session_can_be_read_and_has_nothing_of_an_appli
     unknown = [line for line in found if wrong_key <= line.items()]
     assert sum(line.get("left_out", 1) for line in unknown) == 41
     assert len(unknown) <= 2 * (FIRST + 1)  # the session may last into a second minute
+
+
+def test_a_request_that_took_long_is_answered_and_logged_with_the_name_of_its_key(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain = {"database": str(tmp_path / "gate.db"), "gates": [make_spec()], "slow_seconds": 1e-9}
+    with serving(ServiceSettings.model_validate(plain)) as served:
+        gate: Gate = served.app.state.gates["credit"]
+        with Client(served.url, "credit", create_key(gate, "branch-7", ["decide"]), retries=0) as client:
+            assert client.decide("a-1", "a", 0.9).accepted
+            assert client.decide("a-2", "a", 0.9).accepted, "over the same connection"
+    told = [Lines("text").format(each) for each in caplog.records if each.getMessage().startswith("slow")]
+    assert sum('status=200 gate="credit" key="branch-7"' in line for line in told) == 2
 
 
 def test_a_gate_that_was_paused_is_in_the_log_once(

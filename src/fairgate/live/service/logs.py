@@ -19,6 +19,7 @@ from starlette.types import Scope
 
 from fairgate import __version__
 from fairgate.live.config import LogForm
+from fairgate.live.service.auth import Caller
 from fairgate.live.service.gates import Gates
 from fairgate.live.service.reasons import Refusal, usual
 
@@ -216,14 +217,15 @@ class Journal:
         refused = status >= 400
         if not refused and seconds < self._slow:
             return
-        gate, caller = scope.get("path_params", {}).get("gate"), scope.get("caller")
+        gate = scope.get("path_params", {}).get("gate")
+        caller: Caller | None = scope.get("caller")
         refusal: Refusal = scope.get("refusal") or Refusal(usual(status))
         facts = {
             "method": method,
             "route": route,
             "status": status,
             "gate": gate if gate in self._gates else None,
-            "key": refusal.key or (caller and caller.actor.removeprefix("key:")),
+            "key": refusal.key or (caller and caller.who["actor"].removeprefix("key:")),
         }
         told = {name: value for name, value in facts.items() if value}
         text = f"refused: {refusal.reason or usual(status)}" if refused else "slow: it took long to answer"
