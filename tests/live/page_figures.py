@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta
 from typing import Any
 
 from fairgate.live.replies import (
@@ -29,6 +30,7 @@ QUOTED = "\"quoted' & <b>bold</b> {{ 7 * 7 }}"
 LONG = "applicants-from-a-region-with-a-very-long-name-that-does-not-break-anywhere"
 GROUPS = [NASTY, QUOTED, LONG]
 AT = "2026-11-16T05:39:12.250000+00:00"
+BEGAN = datetime.fromisoformat("2026-07-19T05:39:12+00:00")
 
 SPEC = Spec.model_validate(
     {
@@ -92,11 +94,12 @@ def round_figures(number: int) -> RoundFigures:
     threshold = round(0.5 + 0.2 * math.sin(number / 12), 1)
     guards = [f"the step of 0.3 was cut to 0.1 {NASTY}"] if number % 37 == 5 else []
     return RoundFigures(
-        round=number, at=AT, mode=mode, people=200 + number,
+        round=number, at=(BEGAN + timedelta(days=number)).isoformat(), mode=mode, people=200 + number,
         thresholds=[None] * 3 if mode == "shadow" else [0.5] * 3 if mode == "hold" else [threshold] * 3,
         lottery=80 <= number < 100, proposed=[threshold] * 3,
         would=[0.45, 0.42, None],
-        acceptance=[0.5 + 0.1 * math.sin(number / 3), 0.4 + 0.05 * math.cos(number), None], guards=guards,
+        acceptance=[0.5 + 0.1 * math.sin(number / 3), 0.4 + 0.05 * math.cos(number), None],
+        outcomes=[0.8 if number < 90 else 0.0, 0.7 + 0.1 * math.cos(number / 5), None], guards=guards,
     )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ def use(gate: Any) -> list[Any]:
     ]
     told += [gate.approve(gate.status().waiting, "agreed").waiting] if gate.status().waiting else ["nothing waits"]
     figures = gate.figures(5)
+    told += [[each.round for each in gate.figures(1, whole=True).history]]
     told += [figures.labels.arrived, [each.people for each in figures.scopes], len(figures.history)]
     events = [event for event in gate.log(limit=1000) if not event.kind.startswith("key-")]
     told += [[(event.kind, event.round) for event in events], gate.log(newest=True, limit=1)[0].kind]

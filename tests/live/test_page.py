@@ -520,6 +520,60 @@ def test_words_say_what_the_figures_are_of() -> None:
     assert "corrected after being counted" not in gate_page(page_figures.empty())
 
 
+def test_charts_over_rounds_have_dates() -> None:
+    rich = page_figures.rich()
+    page = views.fragment(Visitor("credit", "a", False, "t"), rich, page_figures.SPEC, [], "key")
+    charts = re.findall(r'<svg class="plot".*?</svg></div>', page, re.DOTALL)
+    assert len(charts) == 3
+    for chart in charts:
+        named = re.findall(r'<text x="([\d.]+)%"[^>]*>(.*?)</text>', chart)
+        assert [text for at, text in named if at == "0"] == ["round 0", "2026-07-19"]
+        assert [text for at, text in named if at == "100"] == ["round 119", "2026-11-15"]
+
+
+def test_outcomes_are_drawn_by_group() -> None:
+    rich = page_figures.rich()
+    page = views.fragment(Visitor("credit", "a", False, "t"), rich, page_figures.SPEC, [], "key")
+    chart = page.partition("Outcomes by round")[2]
+    first = re.search(r'<path class="line rate g0" d="([^"]+)"', chart)
+    assert first is not None
+    assert first[1] == "M0 45.00" + "".join(f"H{n}V45.00" for n in range(1, 90)) + "H90" + "".join(
+        f"V205.00H{n}" for n in range(91, 121)
+    )
+    none = [each.model_copy(update={"outcomes": [None] * 3}) for each in rich.history]
+    assert "Outcomes by round" not in gate_page(rich.model_copy(update={"history": none}))
+
+
+def test_the_whole_history_can_be_seen(tmp_path: Path) -> None:
+    """Every so many rounds of a long one; the figures are those of the API."""
+    with visiting(tmp_path) as visit:
+        gate = visit.gates["credit"]
+        for number in range(205):
+            if number % 100 == 0:
+                done = gate.decide([f"a-{number}"], ["a"], [0.9])
+                gate.outcomes([f"a-{number}"], [number // 100 % 2])
+                assert done.accepted == [True]
+            gate.close()
+        log_in(visit, create_key(gate, "looks", ["read"]))
+        last, whole = visit.get("/gates/credit").text, visit.get("/gates/credit?history=whole").text
+        assert '<a href="/gates/credit?history=whole#rounds-title">The whole history</a>' in last
+        assert "round 5</text>" in last
+        assert "round 0</text>" in whole
+        assert 'data-from="/gates/credit/now?history=whole"' in whole
+        assert "round 0</text>" in visit.get("/gates/credit/now?history=whole").text
+        found = gate.figures(100, whole=True).history
+        assert [each.round for each in found] == list(range(0, 205, 4))
+        assert {each.round: each.outcomes for each in found if each.people} == {
+            0: [0.0, None], 100: [1.0, None], 200: [0.0, None],
+        }  # fmt: skip
+        assert [each.round for each in gate.figures(3).history] == [202, 203, 204]
+        assert gate.figures(0, whole=True).history == []
+        thinned = views.fragment(
+            Visitor("credit", "a", False, "t"), gate.figures(100, whole=True), gate.spec, [], "key"
+        )
+        assert "One of every 4 rounds" in thinned
+
+
 def test_bars_of_ages_are_shares_of_all_that_is_awaited() -> None:
     page = views.fragment(Visitor("credit", "a", False, "t"), page_figures.rich(), page_figures.SPEC, [], "key")
     widths = [float(each) for each in re.findall(r'class="part" x="0.000%" width="([\d.]+)%"', page)]

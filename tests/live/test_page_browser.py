@@ -149,6 +149,29 @@ def test_the_drawn_thresholds_and_bounds_are_where_the_figures_are(browser: Brow
     assert steps == pytest.approx([0.0, 1.0], abs=5e-3)
 
 
+@pytest.mark.parametrize("width", [375, 1280])
+def test_what_is_watched_is_read_without_scrolling(browser: Browser, served: Served, width: int) -> None:
+    page = log_in(browser, served, served.keys["credit", "read"], width)
+    lines = page.evaluate("""[...document.querySelectorAll('#watches .kind')].map(each => {
+        const text = document.createRange(); text.selectNodeContents(each);
+        return new Set([...text.getClientRects()].map(line => Math.round(line.top))).size })""")
+    assert set(lines) == {1}, "a word is broken"
+    ends = "[...document.querySelectorAll('#watches .known')].map(each => each.getBoundingClientRect().right)"
+    assert max(page.evaluate(ends)) <= width
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_labels_of_charts_do_not_overlap(browser: Browser, served: Served, width: int) -> None:
+    page = log_in(browser, served, served.keys["credit", "read"], width)
+    beside = page.evaluate("""[...document.querySelectorAll('#rounds .rounds svg')].flatMap(svg => {
+        const boxes = [...svg.querySelectorAll('text')].map(each => each.getBoundingClientRect());
+        const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+        const seen = boxes.filter(box => box.width);
+        return seen.flatMap((a, n) => seen.slice(n + 1).filter(b => !apart(a, b)).map(b => [a.left, b.left])) })""")
+    assert beside == []
+    assert page.evaluate("document.querySelectorAll('#rounds .plot').length") == 3
+
+
 def test_what_somebody_writes_is_not_taken_away(browser: Browser, served: Served) -> None:
     page = log_in(browser, served, served.keys["fresh", "all"])
     page.evaluate("document.getElementById('mode-reason').value = 'half a sen'")

@@ -197,9 +197,9 @@ class Client:
         """Return what is in force now."""
         return self._get("", Status)
 
-    def figures(self, rounds: int = 200) -> Figures:
-        """Return everything the page shows."""
-        return self._get("/figures", Figures, rounds=rounds)
+    def figures(self, rounds: int = 200, *, whole: bool = False) -> Figures:
+        """Return everything the page shows, with the last rounds, or with at most so many of the whole history."""
+        return self._get("/figures", Figures, rounds=rounds, whole=whole)
 
     def case(self, name: str) -> CaseFacts:
         """Return why an application was accepted or rejected."""

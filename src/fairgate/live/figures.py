@@ -232,22 +232,38 @@ def broken(fold: Fold) -> list[Alarm]:
 
 
 def history(
-    spec: Spec, connection: Connection, gate: int, end: int, rounds: int, known: Mapping[int, RoundFigures]
+    spec: Spec, connection: Connection, gate: int, wanted: range, known: Mapping[int, RoundFigures]
 ) -> list[RoundFigures]:
-    """Return the last closed rounds before `end`, oldest first; those that are not `known` are read."""
-    wanted = range(max(0, end - rounds), end)
+    """Return closed rounds, oldest first; those that are not `known` are read."""
     unknown = [number for number in wanted if number not in known]
     found: dict[int, RoundFigures] = {}
     if unknown:
         rows: dict[str, dict[int, Any]] = {}
         for kind in ("opened", "closed"):
             asked = select(events.c.round, events.c.at, events.c.body).where(
-                events.c.gate == gate, events.c.kind == kind, events.c.round >= unknown[0], events.c.round < end
+                events.c.gate == gate,
+                events.c.kind == kind,
+                events.c.round.between(unknown[0], unknown[-1]),
+                events.c.round % wanted.step == 0,
             )
             rows[kind] = {row.round: row for row in connection.execute(asked)}
         for number in rows["closed"]:
             found[number] = round_figures(spec, rows["opened"][number], rows["closed"][number])
     return [found.get(number) or known[number] for number in wanted if number in found or number in known]
+
+
+def rounds_shown(end: int, rounds: int, *, whole: bool) -> range:
+    """Return the last closed rounds before `end`, or every 2nd, 4th, 8th … of all of them, so that they are few enough.
+
+    >>> rounds_shown(900, 400, whole=False), rounds_shown(900, 400, whole=True)
+    (range(500, 900), range(0, 900, 4))
+    """
+    if not whole:
+        return range(max(0, end - rounds), end)
+    every = 1
+    while end > every * rounds > 0:
+        every *= 2
+    return range(0, end if rounds else 0, every)
 
 
 def round_figures(spec: Spec, opened: Row[Any], closed: Row[Any]) -> RoundFigures:
@@ -259,6 +275,9 @@ def round_figures(spec: Spec, opened: Row[Any], closed: Row[Any]) -> RoundFigure
         people[group, place] += number
     played = Policy.from_json(ended["played"])
     allowed = read_policy(begun["allowed"])
+    labels = np.zeros((len(spec.groups), 2), dtype=np.int64)
+    for _, group, _, label, number in ended["labels"]:
+        labels[group, label] += number
     nothing: list[float | None] = [None] * len(spec.groups)
     return RoundFigures(
         round=closed.round,
@@ -270,6 +289,7 @@ def round_figures(spec: Spec, opened: Row[Any], closed: Row[Any]) -> RoundFigure
         proposed=nothing if allowed is None else _known(allowed.published[0]),
         acceptance=[taken / came if came else None for came, taken in ended["groups"]],
         would=nothing if allowed is None else _known(acceptance(allowed, people, grid)),
+        outcomes=[good / (bad + good) if bad + good else None for bad, good in labels.tolist()],
         guards=begun["guards"],
     )
 

@@ -69,7 +69,7 @@ WAITING = 20_000
 """Most requests that may wait; more are refused, so that memory stays bounded when the database is too slow."""
 
 ROUNDS = 1000
-"""Closed rounds whose figures are kept in memory."""
+"""Closed rounds whose figures are kept in memory, at most twice as many: the last ones, and some of all."""
 
 SNAPSHOT_EVENTS, SNAPSHOT_ROUNDS = 5000, 200
 """Events or closed rounds after which a snapshot is kept: folding so many takes some tenths of a second."""
@@ -408,14 +408,18 @@ class Gate:
         with self._lock, reading(self.engine) as connection:
             return views.status(self._caught_up(connection))
 
-    def figures(self, rounds: int = 200) -> Figures:
-        """Return everything the page shows, with the last `rounds` rounds."""
+    def figures(self, rounds: int = 200, *, whole: bool = False) -> Figures:
+        """Return everything the page shows, with the last `rounds` rounds; or, of the whole history, at most so many.
+
+        Of a longer history every 2nd, 4th, 8th … round is returned.
+        """
         with self._lock, reading(self.engine) as connection:
             found = figures.figures(self._caught_up(connection), self._now())
-        end = found.status.round  # closed rounds do not change: nobody has to wait while they are read
-        with reading(self.engine) as connection:
-            history = figures.history(self.spec, connection, self.number, end, rounds, self._rounds)
-        self._rounds = {each.round: each for each in history[-ROUNDS:]}
+        wanted = figures.rounds_shown(found.status.round, rounds, whole=whole)
+        with reading(self.engine) as connection:  # closed rounds do not change: nobody has to wait while they are read
+            history = figures.history(self.spec, connection, self.number, wanted, self._rounds)
+        kept = {**self._rounds, **{each.round: each for each in history[-ROUNDS:]}}
+        self._rounds = kept if len(kept) <= 2 * ROUNDS else {each.round: each for each in history[-ROUNDS:]}
         return found.model_copy(update={"history": history})
 
     def case(self, name: str) -> CaseFacts:

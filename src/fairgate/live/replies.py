@@ -187,6 +187,7 @@ class RoundFigures(Reply):
     proposed: list[float | None]  # what would have been played in the mode learn
     acceptance: list[float | None]  # by group
     would: list[float | None]  # what that would have accepted
+    outcomes: list[float | None]  # by group, good ones of the labels that arrived until the round closed
     guards: list[str]
 
 
@@ -207,7 +208,7 @@ class Figures(Reply):
     labels: Labels
     missing: list[str]  # groups nobody of which came lately
     alarms: list[Alarm]
-    history: list[RoundFigures]  # the last rounds, oldest first
+    history: list[RoundFigures]  # the last rounds, or every so many of all, oldest first
 
 
 class CaseFacts(Reply):

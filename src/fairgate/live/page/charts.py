@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from markupsafe import Markup
 
@@ -138,11 +139,19 @@ class Strip:
     stretches: Sequence[Stretch]
 
 
+@dataclass(frozen=True)
+class Course:
+    """Closed rounds along the edge of a chart: their numbers, and when each closed."""
+
+    rounds: Sequence[int]
+    times: Sequence[str]
+
+
 def draw_rounds(
-    about: str, rounds: Sequence[int], lines: Sequence[Line], strips: Sequence[Strip], axis: Axis, unit: Unit
+    about: str, course: Course, lines: Sequence[Line], strips: Sequence[Strip], axis: Axis, unit: Unit
 ) -> Markup:
     """Draw lines over rounds, with strips below that mark some of them; the labels of both axes are beside it."""
-    many, strip_end = len(rounds), HEIGHT + 14 + STRIP * len(strips)
+    many, strip_end = len(course.rounds), HEIGHT + 14 + STRIP * len(strips)
     labels, plot = [], []
     for tick in axis.ticks:
         height = _y(axis, tick)
@@ -169,19 +178,40 @@ def draw_rounds(
             '<svg x="0" y="0" width="100%" height="{0}" viewBox="0 0 {1} {0}" preserveAspectRatio="none">{2}</svg>'
         ).format(HEIGHT + 10, many, Markup("").join(paths))
     )
-    for place, at, anchor in _named(many):
-        plot.append(_text(f"{at:g}%", strip_end + 14, anchor, f"round {rounds[place]}"))
-    size = strip_end + 20
+    days = days_of(course.times)
+    for place, at, anchor, style in _named(many):
+        plot.append(_text(f"{at:g}%", strip_end + 14, anchor, f"round {course.rounds[place]}", style))
+        plot.append(_text(f"{at:g}%", strip_end + 29, anchor, days[place], style))
+    size = strip_end + 35
     return Markup(
         '<div class="rounds"><svg class="labels" width="100%" height="{0}" aria-hidden="true">{1}</svg>'
         '<svg class="plot" role="img" width="100%" height="{0}" aria-label="{2}"><title>{2}</title>{3}</svg></div>'
     ).format(size, Markup("").join(labels), about, Markup("").join(plot))
 
 
-def _named(many: int) -> list[tuple[int, float, str]]:
-    """Return the rounds that are named below a chart: place, where in percent, and which end of the text is there."""
-    middle = [] if many < 3 else [(many // 2, 100 * (many // 2 + 0.5) / many, "middle")]
-    return [(0, 0.0, "start"), *middle, *([(many - 1, 100.0, "end")] if many > 1 else [])]
+def _named(many: int) -> list[tuple[int, float, str, str]]:
+    """Return the rounds that are named below a chart: place, where in percent, which end of the text, and its class.
+
+    Those at the quarters are left out on small screens.
+    """
+    inner = [] if many < 3 else [(many // 2, "")] if many < 8 else [(many // 4, "quarter"), (many // 2, "")]
+    inner += [(3 * many // 4, "quarter")] if many >= 8 else []
+    between = [(place, 100 * (place + 0.5) / many, "middle", style) for place, style in inner]
+    return [(0, 0.0, "start", ""), *between, *([(many - 1, 100.0, "end", "")] if many > 1 else [])]
+
+
+def days_of(times: Sequence[str]) -> list[str]:
+    """Write when rounds closed, by day; by the time of the day, if all of them closed on one.
+
+    >>> days_of(["2026-11-16T05:39:12+00:00", "2026-11-17T05:39:12+00:00"])
+    ['2026-11-16', '2026-11-17']
+    >>> days_of(["2026-11-16T05:39:12+00:00", "2026-11-16T15:39:12+00:00"])
+    ['2026-11-16 05:39', '15:39']
+    """
+    known = [datetime.fromisoformat(each) for each in times]
+    if len({each.date() for each in known}) > 1:
+        return [f"{each:%Y-%m-%d}" for each in known]
+    return [f"{each:%H:%M}" if place else f"{each:%Y-%m-%d %H:%M}" for place, each in enumerate(known)]
 
 
 def path_of(line: Line, axis: Axis) -> str:
@@ -239,5 +269,6 @@ def _upright(style: str, at: float, top: float, bottom: float) -> Markup:
     return Markup('<line class="{0}" x1="{1:.3f}%" x2="{1:.3f}%" y1="{2}" y2="{3}"/>').format(style, at, top, bottom)
 
 
-def _text(at: str, height: float, anchor: str, text: str) -> Markup:
-    return Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(at, height, anchor, text)
+def _text(at: str, height: float, anchor: str, text: str, style: str = "") -> Markup:
+    shape = '<text x="{}" y="{}" text-anchor="{}" class="{}">{}</text>'
+    return Markup(shape).format(at, height, anchor, style, text)

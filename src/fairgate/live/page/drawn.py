@@ -130,7 +130,7 @@ def draw_thresholds(history: Sequence[RoundFigures], groups: Sequence[str], spec
     ends = [each for each in (spec.guards.lowest, spec.guards.highest) if each is not None]
     axis = Axis.around([*ends, *(value for line in lines for value in line.values if value is not None)], zero=False)
     about = f"Thresholds in rounds {rounds[0]} to {rounds[-1]}, played and in the mode learn; a table has the figures"
-    return charts.draw_rounds(about, rounds, lines, strips, axis, "threshold")
+    return charts.draw_rounds(about, _course(history), lines, strips, axis, "threshold")
 
 
 def draw_acceptance(history: Sequence[RoundFigures], groups: Sequence[str]) -> Markup | None:
@@ -152,7 +152,24 @@ def draw_acceptance(history: Sequence[RoundFigures], groups: Sequence[str]) -> M
             for number, name in enumerate(groups)
         ]
     about = f"Share accepted by group in rounds {rounds[0]} to {rounds[-1]}; the table of rounds has the figures"
-    return charts.draw_rounds(about, rounds, lines, [], SHARES, "share")
+    return charts.draw_rounds(about, _course(history), lines, [], SHARES, "share")
+
+
+def draw_outcomes(history: Sequence[RoundFigures], groups: Sequence[str]) -> Markup | None:
+    """Draw the good ones of the labels that arrived, by group over rounds."""
+    if not any(value is not None for each in history for value in each.outcomes):
+        return None
+    lines = [
+        Line(name, f"rate g{number % COLOURS}", [_place(each.outcomes, number) for each in history])
+        for number, name in enumerate(groups)
+    ]
+    first, last = history[0].round, history[-1].round
+    about = f"Share of good labels by group in rounds {first} to {last}; the table of rounds has the figures"
+    return charts.draw_rounds(about, _course(history), lines, [], SHARES, "share")
+
+
+def _course(history: Sequence[RoundFigures]) -> charts.Course:
+    return charts.Course([each.round for each in history], [each.at for each in history])
 
 
 def guarded(history: Sequence[RoundFigures]) -> list[tuple[int, int]]:

@@ -23,11 +23,15 @@ from fairgate.live.page.ended import end, has_ended
 from fairgate.live.page.session import HOURS, NOTE_SECONDS, Session, Sessions
 from fairgate.live.page.views import Told, Visitor
 from fairgate.live.page.words import KINDS, MODES
+from fairgate.live.replies import Figures, LogEvent
 from fairgate.live.spec import Mode
 from fairgate.live.turn import check_reason
 
 EVENTS = 10
 """Events on the page of a gate."""
+
+WHOLE = 400
+"""Most rounds that are drawn of the whole history: two pixels each on a large screen."""
 
 EVENTS_PER_PAGE = 50
 CASES_PER_PAGE = 100
@@ -95,12 +99,16 @@ def router(gates: Mapping[str, Gate], engine: Engine, secret: bytes) -> APIRoute
             raise ForbiddenError(f"the key {found.facts.name!r} must have the scope admin to change anything")
         return found
 
-    def shown(found: Here, status: int = 200, told: Told | None = None) -> HTMLResponse:
+    def shown(found: Here, status: int = 200, told: Told | None = None, *, whole: bool = False) -> HTMLResponse:
         """Return the page of a gate."""
-        figures = found.gate.figures()
-        events = found.gate.log(0, EVENTS, newest=True)
-        page = views.gate_page(found.visitor, figures, found.gate.spec, events, secrets.token_urlsafe(12), told)
-        return HTMLResponse(page, status)
+        figures, events = seen(found, whole=whole)
+        key, spec = secrets.token_urlsafe(12), found.gate.spec
+        return HTMLResponse(views.gate_page(found.visitor, figures, spec, events, key, told, whole=whole), status)
+
+    def seen(found: Here, *, whole: bool) -> tuple[Figures, list[LogEvent]]:
+        """Return the figures and events of a page."""
+        figures = found.gate.figures(WHOLE, whole=True) if whole else found.gate.figures()
+        return figures, found.gate.log(0, EVENTS, newest=True)
 
     def done_with(request: Request, found: Here, done: str) -> Response:
         """Go back to the page of a gate, which tells what was done."""
@@ -152,22 +160,22 @@ def router(gates: Mapping[str, Gate], engine: Engine, secret: bytes) -> APIRoute
         return response
 
     @routes.get("/gates/{gate}")
-    def look(request: Request, gate: str) -> Response:
-        """The page of a gate; it tells once what was done last."""
+    def look(request: Request, gate: str, history: str = "") -> Response:
+        """The page of a gate, with its last rounds or its whole history; it tells once what was done last."""
         found = here(request, gate)
         note = request.cookies.get(note_of(gate))
         done = "" if note is None else sessions.read_note(found.session, note)
-        response = shown(found, told=Told(DONE[done], refused=False, written={}) if done in DONE else None)
+        told = Told(DONE[done], refused=False, written={}) if done in DONE else None
+        response = shown(found, told=told, whole=history == "whole")
         if note is not None:
             response.delete_cookie(note_of(gate), path=found.visitor.home)
         return response
 
     @routes.get("/gates/{gate}/now")
-    def now(request: Request, gate: str) -> Response:
+    def now(request: Request, gate: str, history: str = "") -> Response:
         """The parts of the page that change."""
         found = here(request, gate)
-        figures = found.gate.figures()
-        events = found.gate.log(0, EVENTS, newest=True)
+        figures, events = seen(found, whole=history == "whole")
         return HTMLResponse(views.fragment(found.visitor, figures, found.gate.spec, events, secrets.token_urlsafe(12)))
 
     @routes.post("/gates/{gate}/mode")

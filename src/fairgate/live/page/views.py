@@ -15,6 +15,7 @@ from fairgate.live.page.charts import draw_share
 from fairgate.live.page.drawn import (
     COLOURS,
     draw_acceptance,
+    draw_outcomes,
     draw_residuals,
     draw_thresholds,
     guarded,
@@ -25,7 +26,7 @@ from fairgate.live.page.drawn import (
 )
 from fairgate.live.page.shown import Shown, write
 from fairgate.live.page.words import ADVICE, BADGES, KINDS, LOTTERY, MODES, case_of, chosen, empty_text, told
-from fairgate.live.replies import CaseFacts, Figures, LogEvent
+from fairgate.live.replies import CaseFacts, Figures, LogEvent, RoundFigures
 from fairgate.live.spec import Spec
 from fairgate.pages import templates
 
@@ -77,11 +78,18 @@ def render(template: str, **context: Any) -> str:
 
 
 def gate_page(
-    visitor: Visitor, figures: Figures, spec: Spec, events: Sequence[LogEvent], key: str, told: Told | None = None
+    visitor: Visitor,
+    figures: Figures,
+    spec: Spec,
+    events: Sequence[LogEvent],
+    key: str,
+    told: Told | None = None,
+    *,
+    whole: bool = False,
 ) -> str:
-    """Write the page of a gate; `key` makes a form that is sent twice harmless."""
+    """Write the page of a gate; `key` makes a form that is sent twice harmless, `whole` keeps the whole history."""
     context = _context(figures, spec)
-    return render("gate", visitor=visitor, spec=spec, events=events, key=key, told=told, **context)
+    return render("gate", visitor=visitor, spec=spec, events=events, key=key, told=told, whole=whole, **context)
 
 
 def fragment(visitor: Visitor, figures: Figures, spec: Spec, events: Sequence[LogEvent], key: str) -> str:
@@ -102,6 +110,8 @@ def _context(figures: Figures, spec: Spec) -> dict[str, Any]:
         "residuals": [draw_residuals(scope) for scope in figures.scopes],
         "thresholds": draw_thresholds(figures.history, groups, spec),
         "acceptance": draw_acceptance(figures.history, groups),
+        "outcomes": draw_outcomes(figures.history, groups),
+        "every": _step(figures.history),
         "keys_of": legend(figures.history, groups),
         "bars": [draw_share(each.awaited, figures.labels.awaited, each.about) for each in figures.labels.ages],
         "last": list(enumerate(figures.history))[: -ROUNDS_TOLD - 1 : -1],
@@ -109,6 +119,11 @@ def _context(figures: Figures, spec: Spec) -> dict[str, Any]:
         "certainty": write(1 - figures.alpha, "share").replace(".0%", "%"),
         "changes": figures.status.mode.mode in ("learn", "approve"),
     }
+
+
+def _step(history: Sequence[RoundFigures]) -> int:
+    """Return how many rounds lie from one that is shown to the next."""
+    return history[1].round - history[0].round if len(history) > 1 else 1
 
 
 def log_page(visitor: Visitor, events: Sequence[LogEvent], kind: str, older: int | None, newest: bool) -> str:

@@ -46,10 +46,13 @@ async def policy(request: Request) -> Response:
 async def figures(
     request: Request,
     rounds: Annotated[int, Query(ge=0, le=10_000, description="Rounds in the history.")] = 200,
+    whole: Annotated[
+        bool, Query(description="Every 2nd, 4th, 8th … round of all, at most `rounds`, in place of the last ones.")
+    ] = False,
 ) -> Response:
     """Everything the page shows: acceptance, gap, reward and constraints with bounds, labels, alarms, history."""
     gate = caller_of(request).gate
-    return await lanes_of(request).figures.run(lambda: given(gate.figures(rounds)))
+    return await lanes_of(request).figures.run(lambda: given(gate.figures(rounds, whole=whole)))
 
 
 async def log(
