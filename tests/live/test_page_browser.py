@@ -165,7 +165,7 @@ def test_labels_of_charts_do_not_overlap(browser: Browser, served: Served, width
     page = log_in(browser, served, served.keys["credit", "read"], width)
     beside = page.evaluate("""[...document.querySelectorAll('#rounds .rounds svg')].flatMap(svg => {
         const boxes = [...svg.querySelectorAll('text')].map(each => each.getBoundingClientRect());
-        const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+        const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom < b.top + 3 || b.bottom < a.top + 3;
         const seen = boxes.filter(box => box.width);
         return seen.flatMap((a, n) => seen.slice(n + 1).filter(b => !apart(a, b)).map(b => [a.left, b.left])) })""")
     assert beside == []
