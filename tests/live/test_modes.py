@@ -189,7 +189,7 @@ def test_reasons_and_modes_are_checked(tmp_path: Path) -> None:
         (lambda: gate.set_mode("learn", "why", 0.5), "threshold is for"),
         (lambda: gate.close(7), "the round now is 0"),
         (lambda: gate.decide("a", "womn", 0.5), "did you mean 'women'"),
-        (lambda: gate.decide("a", "women", float("nan")), "finite"),
+        (lambda: gate.decide("a", "women", float("nan")), "finite numbers, got nan"),
         (lambda: gate.decide(["a", "a"], ["men"] * 2, [0.1, 0.2]), "'a' twice"),
         (lambda: gate.decide("", "men", 0.1), "ids must be text"),
         (lambda: gate.outcomes(["nobody"], [1]), "has not been decided"),

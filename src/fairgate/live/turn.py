@@ -367,8 +367,8 @@ def _numbers(scores: Sequence[float]) -> Array:
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"scores must be numbers, got {scores!r:.80}") from None
     if values.ndim != 1 or not np.isfinite(values).all():
-        wrong = values[~np.isfinite(values)].ravel()
-        raise InputError(f"scores must be finite numbers, got {wrong[0] if wrong.size else values.tolist()!r:.80}")
+        wrong = values[~np.isfinite(values)].tolist()
+        raise InputError(f"scores must be finite numbers, got {wrong[0] if wrong else values.tolist()!r:.80}")
     return values
 
 
