@@ -26,7 +26,8 @@ So the mean of several such detectors has the same property, and for any number 
 
 .. math:: P(M_t \ge c \text{ in any of } T \text{ rounds}) \le T / c.
 
-With J lines and T rounds a year, c = J T / α rings wrongly with a probability of at most α per year, whatever the age.
+With J lines and T rounds a year, c = J T / α rings wrongly in the first year with a probability of at most α. Evidence
+begins afresh after an alarm, so in any number of years at most α wrong alarms are expected per year, on average.
 
 References
 ----------

@@ -91,7 +91,8 @@ def made_gates(connection: Connection, names: Sequence[str]) -> dict[str, Made]:
 def refuse_other(spec: Spec, stored: dict[str, Any]) -> None:
     """Refuse a spec that differs from the one a gate was made with; say in what."""
     plain = spec.model_dump(mode="json")
-    guards = Guards().model_dump(mode="json") | (stored.get("guards") or {})  # earlier versions had fewer entries
+    unsaid = {"pause_if_changed": plain["guards"]["pause_if_changed"]}  # an earlier gate warns, whatever its file says
+    guards = Guards().model_dump(mode="json") | unsaid | (stored.get("guards") or {})  # there were fewer entries
     stored = LATER | stored | {"guards": guards}
     differs = [name for name in plain if stored.get(name) != plain[name]]
     if differs:
