@@ -189,6 +189,35 @@ def test_periods_have_no_gaps_and_hold_every_day(period: str) -> None:
     np.testing.assert_array_equal(np.unique(period_starts(days, period)), begins)
 
 
+@pytest.mark.parametrize("form", ["number", "decimal", "text"])
+def test_years_alone_are_dates_if_the_whole_column_is_years(frame: Any, form: str) -> None:
+    year = 2019 + frame.index % 5
+    kinds = {"number": year, "decimal": year.astype(float), "text": year.astype(str)}
+    history = from_frame(frame.assign(day=kinds[form]), **COLUMNS, **PAST).history
+    assert history is not None
+    assert history.period == "year"
+    assert history.periods == ("2019", "2020", "2021", "2022", "2023")
+    assert history.left_out == 0
+    audited = fg.audit(frame.assign(day=kinds[form]), decision="accepted", group="sex", date="day")
+    assert audited.decisions.looks == history.periods
+
+
+def test_no_period_is_shorter_than_what_is_written(frame: Any) -> None:
+    months = frame.assign(day=(1 + frame.index % 3).map("2024-{:02d}".format))
+    history = from_frame(months, **COLUMNS, **PAST).history
+    assert history is not None
+    assert history.periods == ("2024-01", "2024-02", "2024-03")
+    with pytest.raises(fg.InputError, match="no more than the year: a period cannot be a month, choose year"):
+        from_frame(frame.assign(day=2019 + frame.index % 5), **COLUMNS, **PAST, period="month")
+
+
+def test_a_year_among_whole_dates_is_not_read() -> None:
+    dates = Dates("day")
+    days = dates.days(pa.array(["31.01.2024", "2024", "01.02.2024"]))
+    assert days.astype("datetime64[D]").astype(str)[[0, 2]].tolist() == ["2024-01-31", "2024-02-01"]
+    assert dates.unread == ["2024"]
+
+
 # ---- weights --------------------------------------------------------------------------------------------------------
 
 

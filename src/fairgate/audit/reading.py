@@ -179,7 +179,7 @@ def read_decisions(
         good = in_words(columns["label"], meanings, 1)
     order = sorted(found, key=lambda name: [natural(part) for part in name.split(JOINED)])
     member = np.array([order.index(name) for name in found], dtype=np.int16)[code]
-    look, looks, by, sequence = _looks(rows, columns.get("date", ""), period, once)
+    look, looks, by, sequence = _looks(rows, kinds["date"], period, once)
     segment, segments, turns = _segments(rows, look, sequence)
     for role in ("date", "order", "policy", *roles):
         rows.columns.pop(role, None)  # memory, where there are many rows
@@ -235,17 +235,17 @@ def _large_groups(
 
 
 def _looks(
-    rows: Chosen, name: str, period: str | None, once: bool
+    rows: Chosen, dates: Kind, period: str | None, once: bool
 ) -> tuple[NDArray[np.integer[Any]], list[str], str, NDArray[np.int64] | None]:
     """Return the look at which each row is first seen, the names of looks, what they follow, and the order of rows."""
     key = rows.columns.get("date", rows.columns.get("order"))
     if once or key is None:
         sequence = _sorted(key) if key is not None and "policy" in rows.columns else None
         return np.zeros(len(rows), dtype=np.int32), [str(len(rows))], ONCE, sequence
-    if "date" in rows.columns:
+    if "date" in rows.columns and isinstance(dates, Dates):
         days = rows.columns["date"]
         ends = np.array([days.min(), days.max()], dtype=np.int32)
-        by, names, begins = periods(name, ends, period)
+        by, names, begins = periods(dates.name, ends, period, dates.shortest)
         first, last = ends.tolist()
         place = np.searchsorted(begins, np.arange(first, last + 1), side="right").astype(np.int32) - np.int32(1)
         return place[days - first], list(names), by, _sorted(days) if "policy" in rows.columns else None

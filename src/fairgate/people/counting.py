@@ -97,7 +97,7 @@ def count_periods(rows: Rows, wanted: Wanted, coder: Coder, starts: NDArray[np.i
     known = [part.taken(dated(part)) for part in rows.parts]
     days = [part.day for part in known if part.day is not None and len(part.day)]
     ends = np.array([day for each in days for day in (each.min(), each.max())], dtype=np.int32)
-    period, names, begins = periods(str(wanted.date), ends, wanted.period)
+    period, names, begins = periods(str(wanted.date), ends, wanted.period, rows.dates.shortest)
     shape = period_shape(len(names), len(coder.names), len(starts))
     counts: NDArray[Any] = np.zeros(shape, dtype=np.int64 if wanted.weight is None else np.float64)
     left_out = len(rows)

@@ -4,6 +4,8 @@ Days are read from dates and timestamps, from text that begins as ISO 8601 does 
 with slashes, or of a month only: 2024-01), and from whole numbers such as 20240131. Text with the year at its end
 (31.01.2024, 01/31/2024) is read if the whole column is written so and leaves no doubt: some number above 12 shows which
 of the first two is the day, and none is above 12 in the other place. Else (03/04/2024 and the like alone) it is not.
+A year alone (2019) is read if the whole column is years. No usual period is shorter than what is written: a month of a
+column of months, a year of one of years.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ USUAL = (6, 60)
 
 ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ].*)?$")
 COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\.0+)?$")
+YEAR = re.compile(r"((?:1[5-9]|20|21)\d\d)(?:\.0+)?$")
 LOCAL = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[T ].*)?$")
 
 PENDING = NEVER + 1
@@ -48,8 +51,15 @@ class Dates:
         self.unread: list[str] = []  # some values that are no date
         self.note = ""  # how dates were read, if the year is at their end
         self.year_first = False  # whether some are written with the year first
+        self.with_day = False  # whether some are written with their day
         self.local: dict[tuple[int, int, int], int] = {}  # dates with the year at their end, by their number
         self.examples: list[str] = []
+        self.years: list[str] = []  # some that are a year alone
+
+    @property
+    def shortest(self) -> str:
+        """Shortest period that dates written like these can be told apart by: "day", "month" or "year"."""
+        return "day" if self.with_day else "month" if self.year_first else "year" if self.local else "day"
 
     def days(self, column: Any) -> Days:
         """Return the days since 1970 of a whole column of Arrow; `NEVER` where there is none."""
@@ -67,10 +77,13 @@ class Dates:
 
     def _looked_up(self) -> Days:
         """Return the day of every number from `NEVER` on; none is known if the column leaves a doubt."""
+        if not self.year_first and not any(first for first, _, _ in self.local):
+            return np.array([NEVER, *(_number(year, 1, 1) for _, _, year in self.local)], dtype=np.int32)
         late = [any(date[place] > 12 for date in self.local) for place in (0, 1)]
         if self.year_first or late[0] == late[1]:
-            self.unread = (self.examples + self.unread)[:EXAMPLES]
+            self.unread = (self.examples + self.unread + self.years)[:EXAMPLES]
             return np.full(1 + len(self.local), NEVER, dtype=np.int32)
+        self.unread = (self.unread + self.years)[:EXAMPLES]
         found = [
             _number(year, *((second, first) if late[0] else (first, second))) for first, second, year in self.local
         ]
@@ -88,6 +101,7 @@ class Dates:
             column = column.dictionary_decode()
         kind = column.type
         if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+            self.with_day = True
             return np.asarray(column.cast(pa.date32(), safe=False).cast(pa.int32()).fill_null(NEVER))
         if (
             pa.types.is_time(kind)
@@ -105,17 +119,24 @@ class Dates:
         text = str(value).strip()
         if text.lower() in (*MISSING, "na"):
             return NEVER
+        if year := YEAR.match(text):
+            return self._wait((0, 0, int(year[1])), text, self.years)
         if local := LOCAL.match(text):
-            date = int(local[1]), int(local[3]), int(local[4])
-            if date not in self.local and len(self.examples) < EXAMPLES:
-                self.examples.append(text)
-            return PENDING + self.local.setdefault(date, len(self.local))
+            self.with_day = True
+            return self._wait((int(local[1]), int(local[3]), int(local[4])), text, self.examples)
         found = ISO.match(text) or COMPACT.match(text)
         self.year_first |= found is not None
+        self.with_day |= found is not None and found[3] is not None
         day = _number(*(int(part or 1) for part in found.groups())) if found else NEVER
         if day == NEVER and len(self.unread) < EXAMPLES:
             self.unread.append(text)
         return day
+
+    def _wait(self, date: tuple[int, int, int], text: str, examples: list[str]) -> int:
+        """Number a date that the whole column must be seen for; a year alone is day 0 of month 0."""
+        if date not in self.local and len(examples) < EXAMPLES:
+            examples.append(text)
+        return PENDING + self.local.setdefault(date, len(self.local))
 
 
 def _number(year: int, month: int, day: int) -> int:
@@ -168,21 +189,34 @@ def count_periods(days: Days, period: str) -> int:
     return int(months[1] - months[0]) // {"month": 1, "quarter": 3, "year": 12}[period] + 1
 
 
-def usual_period(days: Days) -> str:
+def usual_period(days: Days, shortest: str = "day") -> str:
     """Choose how long a period is: a month; a quarter or a year if that makes too many, a week or a day if too few.
 
     >>> [usual_period(np.array([0, days], dtype=np.int32)) for days in (10, 100, 1000, 4000, 40000)]
     ['day', 'week', 'month', 'quarter', 'year']
+    >>> [usual_period(np.array([0, 100], dtype=np.int32), shortest) for shortest in ("month", "year")]
+    ['month', 'year']
     """
+    return max(_by_number(days), shortest, key=LENGTHS.index)
+
+
+def _by_number(days: Days) -> str:
     fewest, most = USUAL
     if count_periods(days, "month") > most:
         return "quarter" if count_periods(days, "quarter") <= most else "year"
     return next((each for each in ("month", "week") if count_periods(days, each) >= fewest), "day")
 
 
-def periods(name: str, days: Days, period: str | None) -> tuple[str, tuple[str, ...], NDArray[np.int64]]:
+def periods(
+    name: str, days: Days, period: str | None, shortest: str = "day"
+) -> tuple[str, tuple[str, ...], NDArray[np.int64]]:
     """Return the length and names of the periods, without gaps, and the day each begins; `days` are those known."""
-    chosen = usual_period(days) if period is None else period
+    chosen = usual_period(days, shortest) if period is None else period
+    if LENGTHS.index(chosen) < LENGTHS.index(shortest):
+        raise InputError(
+            f"the date column {name!r} has no more than the {shortest}: a period cannot be a {chosen}, choose "
+            f"{' or '.join(LENGTHS[LENGTHS.index(shortest) :])} (--period)"
+        )
     total = count_periods(days, chosen)
     if total > PERIODS:
         first, last = (period_name(int(day), "day") for day in (days.min(), days.max()))
