@@ -52,6 +52,14 @@ def test_the_example_works_from_beginning_to_end(tmp_path: Path) -> None:
     assert "x/policy.toml is there already and is not overwritten" in again.stderr
 
 
+def test_constraints_that_contradict_each_other_end_in_a_sentence(tmp_path: Path) -> None:
+    pq.write_table(example_table(), tmp_path / "people.parquet")
+    asked = ("--service", "0.6:0.9", "--group-service", "0.1:0.4")
+    result = fairgate("advise", "people.parquet", *NAMES, *asked, cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "group-service=0.1:0.4 and service=0.6:0.9 contradict each other, whatever the score" in result.stderr
+
+
 def test_json_the_report_and_python_say_the_same(tmp_path: Path) -> None:
     pq.write_table(example_table(), tmp_path / "people.parquet")
     options = ("--positive", "1", "--cost", "2", "--parity", "0.1", "--service", "0.3:0.8", "--loops", "--json")

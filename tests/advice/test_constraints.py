@@ -72,7 +72,7 @@ def test_each_is_kept_by_a_margin_and_shown(name: str, tmp_path: Path) -> None:
 def test_what_is_too_hard_is_said_and_how_to_loosen_it(name: str) -> None:
     """With a window of service besides, so that accepting nobody will not do; relaxed as told, some threshold will."""
     constraint = parse_constraint(f"{name}={HARD[name]}")
-    others = [] if name == "service" else [fg.ServiceRate(0.2, 0.7)]
+    others = [] if name in ("service", "group-service") else [fg.ServiceRate(0.2, 0.7)]
     people = fg.from_frame(SERVICE.draw(600, np.random.default_rng(2)), score="score", label="label", group="group")
     made = fg.advise(people, fg.Aims(constraints=[constraint, *others], **QUICK)).recommendation
     assert made.status == "infeasible"
@@ -85,6 +85,22 @@ def test_what_is_too_hard_is_said_and_how_to_loosen_it(name: str) -> None:
         if option.reward is not None:
             overall = np.average(list(option.rates.values()), weights=people.sizes)
             assert 0.2 - 1e-9 <= overall <= 0.998 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (
+            [fg.ServiceRate(0.6, 0.9), fg.GroupService(0.1, 0.4)],
+            r"group-service=0\.1:0\.4 and service=0\.6:0\.9 contradict each other, whatever the score",
+        ),
+        ([fg.ServiceRate(0.6, 0.9), fg.Budget(0.5)], "one allows at most 50% to be accepted, the other asks for at"),
+    ],
+)
+def test_constraints_that_contradict_each_other_are_refused(asked: list[Any], told: str) -> None:
+    with pytest.raises(fg.InputError, match=told):
+        fg.Aims(constraints=asked)
+    fg.Aims(constraints=[fg.ServiceRate(0.6, 0.9), fg.GroupService(0.1, 0.6), fg.Budget(0.6)])
 
 
 def test_a_lottery_under_equal_opportunity_is_a_linear_program() -> None:

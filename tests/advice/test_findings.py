@@ -42,6 +42,27 @@ def test_tiny_groups_one_group_and_what_follows() -> None:
         found(pa.table(table), Aims(constraints=[fg.DemographicParity(0.1)]))
 
 
+def test_groups_that_look_alike_are_named_and_how_to_join_them() -> None:
+    table = good()
+    table["group"] = np.where(table["group"] == 0, "m", np.array(["F", "f", "female", "f"])[np.arange(600) % 4])
+    told = found(pa.table(table))["groups-alike"]
+    assert told.level == "warning"
+    assert "In the group column 'group', 'F', 'f', 'female' look like one group written in 3 ways" in told.text
+    assert "table['group'].replace({'F': 'f', 'female': 'f'})" in told.text
+    pandas = pa.table(table).to_pandas()
+    pandas["group"] = pandas["group"].replace({"F": "f", "female": "f"})
+    assert found(pandas) == {}
+    table["group"] = np.where(np.arange(600) < 3, "M", np.where(np.arange(600) % 2, "m", "x"))
+    assert (
+        "'m', 'M' look like one group" in found(pa.table(table))["groups-alike"].text
+    )  # one that is left out as small
+    crossed = pa.table(good()).append_column("region", pa.array(["South East", "south_east"] * 300))
+    people = fg.from_frame(crossed, **COLUMNS | {"group": ["group", "region"]})
+    alike = [each.text for each in inspect(people, Aims()) if each.key == "groups-alike"]
+    assert len(alike) == 1
+    assert "In the group column 'region', 'South East', 'south_east'" in alike[0]
+
+
 def test_a_score_that_goes_the_wrong_way_or_nowhere() -> None:
     table = good()
     table["score"] = -table["score"]

@@ -9,8 +9,11 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from fairgate.constraints import PlainConstraint
+import numpy as np
+
+from fairgate.constraints import Constraint, PlainConstraint
 from fairgate.constraints.base import check_names
+from fairgate.constraints.window import Window
 from fairgate.errors import InputError
 from fairgate.problem import Problem, Utility
 from fairgate.settings import whole_number
@@ -88,6 +91,7 @@ class Aims:
         if self.problem.replicates is not None:
             raise InputError(f"constraints must have one number per setting, got {self.constraints!r}")
         check_names(self.problem.constraints)
+        refuse_contradiction(self.problem.constraints)
         if self.feedback is not None:
             keep(self, "feedback", _strengths(self.feedback))
         if self.current is not None:
@@ -109,6 +113,29 @@ class Aims:
         """Return the aims as plain data, constraints as they are written in a policy file."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return plain | {"constraints": [each.text for each in self.problem.constraints]}
+
+
+def refuse_contradiction(constraints: Sequence[Constraint]) -> None:
+    """Say so if two windows of acceptance have nothing in common, so that no score could help.
+
+    If every group's rate lies in a window, so does everybody's.
+
+    >>> from fairgate.constraints import Budget, GroupService
+    >>> refuse_contradiction([Budget(0.3), GroupService(0.5, 0.9)])
+    Traceback (most recent call last):
+    ...
+    fairgate.errors.InputError: budget=0.3 and group-service=0.5:0.9 contradict each other, whatever the score: one \
+allows at most 30% to be accepted, the other asks for at least 50%
+    """
+    ends = [(*each.uniform_window(), each.text) for each in constraints if isinstance(each, Window)]
+    for low, _, asking in ends:
+        for _, high, allowing in ends:
+            if float(np.max(low)) > float(np.min(high)):
+                raise InputError(
+                    f"{allowing} and {asking} contradict each other, whatever the score: one allows at most "
+                    f"{100.0 * float(np.min(high)):.4g}% to be accepted, the other asks for at least "
+                    f"{100.0 * float(np.max(low)):.4g}%"
+                )
 
 
 def strength_name(strength: float) -> str:

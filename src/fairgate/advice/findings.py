@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ def inspect(applicants: Applicants, aims: Aims) -> list[Finding]:
         *_dropped(applicants),
         *_current(applicants, aims),
         *_groups(applicants),
+        *_alike(applicants),
         *_labels(applicants),
         *_direction(applicants),
         *_ties(applicants),
@@ -206,6 +208,45 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
                 "thresholds may be refused for caution alone."
             )
             yield Finding("tiny-group", "warning", text)
+
+
+def _alike(applicants: Applicants) -> Iterator[Finding]:
+    """Warn of values of a column of groups that look like one, written in several ways."""
+    people = dict(zip(applicants.groups, applicants.sizes.tolist(), strict=True)) | dict(applicants.strays)
+    columns = applicants.columns.group.split(" × ")
+    for place, column in enumerate(columns):
+        sizes: dict[str, float] = {}
+        for name, size in people.items():
+            values = name.split(" · ")
+            value = values[place] if len(values) == len(columns) else name
+            sizes[value] = sizes.get(value, 0.0) + size
+        for same in written_alike(list(sizes)):
+            kept = max(same, key=lambda value: sizes[value])
+            merged = {value: kept for value in same if value != kept}
+            text = (
+                f"In the group column {column!r}, {listed(same)} look like one group written in {len(same)} ways. If "
+                f"they are, write them alike before asking again; with pandas, table[{column!r}] = "
+                f"table[{column!r}].replace({merged})."
+            )
+            yield Finding("groups-alike", "warning", text)
+
+
+def written_alike(names: list[str]) -> list[list[str]]:
+    """Return the names that differ in case and spaces only, or are the first letter of one other name alone.
+
+    >>> written_alike(["F", "f", "female", "m", "South_East", "south east"])
+    [['F', 'f', 'female'], ['South_East', 'south east']]
+    >>> written_alike(["w", "white", "women"])
+    []
+    """
+    same: dict[str, list[str]] = {}
+    for name in names:
+        same.setdefault(re.sub(r"[\s_.]+", " ", name.casefold()).strip(), []).append(name)
+    for letter in [each for each in same if len(each) == 1 and each.isalpha()]:
+        longer = [each for each in same if len(each) > 1 and each.startswith(letter)]
+        if len(longer) == 1:
+            same[longer[0]] = same.pop(letter) + same[longer[0]]
+    return [each for each in same.values() if len(each) > 1]
 
 
 def _labels(applicants: Applicants) -> Iterator[Finding]:
