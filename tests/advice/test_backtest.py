@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import fairgate as fg
 from fairgate.advice import Aims
-from fairgate.advice.backtest import FIRST, Decided, backtest
+from fairgate.advice.backtest import FIRST, Decided, backtest, judge
 from fairgate.advice.choice import choose
 from fairgate.advice.example_history import draw_history, example_people, threshold_path
 from fairgate.advice.steady import Response
@@ -106,3 +107,26 @@ def test_what_cannot_be_told_is_none(history: PeriodCounts) -> None:
     assert all(each.advised.met["opportunity"] is None for each in found)  # needs labels of the rejected
     blank = np.stack((counts.sum(axis=4), np.zeros(counts.shape[:4], dtype=np.int64)), axis=4)
     assert all(each.done is None for each in backtest(example_people(), PeriodCounts(history.periods, blank), aims))
+
+
+def test_a_period_is_broken_beyond_chance_only_if_exact_intervals_say_so() -> None:
+    """40% and 60% of 20 people each are an accident that parity within 0.1 has often; of 2,000 each they are not."""
+    small = np.zeros((2, 3, 2), dtype=np.int64)
+    small[:, 1] = [[12, 8], [8, 12]]
+    found = [judge(times * small, ("a", "b"), Aims(constraints=[fg.DemographicParity(0.1)])) for times in (1, 100)]
+    assert [each.met["parity"] for each in found] == [False, False]
+    assert [each.beyond_chance for each in found] == [False, True]
+    kept = judge(100 * small, ("a", "b"), Aims(constraints=[fg.DemographicParity(0.25)]))
+    assert not kept.beyond_chance
+
+
+def test_periods_that_keep_parity_are_rarely_called_broken_beyond_chance() -> None:
+    rng, aims = np.random.default_rng(0), Aims(constraints=[fg.DemographicParity(0.1)])
+    told = []
+    for _ in range(400):
+        accepted = rng.binomial(30, [0.45, 0.55])
+        decided = np.zeros((2, 3, 2), dtype=np.int64)
+        decided[:, 1] = np.stack((30 - accepted, accepted), axis=1)
+        told.append(judge(decided, ("a", "b"), aims))
+    assert sum(each.met["parity"] is False for each in told) > 150
+    assert sum(each.beyond_chance for each in told) <= binom.ppf(0.999, 400, 0.05)

@@ -18,6 +18,7 @@ from fairgate.advice.report.output import document
 from fairgate.advice.report.page import render
 from fairgate.advice.report.pdf import words as pdf_words
 from fairgate.advice.report.terminal import show
+from fairgate.advice.report.words import steady_table
 from fairgate.advice.sensitivity import reward_bounds
 from tests.advice.people import SERVICE
 
@@ -122,3 +123,27 @@ def test_a_skewed_score_begins_with_the_share_accepted() -> None:
         checked = re.search(r'value="(\w+)" checked autocomplete="off">s', render(document(advice, "table.csv")))
         assert checked is not None
         assert checked[1] == ("share" if name == "skewed" else "score")
+
+
+def test_with_nothing_required_the_advice_is_the_best_and_not_sure() -> None:
+    advice = fg.advise(people(), fg.Aims(**QUICK))
+    report = document(advice, "table.csv")
+    assert told(advice).startswith("BEST score ≥ ")
+    assert "· no constraint was asked for ·" in told(advice)
+    assert "best : no constraint was asked for" in on_page(report)
+    head = pdf_words(report)["head"]
+    assert (head["style"], head["word"], head["status"]) == ("plain", "best", "no constraint was asked for")
+
+
+def test_terminal_page_and_pdf_have_one_table_of_the_long_run() -> None:
+    """The advised threshold is not the best one under feedback, and breaks there what is required."""
+    aims = fg.Aims(**QUICK, constraints=[fg.ServiceRate(0.5, 0.8)], feedback=(0.0, 0.8), current=0.6)
+    advice = fg.advise(people(), aims)
+    report = document(advice, "table.csv")
+    headings, rows = steady_table(report)
+    assert {row[-1].split(",")[0] for row in rows} == {"kept", "broken"}
+    assert headings[-1] == f"{advice.recommendation.rule} there"
+    assert pdf_words(report)["steady"] == (headings, rows)
+    for row in rows:
+        assert " ".join(row) in on_page(report)
+        assert " ".join(row) in told(advice)

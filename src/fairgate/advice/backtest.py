@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from fairgate.advice.aims import Aims
 from fairgate.advice.choice import choose
 from fairgate.advice.steady import Response
+from fairgate.confidence import clopper_pearson
+from fairgate.constraints.bounds import RateBounds, residual_bounds
 from fairgate.counts import Counts
 from fairgate.people.applicants import Applicants
 from fairgate.people.period_counts import PeriodCounts
@@ -25,6 +28,10 @@ FEWEST = 100
 """Fewest people that advice is made from."""
 
 
+CHANCE = 0.05
+"""Probability with which a period that keeps everything is said to break something by more than chance."""
+
+
 @dataclass(frozen=True)
 class Decided:
     """What a rule did, or would have done, to the people of one period."""
@@ -37,6 +44,7 @@ class Decided:
     reward_high: float  # if every one is good
     unknown: int  # accepted people whose label is missing
     met: dict[str, bool | None]  # whether each residual holds; None if missing labels leave it open
+    beyond_chance: bool = False  # whether one is broken by more than chance, at `CHANCE` for this period alone
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,7 @@ def judge(decided: NDArray[np.int64], groups: tuple[str, ...], aims: Aims) -> De
     there = [rate for rate in rates.values() if rate is not None]
     bad, good, unknown = decided[..., 1].sum(axis=0).tolist()
     low = (good - aims.unit_cost * (bad + unknown)) / people
+    met = constraints_met(decided, aims)
     return Decided(
         people=people,
         accepted=int(accepted.sum()),
@@ -110,7 +119,8 @@ def judge(decided: NDArray[np.int64], groups: tuple[str, ...], aims: Aims) -> De
         reward_low=low,
         reward_high=low + (1.0 + aims.unit_cost) * unknown / people,
         unknown=int(unknown),
-        met=constraints_met(decided, aims),
+        met=met,
+        beyond_chance=False in met.values() and broken_beyond_chance(decided, aims, met),
     )
 
 
@@ -124,3 +134,22 @@ def constraints_met(decided: NDArray[np.int64], aims: Aims) -> dict[str, bool | 
             hidden = missing[constraint.needs] or not np.isfinite(residual[0])
             found[name] = None if hidden else bool(residual[0] <= ROUNDING)
     return found
+
+
+def broken_beyond_chance(decided: NDArray[np.int64], aims: Aims, met: Mapping[str, bool | None]) -> bool:
+    """Whether a residual that these people break is above 0 with all rates within exact intervals, together of 95%."""
+    taken, came = (np.concatenate(([each.sum()], each.sum(axis=1), each[:, 0], each[:, 1])) for each in _both(decided))
+    labels = any(each.needs != "decisions" for each in aims.problem.constraints)
+    rates = len(came) if labels else 1 + len(decided)
+    known = RateBounds(*clopper_pearson(taken, came, CHANCE / rates))
+    for constraint in aims.problem.constraints:
+        bounds = residual_bounds(constraint, known)
+        lowest = [] if bounds is None else bounds[0].tolist()
+        if any(low > ROUNDING and met[name] is False for name, low in zip(constraint.names, lowest, strict=False)):
+            return True
+    return False
+
+
+def _both(decided: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the accepted and all people, by group and label."""
+    return decided[..., 1], decided.sum(axis=2)

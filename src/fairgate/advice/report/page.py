@@ -14,6 +14,7 @@ from fairgate.advice.report.words import (
     money_in,
     percent,
     reference,
+    steady_table,
     told_change,
 )
 from fairgate.pages import flat, templates
@@ -66,6 +67,7 @@ def render(document: Mapping[str, Any]) -> str:
         change=change,
         changed=told_change(money, change, document["recommendation"]["feedback"]) if change else "",
         feedback=document.get("feedback"),
+        steady=steady_table(document),
         backtest=backtest_table(document),
         tested=backtest_told(document.get("backtest") or [], required=bool(document["constraints"])),
         shown=shown(document),

@@ -20,6 +20,7 @@ from fairgate.advice.report.words import (
     money_in,
     percent,
     reference,
+    steady_table,
     told_change,
 )
 from fairgate.errors import InputError
@@ -89,17 +90,7 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "tested": backtest_told(document.get("backtest") or [], required=bool(document["constraints"])),
         "notes": list(dict.fromkeys(rule["note"] for rule in rules if rule["note"])),
         "across": "Curves are over the share of everybody accepted, as scores are very skewed." * across(document)[1],
-        "steady": [
-            (
-                f"{each['name']} ({each['strength']:g})",
-                each["best"]["written"],
-                money.per_person(each["best"]["reward"]),
-                f"{each['best']['gap']:.4f}",
-                percent(each["best"]["acceptance"]),
-                "yes" if each["recommended"]["feasible"] else "no",
-            )
-            for each in document["steady"]
-        ],
+        "steady": steady_table(document),
         "several": len(table["groups"]) > 1,
         "missing": f"{table['labels']['missing']:,} of {table['people']:,}" if table["labels"]["missing"] else "",
         "descending": table["descending"],

@@ -20,11 +20,11 @@ from fairgate.advice.loop import Outcome
 from fairgate.advice.money import Money, money_of
 from fairgate.advice.recommendation import with_interval
 from fairgate.advice.report.output import advised_requirements
-from fairgate.advice.report.words import backtest_told, badge, long_run, percent, told_change
+from fairgate.advice.report.words import STEADY, backtest_told, badge, long_run, percent, steady_row, told_change
 from fairgate.advice.requirements import verdict
 from fairgate.estimates import Estimate
 
-COLOURS = {"holds": "black on green", "direction": "black on yellow", "fails": "white on red"}
+COLOURS = {"holds": "black on green", "direction": "black on yellow", "fails": "white on red", "plain": "reverse"}
 """Colours of the badge of a status."""
 
 
@@ -78,9 +78,11 @@ def show(advice: Advice, console: Console) -> None:
 def _badge(advice: Advice) -> Text:
     """The status in colour, whom to accept, and what that gives."""
     made, money = advice.recommendation, money_of(advice.applicants, advice.aims)
-    style, _ = badge(made.status)
-    text = Text(f" {made.status.upper()} ", style=COLOURS[style])
+    required = bool(advice.aims.problem.constraints)
+    style, word, words = badge(made.status, required=required)
+    text = Text(f" {word.upper()} ", style=COLOURS[style])
     text.append(f" {made.rule}", style="bold")
+    text.append("" if required else f" · {words}", style="not bold")
     reward = made.reward.value
     rates = ", ".join(f"{advice.applicants.called(name)}: {rate:.0%}" for name, rate in made.rates.items())
     basis = long_run(made.feedback)
@@ -154,19 +156,13 @@ def _today(advice: Advice, money: Money) -> Table:
 
 
 def _steady(advice: Advice, money: Money) -> Table:
-    headings = ("feedback", "threshold", "per person", "gap", "acceptance", "feasible")
-    table = _table("Best threshold in the long run", *headings)
+    made = advice.recommendation
+    title, rest = "Best threshold in the long run", [name.format(made.rule).lower() for name in STEADY]
+    table = _table(title, rest[0], "threshold", *rest[2:])
     table.columns[0].justify = "left"
     for each in advice.steady:
-        best = each.best
-        table.add_row(
-            f"{strength_name(each.response.strength)} ({each.response.strength:g})",
-            advice.candidates.words(each.cut),
-            money.per_person(best.reward),
-            f"{best.gap:.4f}",
-            f"{best.acceptance:.1%}",
-            "yes" if best.feasible else "no",
-        )
+        best, here = asdict(each.best), asdict(each.sweep.point(made.cut))
+        table.add_row(*steady_row(each.response.strength, advice.candidates.words(each.cut), best, here, money))
     return table
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
+from fairgate.advice.aims import strength_name
+from fairgate.advice.backtest import CHANCE
 from fairgate.advice.money import Money
 from fairgate.advice.requirements import Requirement, verdict
 
@@ -31,9 +34,16 @@ TITLES = {
 Document = Mapping[str, Any]
 
 
-def badge(status: str) -> tuple[str, str]:
-    """Return the style and the words of a status; one that is not known here speaks for itself."""
-    return STATUS.get(status, ("direction", status))
+def badge(status: str, *, required: bool) -> tuple[str, str, str]:
+    """Return the style of a badge, its word, and what that means; a status not known here speaks for itself.
+
+    >>> badge("sure", required=True), badge("sure", required=False)
+    (('holds', 'sure', 'meets every requirement'), ('plain', 'best', 'no constraint was asked for'))
+    """
+    if not required:
+        return "plain", "best", "no constraint was asked for"
+    style, words = STATUS.get(status, ("direction", status))
+    return style, status, words
 
 
 def money_in(document: Document) -> Money:
@@ -80,8 +90,7 @@ def kept(found: list[Document] | None) -> str:
 def headline(document: Document) -> dict[str, Any]:
     """Return what the first card says."""
     advised, money = document["recommendation"], money_in(document)
-    style, words = badge(advised["status"])
-    words = words if document["constraints"] else "no requirement was asked for"
+    style, word, words = badge(advised["status"], required=bool(document["constraints"]))
     probability, asked = chance(advised.get("probability")), chance(advised.get("sure"))
     if advised["status"] == "sure" and asked and document["constraints"]:
         words += f" with probability at least {asked}" + ("" if advised.get("exact", True) else ", approximately")
@@ -89,7 +98,7 @@ def headline(document: Document) -> dict[str, Any]:
     rows = by_key(document, "recommended")
     return {
         "style": style,
-        "word": advised["status"],
+        "word": word,
         "status": words,
         "probability": probability if document["constraints"] else "",
         "surety": percent(advised["cost_of_surety"]) if advised.get("cost_of_surety") else "",
@@ -149,7 +158,7 @@ def cards(document: Document) -> list[dict[str, Any]]:
     chances = {} if document["constraints"] else {"probability": ""}  # nothing is required that could hold
     found = [
         card(money, "nearest" if nearest else "recommended", names, advised, rule=advised["rule"], text="")
-        | {"style": badge(advised["status"])[0], "basis": later}
+        | {"style": badge(advised["status"], required=bool(document["constraints"]))[0], "basis": later}
     ]
     bolder = advised.get("bolder")
     if bolder:
@@ -214,6 +223,41 @@ def _people(count: float) -> str:
     return "nobody" if whole == 0 else "1 person" if whole == 1 else f"{whole:,} people"
 
 
+STEADY = ("Feedback", "Best threshold in the long run", "Per person", "Gap", "Accepted", "Feasible", "{} there")
+"""Headings of the table of the long run; {} is for the advised rule."""
+
+
+def steady_row(strength: float, written: str, best: Document, advised: Document, money: Money) -> list[str]:
+    """Return a row of the table of the long run: the best threshold there, and what the advised one comes to.
+
+    The last cell says whether the advised threshold keeps every constraint there, and what it earns per person.
+
+    >>> money = Money(2.0, 1.0, "", 500.0, "repaid = 1", "repaid = 0")
+    >>> best = {"reward": 0.1588, "gap": 0.0123, "acceptance": 0.7, "feasible": True}
+    >>> steady_row(0.8, "0.407", best, {"reward": 0.1, "feasible": False}, money)
+    ['strong (0.8)', '0.407', '0.1588', '0.0123', '70.0%', 'yes', 'broken, 0.1000']
+    """
+    return [
+        f"{strength_name(strength)} ({strength:g})",
+        written,
+        money.per_person(best["reward"]),
+        f"{best['gap']:.4f}",
+        percent(best["acceptance"]),
+        "yes" if best["feasible"] else "no, the nearest",
+        f"{'kept' if advised['feasible'] else 'broken'}, {money.per_person(advised['reward'])}",
+    ]
+
+
+def steady_table(document: Document) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of the best threshold in the long run under every strength of feedback."""
+    rule, money = document["recommendation"]["rule"], money_in(document)
+    rows = [
+        steady_row(each["strength"], each["best"]["written"], each["best"], each["recommended"], money)
+        for each in document["steady"]
+    ]
+    return [name.format(rule) for name in STEADY], rows
+
+
 def backtest_table(document: Document) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows of what the advice would have given in each period, beside what was done."""
     rows, money = document.get("backtest") or [], money_in(document)
@@ -237,21 +281,30 @@ def backtest_table(document: Document) -> tuple[list[str], list[list[str]]]:
 def backtest_told(rows: list[Document], *, required: bool) -> str:
     """Say what a backtest is of, and in how many periods a requirement would have been broken, and was.
 
-    >>> made = {"met": {"parity": False}}
-    >>> backtest_told([{"advised": made, "done": None}], required=True)[:47]
-    'As advised, 1 of 1 period breaks a requirement.'
+    >>> made = {"met": {"parity": False}, "people": 51, "beyond_chance": False}
+    >>> told = backtest_told([{"advised": made, "done": None}], required=True)
+    >>> told[: told.index(" Each")]  # doctest: +NORMALIZE_WHITESPACE
+    'As advised, 1 of 1 period breaks a requirement, 0 by more than chance (5% of periods that keep everything would be,
+    at most). A period has 51 people in the median.'
     """
     supposed = (
         "Each period's advice is made from all earlier ones, and supposes no feedback: that people would have come as "
         "they did."
     )
-    if not required:
+    if not required or not rows:
         return supposed
     whole = f"of {len(rows)} period{'s' if len(rows) != 1 else ''}"
-    counts = [sum(_broken(row[key]) for row in rows if row.get(key)) for key in ("advised", "done")]
-    done = f"; as decided then, {counts[1]}" if any(row.get("done") for row in rows) else ""
-    breaks = "breaks" if counts[0] == 1 else "break"
-    return f"As advised, {counts[0]} {whole} {breaks} a requirement{done}. {supposed}"
+    broken, beyond = (
+        [sum(told(row[key]) for row in rows if row.get(key)) for key in ("advised", "done")]
+        for told in (_broken, lambda made: bool(made.get("beyond_chance")))
+    )
+    chance = f", {beyond[0]} by more than chance ({CHANCE:.0%} of periods that keep everything would be, at most)"
+    done = f", {beyond[1]} by more than chance" if broken[1] else ""
+    done = f"; as decided then, {broken[1]}{done}" if any(row.get("done") for row in rows) else ""
+    breaks = f"{'breaks' if broken[0] == 1 else 'break'} a requirement{chance if broken[0] else ''}"
+    people = median(row["advised"]["people"] for row in rows)
+    size = f"A period has {people:,.0f} people in the median."
+    return f"As advised, {broken[0]} {whole} {breaks}{done}. {size} {supposed}"
 
 
 def _broken(made: Document) -> bool:
