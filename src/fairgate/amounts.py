@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 
-def amount(number: int, noun: str) -> str:
+def amount(number: int, noun: str, several: str = "") -> str:
     """Say how many of something there are.
 
-    >>> amount(1, "seed"), amount(12, "seed")
-    ('1 seed', '12 seeds')
+    >>> amount(1, "seed"), amount(12, "seed"), amount(2, "person", "people")
+    ('1 seed', '12 seeds', '2 people')
     """
-    return f"{number} {noun if number == 1 else f'{noun}s'}"
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
+
+
+def times(number: int) -> str:
+    """Say how often.
+
+    >>> [times(each) for each in (1, 2, 3, 1000)]
+    ['once', 'twice', '3 times', '1,000 times']
+    """
+    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 
 
 def part(some: int, total: int, noun: str) -> str:

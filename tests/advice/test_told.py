@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.console import Console
 
 import fairgate as fg
 from fairgate.advice.advise import Advice
+from fairgate.advice.money import money_of
 from fairgate.advice.report.output import document
 from fairgate.advice.report.page import render
 from fairgate.advice.report.pdf import words as pdf_words
@@ -123,6 +125,50 @@ def test_a_skewed_score_begins_with_the_share_accepted() -> None:
         checked = re.search(r'value="(\w+)" checked autocomplete="off">s', render(document(advice, "table.csv")))
         assert checked is not None
         assert checked[1] == ("share" if name == "skewed" else "score")
+
+
+def test_an_amount_has_one_notation_wherever_it_stands() -> None:
+    """Beside 917.0 stood 1,714, and beside 0.2029 (0.0354 to 0.3705) stood 0.203 (0.035 to 0.370)."""
+    aims = fg.Aims(seeds=1, rounds=20, cost=2.0, constraints=[fg.ServiceRate(0.2, 0.6)], current=0.1)
+    advice = fg.advise(people(), aims)
+    report = document(advice, "table.csv")
+    money, reward = money_of(advice.applicants, advice.aims), advice.recommendation.reward
+    figure = f"{money.per_person(reward.value)} {money.interval(reward)}"
+    assert told(advice).count(figure) == 2
+    assert money.interval(reward)[1:-1] in on_page(report)
+    assert money.in_all(reward.value) in on_page(report)
+    amounts = [cell for row in pdf_words(report)["change"] for cell in row[-2:]]
+    assert all(re.fullmatch(r"−?[\d,]+\.\d", each) for each in amounts)
+    assert all(each in told(advice) for each in amounts)
+
+
+def test_labels_of_weighted_rows_are_what_they_stand_for_or_are_worth() -> None:
+    table = SERVICE.draw(800, np.random.default_rng(3), 0.5)
+    table = table.append_column("weight", pa.array(np.random.default_rng(4).lognormal(4.0, 1.0, 800)))
+    made = fg.from_frame(table, score="score", label="label", group="group", weight="weight")
+    advice = fg.advise(made, fg.Aims(**QUICK, constraints=[fg.ServiceRate(0.2, 0.6)]))
+    report = document(advice, "table.csv")
+    missing = f"{np.dot(table['weight'], np.isnan(table['label'].to_numpy(zero_copy_only=False))):,.0f}"
+    total = f"{table['weight'].to_numpy().sum():,.0f}"
+    worth = round(advice.groups.rules[0].groups[0].precision.of)  # type: ignore[union-attr]
+    assert worth < 200
+    assert f"{missing} labels missing" in told(advice)
+    assert f"{missing} of {total} labels" in told(advice)
+    assert f"of about {worth} Prec" not in told(advice)
+    assert f"of about {worth} " in told(advice)
+    assert "of so many labels' worth, each of which stands for about" in told(advice)
+    assert f"of about {worth} labels' worth" in html.unescape(on_page(report))
+    assert f"{missing} of {total} labels are missing" in on_page(report)
+    assert pdf_words(report)["missing"] == f"{missing} of {total}"
+    assert f"of about {worth} labels' worth" in pdf_words(report)["rules"][0]["rows"][0][-1][1]
+
+
+def test_the_bolder_rule_is_the_most_among_the_rules_compared() -> None:
+    made = people()
+    advice = fg.advise(made, fg.Aims(**QUICK, constraints=[fg.ServiceRate(0.35, 0.8)]))
+    assert advice.recommendation.bolder is not None
+    text = f"would earn the most among the {len(made.cuts)} rules compared, of those feasible on these people, "
+    assert text in advice.recommendation.bolder.text
 
 
 def test_with_nothing_required_the_advice_is_the_best_and_not_sure() -> None:

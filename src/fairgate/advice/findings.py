@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgate.advice.aims import Aims
+from fairgate.amounts import amount
 from fairgate.errors import InputError
 from fairgate.people.applicants import CANDIDATES, Applicants
 from fairgate.people.direction import RISKY, good_sounds_bad, remedy, sounds_bad, upside_down
@@ -123,6 +124,11 @@ def _share(part: float, whole: float) -> str:
     return f"{percent:.0f}%" if percent >= 9.5 else f"{percent:.1f}%" if percent >= 0.05 else "under 0.1%"
 
 
+def _standing(applicants: Applicants, count: float, noun: str) -> str:
+    """Say how many of all these, or of those whom they stand for."""
+    return f"{applicants.stands_for(count):,.0f} of {applicants.total:,.0f} {noun}"
+
+
 def _dropped(applicants: Applicants) -> Iterator[Finding]:
     columns, weights = applicants.columns, applicants.weights
     weight = weights.column if weights else ""
@@ -182,8 +188,8 @@ def _past(applicants: Applicants) -> Iterator[Finding]:
         yield Finding("history-left-out", "warning", text)
     if weights is not None:
         text = (
-            f"Rows are weighted by {weights.column!r}: they stand for {weights.total:.6g} people, and tell as much as "
-            f"{weights.effective:.0f} people of equal weight would."
+            f"Rows are weighted by {weights.column!r}: they stand for {weights.total:,.0f} people, and tell about as "
+            f"much as {weights.effective:,.0f} people of equal weight would. A label's worth is what one of them tells."
         )
         yield Finding("weighted", "note", text)
 
@@ -202,8 +208,9 @@ def _groups(applicants: Applicants) -> Iterator[Finding]:
     for name, size in zip(applicants.groups, applicants.sizes.tolist(), strict=True):
         if size < TINY:
             error = np.sqrt(0.25 / size)
+            has = "tells only as much as" if applicants.weights else "has only"
             text = (
-                f"{applicants.called(name)} has only {size:.0f} {'person' if size == 1 else 'people'}: its acceptance "
+                f"{applicants.called(name)} {has} {amount(round(size), 'person', 'people')}: its acceptance "
                 f"rate is known to about ± {min(2 * error, 1.0):.2f}, so little can be said about the gap, and "
                 "thresholds may be refused for caution alone."
             )
@@ -262,22 +269,23 @@ def _labels(applicants: Applicants) -> Iterator[Finding]:
         text = f"The label column {column!r} has more than two values: {good} is good, {listed(merged)} are bad alike."
         yield Finding("labels-merged", "note", text)
     if applicants.missing:
+        missing = float(applicants.counts[..., 2].sum())
         text = (
-            f"{applicants.missing} of {people} labels ({_share(applicants.missing, people)}) are missing. They are "
+            f"{_standing(applicants, missing, 'labels')} ({_share(missing, people)}) are missing. They are "
             f"taken to be good ({applicants.good}) as often as known ones of similar score in the same group; beside "
             "the reward stand the bounds if all of them were bad, or good."
         )
         yield Finding("labels-missing", "warning", text)
     labelled = applicants.counts[..., :2].sum(axis=(0, 2))
     first = int(np.flatnonzero(labelled)[0])
-    below = int(applicants.counts[:, :first].sum())
+    below = float(applicants.counts[:, :first].sum())
     if below > UNKNOWN * people:
         side = "above" if applicants.descending else "below"
         text = (
-            f"Nobody with a score {side} {applicants.shown(applicants.cuts[first]):.6g} has a label ({below} people, "
-            f"{_share(below, people)}), as if nobody there had ever been accepted. What accepting them would earn is "
-            "unknown; all of them count as bad, so that they are accepted only where that is better even then. A small "
-            "lottery that accepts a few of them would tell."
+            f"Nobody with a score {side} {applicants.shown(applicants.cuts[first]):.6g} has a label "
+            f"({_standing(applicants, below, 'people')}, {_share(below, people)}), as if nobody there had ever been "
+            "accepted. What accepting them would earn is unknown; all of them count as bad, so that they are accepted "
+            "only where that is better even then. A small lottery that accepts a few of them would tell."
         )
         yield Finding("labels-unknown", "warning", text)
     elif (dark := float(applicants.unknown[0])) > UNKNOWN:

@@ -11,10 +11,16 @@ from fairgate.people.applicants import Applicants
 
 MINUS = "−"
 
+LARGE = 10_000.0
+"""Benefit from which rewards per person, and people from which totals of bare rewards have no decimals."""
+
 
 @dataclass(frozen=True)
 class Money:
     """How to write rewards, which are in units of the benefit of a good acceptance.
+
+    How many decimals there are depends on the kind of amount and on the table, never on the amount itself, so that
+    amounts that stand beside each other are written alike.
 
     >>> words = {"good": "default = No", "bad": "default = Yes"}
     >>> money = Money(cost=900.0, benefit=120.0, currency="EUR", total=10_000.0, **words)
@@ -22,9 +28,13 @@ class Money:
     ('5.30 EUR', '53,040 EUR')
     >>> money.terms
     'Accepting somebody with default = No is worth 120 EUR; with default = Yes it costs 900 EUR.'
+    >>> Money(0.5, 1.25, "EUR", 10.0, "paid = 1", "paid = 0").terms
+    'Accepting somebody with paid = 1 is worth 1.25 EUR; with paid = 0 it costs 0.50 EUR.'
     >>> plain = Money(cost=2.0, benefit=1.0, currency="", total=500.0, good="repaid = 1", bad="repaid = 0")
     >>> plain.per_person(-0.0442), plain.in_all(0.0442)
     ('−0.0442', '22.1')
+    >>> plain.amount(917.0), plain.amount(1714.25)
+    ('917.0', '1,714.2')
     """
 
     cost: float
@@ -50,8 +60,8 @@ class Money:
     def per_person(self, reward: float) -> str:
         """Write a reward per person."""
         value = reward * self.benefit
-        text = f"{value:,.4f}" if not self.given else f"{value:,.2f}" if abs(value) < 10_000.0 else f"{value:,.0f}"
-        return self._with_currency(text)
+        digits = 4 if not self.given else 2 if self.benefit < LARGE else 0
+        return self._with_currency(f"{value:,.{digits}f}")
 
     def in_all(self, reward: float) -> str:
         """Write the total of a reward per person over everybody."""
@@ -66,9 +76,14 @@ class Money:
         >>> Money(2.0, 1.0, "", 500.0, **words).told(Estimate(0.0442, 0.032, 0.0564))
         '0.0442 (0.0320 to 0.0564) per person'
         """
-        value, low, high = (self.per_person(each) for each in figure[:3])
-        person = f"{value} ({self.bare(low)} to {self.bare(high)}) per person"
+        value = self.per_person(figure.value)
+        person = f"{value} {self.interval(figure)} per person"
         return f"{person}, {self.in_all(figure.value)} in all," if self.given else person
+
+    def interval(self, figure: Estimate) -> str:
+        """Write the ends of a reward's interval, as its value is written."""
+        low, high = (self.bare(self.per_person(each)) for each in (figure.low, figure.high))
+        return f"({low} to {high})"
 
     def between(self, low: float, high: float, *, in_all: bool = False) -> str:
         """Write a range of rewards, per person or in all, or one amount where both ends read the same.
@@ -82,14 +97,15 @@ class Money:
 
     def amount(self, value: float) -> str:
         """Write an amount of the currency, or of good acceptances, that is a total."""
-        return self._with_currency(f"{value:,.1f}" if abs(value) < 1000.0 and not self.given else f"{value:,.0f}")
+        return self._with_currency(f"{value:,.{0 if self.given or self.total >= LARGE else 1}f}")
 
     def bare(self, amount: str) -> str:
         """Leave the currency away, where it is said elsewhere."""
         return amount.removesuffix(self.currency).rstrip()
 
     def _amount(self, value: float) -> str:
-        return self._with_currency(f"{value:,.10g}")
+        digits = 0 if value == round(value) else 2 if self.given and value == round(value, 2) else None
+        return self._with_currency(f"{value:,.10g}" if digits is None else f"{value:,.{digits}f}")
 
     def _with_currency(self, text: str) -> str:
         signed = MINUS + text[1:] if text.startswith("-") and text.strip("-0.,") else text.lstrip("-")

@@ -124,7 +124,7 @@ def recommend(
         probability=choice.probability,
         price=choice.price,
         cost_of_surety=choice.cost_of_surety,
-        bolder=_bolder(applicants, choice, money),
+        bolder=_bolder(applicants, choice, money, whole or applicants),
         same=choice.same,
         possible=choice.possible,
         stands_until=stands_until(applicants, problem, cut, response.balance),
@@ -153,16 +153,18 @@ def _rule(applicants: Applicants, cut: int) -> str:
     return f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}"
 
 
-def _bolder(applicants: Applicants, choice: Choice, money: Money) -> Alternative | None:
+def _bolder(applicants: Applicants, choice: Choice, money: Money, whole: Applicants) -> Alternative | None:
     """Name the threshold of highest reward, and how likely it is to meet every constraint."""
     cut = choice.bolder
     if cut is None:
         return None
     point, probability = choice.steady.sweep.point(cut), float(choice.probabilities[cut])
-    where = "on these people" if choice.steady.response.strength == 0.0 else "in the long run, going by the table"
+    still = choice.steady.response.strength == 0.0
+    where = "on these people" if still else "in the long run, going by the table"
+    compared = len((whole if still else applicants).cuts)  # the best of all for these people is among the candidates
     text = (
-        f"{_rule(applicants, cut)} would earn the most that is feasible {where}, "
-        f"{money.per_person(point.reward)} per person, and keeps every constraint with probability "
+        f"{_rule(applicants, cut)} would earn the most among the {compared:,} rules compared, of those feasible "
+        f"{where}, {money.per_person(point.reward)} per person, and keeps every constraint with probability "
         f"{chances(probability)}, by resampling: an estimate, and no promise."
     )
     rates = dict(zip(applicants.groups, choice.steady.counts.rates[cut].tolist(), strict=True))
@@ -229,10 +231,11 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
             f"but for all whom they were drawn from{so}."
         )
     if rests_on_unknown(applicants, aims.problem):
+        missing = applicants.stands_for(float(applicants.counts[..., 2].sum()))
         return (
-            f"Whether it keeps every constraint cannot be told: a constraint looks at labels, {applicants.missing} of "
-            f"which are missing, and too little is known of them, nothing at all of {float(applicants.unknown[0]):.1%} "
-            "of all people. Going by the labels there are, it does."
+            f"Whether it keeps every constraint cannot be told: a constraint looks at labels, {missing:,.0f} of which "
+            f"are missing, and too little is known of them, nothing at all of {float(applicants.unknown[0]):.1%} of "
+            "all people. Going by the labels there are, it does."
         )
     residuals = choice.steady.sweep.residuals[:, made.cut]
     distance = residuals / np.maximum(choice.margins[:, made.cut], 1e-9)
@@ -273,9 +276,11 @@ def _labels(made: Recommendation, money: Money) -> str:
         return text
     if made.flips_at is None:
         return f"{text} Even if all of them were bad, no other threshold that may be chosen would be better."
+    odds = f"{made.flips_at:.3g}"
+    many = {"1": "as high as", "2": "twice"}.get(odds, f"{odds} times")
     return (
-        f"{text} The advice flips if their odds of a bad label are {made.flips_at:.3g} times those of people with a "
-        "label, at the same score and group."
+        f"{text} The advice flips if their odds of a bad label are {many} those of people with a label, at the same "
+        "score and group."
     )
 
 

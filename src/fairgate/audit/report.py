@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from fairgate.amounts import times
 from fairgate.audit.alarms import BROKEN, MET, UNDECIDED, Alarm
 from fairgate.audit.audit import Audit
 from fairgate.audit.exact import OneLook, least_told
@@ -153,7 +154,7 @@ def summary(audit: Audit) -> list[str]:
     if audit.once:
         when = "looked at once, all together"
     elif made.by == "rows":
-        when = f"in the order of {made.columns['order']}, looked at {len(made.looks)} times"
+        when = f"in the order of {made.columns['order']}, looked at {times(len(made.looks))}"
     else:
         when = f"from {made.looks[0]} to {made.looks[-1]}, looked at after every {made.by}"
     lines = [f"{made.people} decisions ({groups}), {when}."]

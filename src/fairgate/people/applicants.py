@@ -127,9 +127,13 @@ class Applicants:
         """Number of people the table stands for: the sum of the weights, or the number of people without any."""
         return float(self.people) if self.weights is None else self.weights.total
 
+    def stands_for(self, people: float) -> float:
+        """Return how many people of the table so many of the effective ones stand for; the same without weights."""
+        return people if self.weights is None else people * self.total / max(self.people, 1)
+
     @cached_property
     def missing(self) -> int:
-        """Number of people without a label."""
+        """Number of people without a label; with weights of the effective number."""
         return round(float(self.counts[..., 2].sum()))
 
     @cached_property

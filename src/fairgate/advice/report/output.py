@@ -83,6 +83,7 @@ def document(advice: Advice, source: str) -> dict[str, Any]:
             "columns": applicants.columns._asdict(),
             "rows": applicants.rows,
             "people": applicants.people,
+            "weights": None if applicants.weights is None else applicants.weights._asdict(),
             "dropped": dict(applicants.dropped),
             "labels": {"meanings": dict(applicants.meanings), "missing": applicants.missing, "unknown_share": unknown},
             "groups": [

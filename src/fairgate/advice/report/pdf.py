@@ -17,6 +17,8 @@ from fairgate.advice.report.words import (
     backtest_told,
     cards,
     headline,
+    labels_worth,
+    missing_labels,
     money_in,
     percent,
     reference,
@@ -82,7 +84,10 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "changed": told_change(money, change, advised["feedback"]) if change else "",
         "change": [change_row(money, part) for part in (*change["groups"], change["everybody"])] if change else [],
         "cards": [card_words(each) for each in cards(document)],
-        "rules": [rule_words(rule) for rule in (rules[:1] if len(head["rates"]) > MANY else rules)],
+        "rules": [
+            rule_words(rule, weighted=bool(table.get("weights")))
+            for rule in (rules[:1] if len(head["rates"]) > MANY else rules)
+        ],
         "reference": reference(document),
         "findings": [(finding["level"].capitalize(), finding["text"]) for finding in document["findings"]],
         "feedback": " ".join(each["text"] for each in (feedback, document.get("reference")) if each),
@@ -92,7 +97,7 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
         "across": "Curves are over the share of everybody accepted, as scores are very skewed." * across(document)[1],
         "steady": steady_table(document),
         "several": len(table["groups"]) > 1,
-        "missing": f"{table['labels']['missing']:,} of {table['people']:,}" if table["labels"]["missing"] else "",
+        "missing": missing_labels(document),
         "descending": table["descending"],
         "fairgate": document["fairgate"],
     }
@@ -118,28 +123,30 @@ def change_row(money: Money, part: Mapping[str, Any]) -> list[str]:
     return [part["called"], percent(part["rate_now"]), percent(part["rate_then"]), *people, *amounts]
 
 
-def rule_words(rule: Mapping[str, Any]) -> dict[str, Any]:
+def rule_words(rule: Mapping[str, Any], *, weighted: bool = False) -> dict[str, Any]:
     """Return the figures by group under one rule as rows of value and interval."""
-    return {"title": rule["title"], "rows": [group_row(group) for group in rule["groups"]]}
+    return {"title": rule["title"], "rows": [group_row(group, weighted=weighted) for group in rule["groups"]]}
 
 
-def group_row(group: Mapping[str, Any]) -> list[list[str]]:
+def group_row(group: Mapping[str, Any], *, weighted: bool = False) -> list[list[str]]:
     """Return the row of a group: each cell has a value and its interval."""
     ratio = group["ratio"]
     value = "–" if ratio["value"] is None else f"{ratio['value']:.2f}"
     ends = "" if ratio["low"] is None or ratio["high"] is None else f"{ratio['low']:.2f} to {ratio['high']:.2f}"
     rates = [group[name] for name in ("tpr", "fpr", "precision")]
+    precision = _range(rates[2])
+    precision += f", {labels_worth(rates[2]['of'], weighted=weighted)}" if precision else ""
     return [
         [group["called"], ""],
         [f"{group['people']:,.0f}", ""],
         [percent(group["acceptance"]["value"]), _range(group["acceptance"])],
         [value, "" if ratio["low"] == ratio["high"] else ends],
         *([percent(rate and rate["value"]), _range(rate)] for rate in rates[:2]),
-        [percent(rates[2] and rates[2]["value"]), _range(rates[2], number=True)],
+        [percent(rates[2] and rates[2]["value"]), precision],
     ]
 
 
-def _range(rate: Mapping[str, Any] | None, *, number: bool = False) -> str:
+def _range(rate: Mapping[str, Any] | None) -> str:
     if not rate or rate["low"] is None:
         return ""
-    return f"{percent(rate['low'])} to {percent(rate['high'])}" + (f", of {rate['of']:,.0f}" if number else "")
+    return f"{percent(rate['low'])} to {percent(rate['high'])}"

@@ -24,11 +24,11 @@
   const person = (reward) => {
     if (!data.money.given) return plain(reward);
     const value = reward * data.money.benefit;
-    return inCurrency(signed(value, Math.abs(value) < 10000 ? 2 : 0));
+    return inCurrency(signed(value, data.money.benefit < 10000 ? 2 : 0));
   };
   const everybody = (reward) => {
     const value = reward * data.money.benefit * data.money.people;
-    return inCurrency(signed(value, Math.abs(value) < 1000 && !data.money.given ? 1 : 0));
+    return inCurrency(signed(value, data.money.people < 10000 && !data.money.given ? 1 : 0));
   };
   const told = (value, write) => (value === null ? "not known" : write(value));
   const between = (low, high, write) => {

@@ -52,8 +52,12 @@ def show(advice: Advice, console: Console) -> None:
             say(escape(f"Today ({advice.change.current}): {_small(verdict(advice.change.requirements))}"))
     for finding in advice.findings:
         say(escape(f"{finding.level.capitalize()}: {finding.text}"))
+    weights = advice.applicants.weights
     for rule in advice.groups.rules:
-        console.print(_groups(rule, long_run(advice.recommendation.feedback)))
+        console.print(_groups(rule, long_run(advice.recommendation.feedback), "about " if weights else ""))
+    if weights:
+        one = advice.applicants.stands_for(1.0)
+        say(escape(f"Precision is of so many labels' worth, each of which stands for about {one:,.4g} people."))
     for note in dict.fromkeys(rule.note for rule in advice.groups.rules if rule.note):
         say(escape(note))
     if advice.change is not None:
@@ -94,7 +98,7 @@ def _badge(advice: Advice) -> Text:
     return text
 
 
-def _groups(rule: Rule, basis: str) -> Table:
+def _groups(rule: Rule, basis: str, about: str) -> Table:
     whom = ", for the people as they are" if basis else ""
     title = f"By group, {rule.title}{whom} (ratio to the largest group, {rule.reference})"
     table = _table(title, "group", "people", "accepted", "ratio", "TPR", "FPR", "precision")
@@ -107,13 +111,13 @@ def _groups(rule: Rule, basis: str) -> Table:
             f"{percent(each.acceptance.value)} ({percent(low)[:-1]}–{percent(high)[:-1]})",
             "–" if each.ratio.value is None else f"{each.ratio.value:.2f}",
             *(percent(None if rate is None else rate.value) for rate in (each.tpr, each.fpr)),
-            _precision(each.precision),
+            _precision(each.precision, about),
         )
     return table
 
 
-def _precision(rate: Rate | None) -> str:
-    return "–" if rate is None or rate.value is None else f"{percent(rate.value)} of {rate.of:,.0f}"
+def _precision(rate: Rate | None, about: str) -> str:
+    return "–" if rate is None or rate.value is None else f"{percent(rate.value)} of {about}{rate.of:,.0f}"
 
 
 def _change(change: Change, money: Money) -> Table:
@@ -199,10 +203,7 @@ def _small(sentence: str) -> str:
 
 
 def _reward(figure: Estimate, money: Money) -> str:
-    if not money.given:
-        return with_interval(figure, 3).replace("-", "−")
-    value, low, high = (money.bare(money.per_person(each)) for each in figure[:3])
-    return f"{value} ({low} to {high})"
+    return f"{money.bare(money.per_person(figure.value))} {money.interval(figure)}"
 
 
 def _table(title: str, *headings: str) -> Table:

@@ -53,6 +53,21 @@ def money_in(document: Document) -> Money:
     return Money(**people, **{name: given[name] for name in ("cost", "benefit", "currency", "good", "bad")})
 
 
+def labels_worth(labels: float, *, weighted: bool) -> str:
+    """Say how many labels a rate is of; with weights that is what they tell, and not how many there are.
+
+    >>> labels_worth(1234.2, weighted=False), labels_worth(51.3, weighted=True)
+    ('of 1,234 labels', "of about 51 labels' worth")
+    """
+    return f"of about {labels:,.0f} labels' worth" if weighted else f"of {labels:,.0f} labels"
+
+
+def missing_labels(document: Document) -> str:
+    """Say how many labels of how many people are missing, all that the rows stand for; nothing if none is."""
+    missing = sum(row["missing"] for row in by_key(document, "recommended"))
+    return f"{missing:,.0f} of {document['money']['people']:,.0f}" if document["table"]["labels"]["missing"] else ""
+
+
 def percent(share: float | None, digits: int = 1) -> str:
     """Write a share.
 
