@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 from scipy.special import expit
-from scipy.stats import binom, fisher_exact
+from scipy.stats import binom, fisher_exact, norm
 
 import fairgate as fg
-from fairgate.advice.drift import calibration_moved, compare, joined, scores_moved
+from fairgate.advice.drift import calibration_moved, compare, joined, rates_moved, scores_moved
 from fairgate.advice.monitor import judge, look
 from fairgate.advice.newcomers import Newcomers, read_newcomers
 from fairgate.advice.reference import Reference, read_reference
+from fairgate.advice.report.monitoring import drift_text, headline
 from fairgate.advice.report.output import FORMAT, write
 from fairgate.confidence import clopper_pearson
 from fairgate.constraints import Constraint
@@ -168,6 +169,7 @@ def test_what_drifted_is_told_and_what_did_not_is_not(advice: Path) -> None:
     found = fg.monitor(people(3000, np.random.default_rng(4), shift=0.7, midpoint=0.5), advice)
     told = {(each.kind, each.group) for each, drifted in zip(found.drifts, found.drifted, strict=True) if drifted}
     assert told == {("scores", "f"), ("acceptance", "f"), ("calibration", "f"), ("calibration", "m")}
+    assert "show drift: scores, acceptance, calibration of sex = f and calibration of sex = m." in headline(found)
     assert [each.name for each in found.broken] == ["parity"]
     by = {(each.kind, each.group): each for each in found.drifts}
     psi, chance = by["scores", "f"].psi, by["scores", "m"].by_chance
@@ -305,12 +307,57 @@ def test_calibration_of_one_band_of_one_bin_is_fishers_exact_test() -> None:
     found = calibration_moved("a", np.array([[90.0, 10.0, 0.0]]), np.array([[30.0, 12.0, 0.0]]))
     assert found.p_value == pytest.approx(fisher_exact([[90, 10], [30, 12]]).pvalue)
     many = calibration_moved("a", np.array([[9000.0, 1000.0, 0.0]]), np.array([[3000.0, 400.0, 0.0]]))
-    assert many.p_value == pytest.approx(fisher_exact([[9000, 1000], [3000, 400]]).pvalue, rel=0.1)
+    assert many.p_value == pytest.approx(fisher_exact([[9000, 1000], [3000, 400]]).pvalue)
+
+
+def test_acceptance_is_compared_by_fishers_exact_test_however_many_people_there_are() -> None:
+    for hits, people, new_hits, new in ((90, 100, 30, 42), (0, 40, 3, 50), (9000, 20_000, 9400, 20_000)):
+        found = rates_moved("acceptance", "a", hits, people, new_hits, new).p_value
+        assert found == pytest.approx(
+            fisher_exact([[hits, people - hits], [new_hits, new - new_hits]]).pvalue, rel=1e-6
+        )
+    assert rates_moved("acceptance", "a", 0, 400, 0, 500).p_value == 1.0
+    assert rates_moved("acceptance", "a", 0, 4_000_000, 5_000_000, 5_000_000).p_value == pytest.approx(0.0)
+    millions = rates_moved("acceptance", "a", 2_000_000, 4_000_000, 2_501_500, 5_000_000).p_value
+    assert millions == pytest.approx(2.0 * norm.sf(0.0003 / np.sqrt(0.25 / 4e6 + 0.25 / 5e6)), rel=0.01)
+
+
+def test_a_band_of_very_many_labels_is_compared_as_one_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = np.array([[30_000.0, 30_000.0, 0.0]]), np.array([[20_000.0, 20_400.0, 0.0]])
+    normal = calibration_moved("a", old, new).p_value
+    monkeypatch.setattr("fairgate.advice.drift.MANY", np.inf)
+    assert normal == pytest.approx(calibration_moved("a", old, new).p_value, rel=0.02)
+    assert normal == pytest.approx(fisher_exact([[30_000, 30_000], [20_000, 20_400]]).pvalue, rel=0.02)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_the_band_of_scores_that_moved_most_is_told(descending: bool) -> None:
+    """Of 10 bins of 100 people, one has 150 more of those who come later; and there, labels are worse."""
+    old = np.tile([50.0, 50.0, 0.0], (10, 1))
+    new = old.copy()
+    new[3] = [200.0, 50.0, 0.0]
+    cuts = np.arange(10) / 10.0 - descending
+    scores, _, calibration, _ = compare("a", old, new, 5, True, cuts=cuts, descending=descending)
+    where = "above 0.6 up to 0.7" if descending else "from 0.3 to below 0.4"
+    assert scores.band == where
+    assert scores.band_then == pytest.approx(0.1)
+    assert scores.band_now == pytest.approx(250 / 1150)
+    assert f"; most at scores {where}: 21.7% of the people, 10.0% then; p < 0.0001" in drift_text(scores)
+    assert calibration.band == ("above 0.6 up to 0.8" if descending else "from 0.2 to below 0.4")
+    assert calibration.band_then == pytest.approx(0.5)
+    assert calibration.band_now == pytest.approx(100 / 350)
+    assert "28.6% good, 50.0% expected" in drift_text(calibration)
+    same = compare("a", old, old, 5, True, cuts=cuts, descending=descending)
+    assert [each.band for each in same] == [""] * 4
+    outer = old.copy()
+    outer[-1] *= 3.0
+    told = compare("a", old, outer, 5, False, cuts=cuts, descending=descending)[0]
+    assert told.band == ("up to 0.1" if descending else "from 0.9")
 
 
 def test_too_few_people_cannot_tell() -> None:
     old = np.full((10, 3), 20.0)
-    found = compare("a", old, np.zeros((10, 3)), 5, True)
+    found = compare("a", old, np.zeros((10, 3)), 5, True, cuts=np.arange(10.0))
     assert all(each.p_value is None for each in found)
     assert joined(np.full(64, 10.0), np.full(64, 1.0), 10).size <= 6
     assert scores_moved("a", np.full(64, 10.0), np.full(64, 10.0)).psi == pytest.approx(0.0)

@@ -1,10 +1,11 @@
 r"""Drift: whether later people differ from those of an advice, in scores, acceptance, calibration and missing labels.
 
 Each group is compared by four tests of no change, all on counts: χ² of homogeneity of the scores over up to ten bins,
-Fisher's exact test (χ² with Yates's correction for many people) of acceptance at the advised threshold and of missing
-labels. Calibration is compared bin by bin: given how many labels of a bin are good, those of later people among them
-are hypergeometric if nothing has changed. The exact distribution of their sum gives a p-value for each score band, and
-Fisher's method, −2 Σ log p against χ², one for all bands: it holds however rare one of the labels is.
+Fisher's exact test of acceptance at the advised threshold and of missing labels. Calibration is compared bin by bin:
+given how many labels of a bin are good, those of later people among them are hypergeometric if nothing has changed. The
+exact distribution of their sum gives a p-value for each score band, and Fisher's method, −2 Σ log p against χ², one for
+all bands: it holds however rare one of the labels is. Beside scores and calibration stands the band that moved most, if
+by Fisher's exact test, or that of its labels, and Bonferroni's correction for all bands it did.
 
 The population stability index, PSI = Σ (new share − old share) · log(new share / old share), says how much scores have
 moved. By chance alone it is about (bins − 1) (1/n + 1/m) for n old and m new people, which is said beside it.
@@ -12,7 +13,7 @@ moved. By chance alone it is about (bins − 1) (1/n + 1/m) for n old and m new 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,14 @@ BANDS = 5
 FEWEST = 10
 """Fewest old and new people of a bin or band that are compared."""
 
-MANY = 50
-"""People expected in every cell of a table from which χ² is as good as the exact test."""
+REACH = 40.0
+"""Standard deviations on either side within which outcomes are added up: beyond, no float is as small."""
+
+MANY = 5000
+"""Variance of the good labels of a band from which a normal one is as good as the exact one, to a part in 50."""
+
+SEEN = 0.05
+"""Probability, for all bands together, up to which the band that moved most is told."""
 
 LARGE, MODERATE = 0.25, 0.1
 """PSI from which scores have moved much, or somewhat: a rule of thumb of credit scoring."""
@@ -54,6 +61,10 @@ class Drift:
     by_chance: float | None = None  # what the PSI would be by chance alone
     people: int = 0  # later people compared
     called: str = ""  # the group in words
+    band: str = ""  # scores that moved most, as they read in the table; empty if none can be told
+    band_then: float | None = None  # their share of the people, or of good labels among theirs
+    band_now: float | None = None
+    bins: tuple[int, int] | None = None  # the first bin of the band, and the one after its last
 
 
 TESTS = 4
@@ -67,12 +78,13 @@ def compare(
     at: int,
     labelled: bool,
     *,
+    cuts: Array,
     descending: bool = False,
 ) -> list[Drift]:
     """Compare people by score bin and label, (bins, 3), the advised threshold being the beginning of bin `at`.
 
-    The best scores are in the last bin; if `descending`, these are the lowest of the table, and what is above the old
-    median in the table lies in the bins before it.
+    Bins begin at `cuts`, the higher the better. The best scores are in the last bin; if `descending`, these are the
+    lowest of the table, and what is above the old median in the table lies in the bins before it.
     """
     before, after = old.sum(axis=1), new.sum(axis=1)
     order = slice(None, None, -1 if descending else 1)
@@ -83,7 +95,22 @@ def compare(
     if labelled:
         found.append(calibration_moved(group, old, new))
         found.append(rates_moved("missing labels", group, old[:, 2].sum(), before.sum(), new[:, 2].sum(), after.sum()))
-    return found
+    if descending and (band := found[0].bins):
+        found[0] = replace(found[0], bins=(len(before) - band[1], len(before) - band[0]))
+    return [replace(each, band=_range(cuts, each.bins, descending)) for each in found]
+
+
+def _range(cuts: Array, bins: tuple[int, int] | None, descending: bool) -> str:
+    """Write the scores of a band as they read in the table; people beyond all that were seen are in the outer bins."""
+    if bins is None:
+        return ""
+    sign = -1.0 if descending else 1.0
+    low = f"{sign * cuts[bins[0]]:.6g}" if bins[0] > 0 else ""
+    high = f"{sign * cuts[bins[1]]:.6g}" if bins[1] < len(cuts) else ""
+    if not low or not high:
+        over, below = ("above", "up to") if descending else ("below", "from")
+        return f"{over} {high}" if high else f"{below} {low}" if low else ""
+    return f"above {high} up to {low}" if descending else f"from {low} to below {high}"
 
 
 def scores_moved(group: str, old: Array, new: Array) -> Drift:
@@ -98,6 +125,9 @@ def scores_moved(group: str, old: Array, new: Array) -> Drift:
     psi = float(((q - p) * np.log(q / p)).sum())
     middle = int(np.searchsorted(old.cumsum(), old.sum() / 2.0, side="right"))
     moved = rates_moved("scores", group, old[middle:].sum(), old.sum(), new[middle:].sum(), new.sum())
+    each = [exact(was, total, now, people) for was, now in zip(before, after, strict=True)]
+    most, ends = int(np.argmin(each)), [*starts.tolist(), len(old)]
+    told = len(each) * each[most] < SEEN
     return Drift(
         "scores",
         group,
@@ -110,6 +140,9 @@ def scores_moved(group: str, old: Array, new: Array) -> Drift:
         psi,
         (len(starts) - 1) * (1.0 / total + 1.0 / people),
         int(people),
+        band_then=float(before[most] / total) if told else None,
+        band_now=float(after[most] / people) if told else None,
+        bins=(ends[most], ends[most + 1]) if told else None,
     )
 
 
@@ -145,15 +178,26 @@ def calibration_moved(group: str, old: NDArray[np.float64], new: NDArray[np.floa
     spread = np.repeat(share * (1.0 - share), np.diff(starts, append=len(known))) * (later + later**2 / known)
     then, now = float(expected.sum() / people), float(new[:, 1].sum() / people)
     half = quantile_of() * float(np.sqrt(spread.sum())) / people
-    bands = zip(starts, [*starts[1:], len(known)], strict=True)
-    logs = [np.log(max(_stratified(old[begin:end], new[begin:end]), 1e-300)) for begin, end in bands]
-    p_value = float(chdtrc(2 * len(logs), -2.0 * sum(logs)))
+    bands = list(zip(starts.tolist(), [*starts[1:].tolist(), len(known)], strict=True))
+    each = [max(_stratified(old[begin:end], new[begin:end]), 1e-300) for begin, end in bands]
+    p_value = float(chdtrc(2 * len(each), -2.0 * np.log(each).sum()))
     change = now - then
-    return Drift("calibration", group, then, now, change, change - half, change + half, p_value, people=people)
+    found = Drift("calibration", group, then, now, change, change - half, change + half, p_value, people=people)
+    most = int(np.argmin(each))
+    if len(each) * each[most] >= SEEN:
+        return found
+    begin, end = bands[most]
+    came, place = later[begin:end].sum(), np.flatnonzero(both)
+    return replace(
+        found,
+        band_then=float(expected[begin:end].sum() / came),
+        band_now=float(new[begin:end, 1].sum() / came),
+        bins=(int(place[begin]), int(place[end - 1]) + 1),
+    )
 
 
 def _stratified(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
-    """Return the p-value of no change in any bin, of people by label (bins, 2): exact, or by χ² for many people."""
+    """Return the p-value of no change in any bin, of people by label (bins, 2): exact, or normal for very many."""
     before, after = old.round(), new.round()
     people, later, good = (before + after).sum(axis=1), after.sum(axis=1), before[:, 1] + after[:, 1]
     some = people > 1
@@ -167,20 +211,33 @@ def _stratified(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
         return float(chdtrc(1, max(abs(hits - mean) - 0.5, 0.0) ** 2 / spread))
     chances, least = np.ones(1), 0.0
     for size, came, positive in zip(people, later, good, strict=True):
-        least += max(0.0, came + positive - size)
-        chances = np.convolve(chances, _hypergeometric(size, came, positive))
-    seen = chances[int(hits - least)] * (1.0 + 1e-7)
-    return min(float(chances[chances <= seen].sum()), 1.0)
+        first, more = _hypergeometric(size, came, positive)
+        chances, least = np.convolve(chances, more), least + first
+    return _as_rare(chances, int(hits - least))
 
 
-def _hypergeometric(people: float, drawn: float, good: float) -> Array:
-    """Return the probabilities of the numbers of good that can be among so many drawn."""
-    hits = np.arange(max(0.0, drawn + good - people), min(drawn, good) + 1.0)
+def _as_rare(chances: Array, place: int) -> float:
+    """Return the probability of all outcomes that are as rare as this one, whose rounding is no difference."""
+    if not 0 <= place < len(chances):
+        return 0.0
+    return min(float(chances[chances <= chances[place] * (1.0 + 1e-7)].sum() / chances.sum()), 1.0)
+
+
+def _hypergeometric(people: float, drawn: float, good: float) -> tuple[float, Array]:
+    """Return the least number of good that can be among so many drawn, and the probabilities of it and those after.
+
+    Numbers that are further than `REACH` standard deviations from the mean are left out.
+    """
+    mean = drawn * good / people
+    spread = mean * (people - good) / people * (people - drawn) / max(people - 1.0, 1.0)
+    reach = REACH * np.sqrt(spread) + 1.0
+    least = max(0.0, drawn + good - people, float(np.floor(mean - reach)))
+    hits = np.arange(least, min(drawn, good, float(np.ceil(mean + reach))) + 1.0)
 
     def ways(many: Array | float, some: Array | float) -> Array:
         return np.asarray(gammaln(many + 1.0) - gammaln(some + 1.0) - gammaln(many - some + 1.0))
 
-    return np.exp(ways(good, hits) + ways(people - good, drawn - hits) - ways(people, drawn))
+    return least, np.exp(ways(good, hits) + ways(people - good, drawn - hits) - ways(people, drawn))
 
 
 def joined(old: Array, new: Array, most: int) -> NDArray[np.int64]:
@@ -199,21 +256,20 @@ def joined(old: Array, new: Array, most: int) -> NDArray[np.int64]:
     return np.array(kept)
 
 
-def homogeneous(table: NDArray[Any], correction: float = 0.0) -> float:
-    """Return the p-value of the χ² test that both rows have the same shares; Yates's correction is 0.5."""
+def homogeneous(table: NDArray[Any]) -> float:
+    """Return the p-value of the χ² test that both rows have the same shares."""
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    off = np.maximum(np.abs(table - expected) - correction, 0.0)
-    return float(chdtrc(table.shape[1] - 1, (off**2 / expected).sum()))
+    return float(chdtrc(table.shape[1] - 1, ((table - expected) ** 2 / expected).sum()))
 
 
 def exact(hits: float, people: float, new_hits: float, new: float) -> float:
-    """Return the p-value of Fisher's exact test, or of χ² with Yates's correction where all numbers are large."""
-    table = np.array([[hits, people - hits], [new_hits, new - new_hits]]).round()
-    if not table.sum(axis=0).all():
-        return 1.0
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    if expected.min() > MANY:
-        return homogeneous(table, correction=0.5)
-    from scipy.stats import fisher_exact  # takes half a second to import
+    """Return the p-value of Fisher's exact test, two-sided, for any number of people.
 
-    return float(fisher_exact(table.astype(np.int64)).pvalue)
+    >>> round(exact(90, 100, 30, 42), 6), round(exact(90_000, 200_000, 90_800, 200_000), 6)
+    (0.009615, 0.011136)
+    """
+    was, of, now, came = (float(np.round(each)) for each in (hits, people, new_hits, new))
+    if of + came == 0.0:
+        return 1.0
+    least, chances = _hypergeometric(of + came, came, was + now)
+    return _as_rare(chances, int(now - least))

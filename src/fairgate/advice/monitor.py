@@ -209,7 +209,8 @@ def look(reference: Reference, newcomers: Newcomers, source: str, before: list[d
     for place, group in enumerate(reference.groups):
         old, new = reference.counts[place], newcomers.counts[place]
         at = int(np.searchsorted(reference.cuts[place], reference.at))
-        told = compare(group, old, new, at, newcomers.labelled, descending=reference.descending)
+        cuts = reference.cuts[place]
+        told = compare(group, old, new, at, newcomers.labelled, cuts=cuts, descending=reference.descending)
         drifts += [replace(each, called=reference.called(group)) for each in told]
     later = [1.0] * (TESTS * len(reference.groups) - len(drifts))  # of labels that may still come
     corrected = holm([1.0 if each.p_value is None else each.p_value for each in drifts] + later)

@@ -17,6 +17,9 @@ KINDS = {
 }
 """What the shares of each kind of drift are of."""
 
+NO_DRIFT = "no drift could be told"
+"""What a headline says if nothing drifted."""
+
 
 def show(found: Monitored, console: Console) -> None:
     """Print what is broken, what drifted, and what has not."""
@@ -46,13 +49,22 @@ def headline(found: Monitored) -> str:
     """Say in a sentence whether the advice still stands."""
     people = int(found.newcomers.totals.sum())
     drifted = sum(found.drifted)
-    moved = f"{drifted} of {len(found.drifts)} comparisons show drift" if drifted else "no drift could be told"
+    moved = f"{drifted} of {len(found.drifts)} comparisons show drift: {what(found)}" if drifted else NO_DRIFT
     broken = ", ".join(dict.fromkeys(each.constraint for each in found.broken))
     if broken:
         stands = f"broken with the stated certainty: {broken}"
     else:
         stands = "no constraint is broken with the stated certainty" if found.checks else "there are no constraints"
     return f"Look {found.look}, {people} people: {stands}; {moved}."
+
+
+def what(found: Monitored) -> str:
+    """Name what drifted, by group."""
+    kinds: dict[str, list[str]] = {}
+    for each, drifted in zip(found.drifts, found.drifted, strict=True):
+        if drifted:
+            kinds.setdefault(each.called or each.group, []).append(each.kind)
+    return " and ".join(f"{', '.join(some)} of {group}" for group, some in kinds.items())
 
 
 def certainty(found: Monitored) -> str:
@@ -97,6 +109,10 @@ def drift_text(drift: Drift) -> str:
     if drift.psi is not None and drift.by_chance is not None:
         size = "large" if drift.psi >= LARGE else "moderate" if drift.psi >= MODERATE else "small"
         text += f"; PSI {drift.psi:.3f}, {size} ({drift.by_chance:.3f} by chance)"
+    if drift.band and drift.band_then is not None and drift.band_now is not None:
+        of = "good" if drift.kind == "calibration" else "of the people"
+        then = "expected" if drift.kind == "calibration" else "then"
+        text += f"; most at scores {drift.band}: {drift.band_now:.1%} {of}, {drift.band_then:.1%} {then}"
     p = "p < 0.0001" if drift.p_value < 1e-4 else f"p = {drift.p_value:.4f}"
     return f"{text}; {p}."
 
