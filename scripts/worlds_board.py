@@ -92,10 +92,10 @@ def classes_of(documents: Iterable[dict[str, Any]]) -> Iterator[str]:
     for document in documents:
         settings = document["settings"]
         shown = [row for row in document["board"].get(LEVEL, []) if row["learner"].startswith(SEARCH)]
-        baseline = document["best_baseline"].get(LEVEL)
-        shown += [row for row in document["board"].get(LEVEL, []) if row["learner"] == baseline]
+        baselines = document["best_baseline"].get(LEVEL, {}).values()
+        shown += [row for row in document["board"].get(LEVEL, []) if row["learner"] in baselines]
         for row in shown:
-            name = called(row["learner"]) + (", the best baseline there" if row["learner"] == baseline else "")
+            name = called(row["learner"]) + (", the best baseline there" if row["learner"] in baselines else "")
             warm = f"{settings['history']:,}" if row["learner"] in settings.get("warm", ()) else "none"
             said = ["–" if each is None else f"{each:.1%}" for each in (row["claimed_wrong"], row["claimed_right"])]
             within = document.get("of_threshold", {}).get(row["learner"])

@@ -13,13 +13,12 @@ from fairgate.bench import share
 from fairgate.bench.measures import curve, measure, time_to_feasible
 from fairgate.learners import AnyLearner
 from fairgate.oracle.lottery import QUICK, best_lottery
-from fairgate.oracle.policies import ranked, steady_cells
-from fairgate.policy import Policy
+from fairgate.oracle.uniform import best_uniform
 from fairgate.problem import Feedback
 from fairgate.settings import Array
 from fairgate.tail import tail_of
 from fairgate.truth import EVERY, truth_of
-from fairgate.worlds.reference import PROBABILITIES, Reference, moments_of, reference_of
+from fairgate.worlds.reference import Reference, moments_of, reference_of
 
 ROUNDS, SEEDS = 60, 3
 
@@ -198,12 +197,9 @@ class Kept:
 
 def test_the_best_lottery_kept_for_good_has_a_share_of_1_and_the_fair_one_of_0() -> None:
     task, rounds = fg.load_task("strategic"), 1000
-    probability = PROBABILITIES[
-        ranked(task.problem.assess(steady_cells(task, Policy.uniform(PROBABILITIES, task.environment.group_count))))[0]
-    ]
     policies = {
         "best": best_lottery(task, QUICK)[0].policy,
-        "fair": Policy.uniform([probability], task.environment.group_count),
+        "fair": best_uniform(task).policy,
     }
     found = {}
     for name, policy in policies.items():
@@ -213,7 +209,7 @@ def test_the_best_lottery_kept_for_good_has_a_share_of_1_and_the_fair_one_of_0()
     assert found["fair"] == pytest.approx(0.0, abs=0.03)
 
 
-def test_the_share_is_what_loops_say_and_a_broken_constraint_counts_as_the_fair_lottery() -> None:
+def test_the_share_is_what_loops_say_and_a_broken_constraint_has_its_price() -> None:
     shock = fg.load_task("shock")
     task = replace(shock, environment=replace(cast(fg.environments.Drift, shock.environment), jump_round=37))
     assert moments_of(task, ROUNDS).tolist() == [0.0, 37.0]
@@ -225,10 +221,8 @@ def test_the_share_is_what_loops_say_and_a_broken_constraint_counts_as_the_fair_
         for t in range(ROUNDS):
             best = known[0 if t < 37 else 37]
             reward = run.population.reward[replicate, t]
-            over = max(run.population.residuals[:, replicate, t].max(), 0.0)
-            if reward > best.fair:
-                reward = best.fair + max(1.0 - over / 0.01, 0.0) * (reward - best.fair)
-            earned += reward - best.fair
+            broken = sum(max(each, 0.0) for each in run.population.residuals[:, replicate, t])
+            earned += reward - best.fair - share.PRICE * broken
             could += best.lottery - best.fair
         expected.append(earned / could)
     np.testing.assert_allclose(measure(run, truth_of(task, ROUNDS))["share"], expected)

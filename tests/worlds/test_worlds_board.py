@@ -22,7 +22,8 @@ SEARCHES = ["safe-search-lottery", "safe-search-no-lottery"]
 def row(rank: int, learner: str) -> dict[str, Any]:
     """Return the line of a learner, whose figures tell its rank."""
     return WorldRow(
-        rank=rank, learner=learner, level="selective-labels", policies="lottery", worlds=20, lacking=0,
+        rank=rank, ranks=(rank, rank, 1), learner=learner, level="selective-labels", policies="lottery",
+        among="lottery", worlds=20, lacking=0,
         share=Estimate(0.9 - 0.5 * rank, -0.8, 0.9), median=0.9, worst_tenth=-0.4, tail_share=0.9,
         violation=0.0001 * rank, feasible=0.9, feasible_tail=0.973, settled=None, claimed_right=None,
         claimed_wrong=0.004,
@@ -34,7 +35,7 @@ def document() -> dict[str, Any]:
     names = [*SEARCHES, "repeated-retraining", "mixture"]
     return {
         "settings": {"which": "0 to 19", "rounds": 3000},
-        "best_baseline": {"bandit": "ofs", "selective-labels": "repeated-retraining"},
+        "best_baseline": {"bandit": {"threshold": "ofs"}, "selective-labels": {"threshold": "repeated-retraining"}},
         "board": {"selective-labels": [row(rank, name) for rank, name in enumerate(names, start=1)]},
     }
 

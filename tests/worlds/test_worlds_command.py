@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.bench import run_worlds
+from fairgate.bench import run_worlds, share
 from fairgate.worlds import world_task
 from fairgate.worlds.shapes import shape_of
 from tests.command import fairgate, fairgate_here
@@ -41,6 +41,8 @@ class Mine:
         (("--worlds", "many"), "--worlds must be how many, such as 500, or which, such as 0:200 for development"),
         (("--worlds", "0"), "--worlds must be how many"),
         (("--worlds", "20:10"), "--worlds must be how many"),
+        (("--worlds", "0:20:0"), "--worlds must be how many"),
+        (("--worlds", "500:50"), "--worlds must be how many"),
         (("--worlds", "-5"), "--worlds must be how many"),
         (("--worlds", "2.5"), "--worlds must be how many"),
         (("--worlds", "3", "--policies", "lotery"), "unknown policies 'lotery': did you mean 'lottery'?"),
@@ -84,11 +86,12 @@ def test_an_own_learner_takes_part_and_what_is_done_is_found_again(tmp_path: Pat
 def test_policies_decide_what_a_share_is_of(tmp_path: Path) -> None:
     lottery = run_worlds(tmp_path, (4, 9), ["random"], rounds=20)
     threshold = run_worlds(tmp_path, (4, 9), ["random"], rounds=20, policies="threshold")
+    assert threshold.document["settings"]["policies"] == "threshold"
     shares = threshold.matrix.figures["random"]["share_threshold"]
     row = threshold.board.levels["bandit"][0]
     here = threshold.board.worlds["bandit"]
     assert row.share.value == pytest.approx(np.clip(shares[here], -1, 1).mean())
-    assert row.share.value != lottery.board.levels["bandit"][0].share.value
+    assert row.median != lottery.board.levels["bandit"][0].median
     assert "best fixed threshold of a world earns" in (tmp_path / "worlds.html").read_text(encoding="utf-8")
 
 
@@ -113,3 +116,21 @@ def test_a_name_that_is_no_world_is_one_sentence(name: str, tmp_path: Path) -> N
     result = fairgate_here("run", name, "random", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == f"fairgate: task {name!r} must be world- and a number from 0, such as world-10003\n"
+
+
+def test_a_world_is_played_with_its_own_batch_and_its_normalised_reward_is_told(tmp_path: Path) -> None:
+    command = ("run", "world-12", "random", "--rounds", "20", "--seeds", "3")
+    result = fairgate_here(*command, cwd=tmp_path)
+    assert result.returncode == 0
+    assert f"3 seeds × 20 rounds of {shape_of(12).batch} people" in result.stdout
+    assert "Normalised reward: random " in result.stdout
+    document = json.loads(fairgate_here(*command, "--json", cwd=tmp_path).stdout)
+    assert document["batch"] == shape_of(12).batch == 64
+    run = fg.simulate("world-12", fg.load_learner("random"), 20, 3, batch=64)
+    best = share.yardsticks_of(fg.load_task("world-12"), 20)
+    could, broken = (best.lottery - best.fair).sum(), np.maximum(run.population.residuals, 0.0).sum(axis=(0, 2))
+    expected = ((run.population.reward - best.fair).sum(axis=1) - share.PRICE * broken) / could
+    assert document["learners"]["random"]["share"]["mean"] == pytest.approx(expected.mean())
+    other = fairgate_here(*command, "--batch", "50", cwd=tmp_path)
+    assert "rounds of 50 people" in other.stdout
+    assert "Normalised" not in fairgate_here("run", "mve-s", *command[2:], cwd=tmp_path).stdout

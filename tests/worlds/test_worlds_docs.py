@@ -9,7 +9,6 @@ import pytest
 
 from fairgate.worlds.distribution import ANSWERS, CHANGES, SIGNALS, STEEPEST
 from fairgate.worlds.loading import AT_STAKE, ATTEMPTS
-from fairgate.worlds.reference import PROBABILITIES
 from fairgate.worlds.shapes import BATCHES, CONSTRAINTS, GRIDS, GROUPS, LARGEST, PAGE
 
 TEXT = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text(encoding="utf-8")
@@ -43,4 +42,3 @@ def test_other_numbers() -> None:
     assert f"a bound on their slope is {STEEPEST}" in TEXT
     assert f"drawn again, up to {ATTEMPTS} times" in TEXT
     assert f"at least {AT_STAKE} per person more" in TEXT
-    assert f"(of {len(PROBABILITIES)} probabilities)" in TEXT

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.against import SUCCESS, Against, compare, known_regret
-from fairgate.bench.share import counted, share_of, yardsticks_of
+from fairgate.bench.share import share_of, worth, yardsticks_of
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.run import Run
 from fairgate.settings import Array
@@ -75,7 +75,7 @@ def _share(run: Run, truth: Truth) -> Array:
     """Return what was earned as a share of what the best fixed lottery earns, (R,); NaN where nothing could be."""
     best = yardsticks_of(truth.task, truth.rounds)
     fair, lottery = (each[:, : run.rounds] for each in (best.fair, best.lottery))
-    return share_of(counted(run.population, fair), fair, lottery)
+    return share_of(worth(run.population), fair, lottery)
 
 
 def _final(run: Run, truth: Truth, tail: slice, says_infeasible: Array) -> dict[str, Array]:

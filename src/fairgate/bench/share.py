@@ -1,8 +1,8 @@
 """Share: what a run earned in the rounds it played, as a share of what the best fixed policy earns in the long run.
 
 0 is what the best fair lottery earns, which accepts everybody with the same probability, and 1 what the best fixed
-lottery of up to two thresholds does, both among those that meet every constraint. What a round earns beyond the fair
-lottery counts less the more it breaks a constraint, and not at all from 0.01 on.
+lottery of up to two thresholds does, both among those that meet every constraint. A round is worth its reward less a
+price for each unit of violation, so that what breaking a constraint earns is never more than what it costs.
 """
 
 from __future__ import annotations
@@ -12,15 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairgate.against import SUCCESS, largest
 from fairgate.errors import InputError
-from fairgate.problem import Assessment
+from fairgate.problem import Assessment, violation
+from fairgate.run import Run
 from fairgate.settings import Array
 from fairgate.tasks import Task
 from fairgate.worlds.reference import Reference, moments_of, reference_of
 
-TOLERANCE = SUCCESS[1]
-"""A round whose largest residual is this or more is worth no more than what the fair lottery earns."""
+PRICE = 10.0
+"""Reward that a unit of violation costs, λ: above what it earns at its steepest in each of 300 worlds for development.
+
+The largest exchange of reward for violation found there is 8.55 in the long run and 7.48 in the first round, the median
+0.15 and 0.34; ``scripts/price_of_violation.py`` computes them. At a price above it the best feasible policy is also the
+best of all policies, and whoever breaks a constraint would have been worth more without (an exact penalty).
+"""
+
+PRICES = (3.0, PRICE, 30.0)
+"""Prices at which ranks are shown, so that everybody sees what hangs on the price: at the least, some worlds pay."""
 
 NOTHING = 1e-6
 """Where the best policy earns no more than this beyond the fair lottery, per round, there is nothing to share."""
@@ -44,27 +52,31 @@ class Yardsticks:
         return Yardsticks(*(getattr(self, name)[:, rounds:] for name in Reference._fields))
 
 
-def counted(found: Assessment, fair: Array) -> Array:
-    """Return the rewards (…) that count: what lies beyond `fair` fades as a constraint is broken, up to the tolerance.
+def worth(found: Assessment, price: float = PRICE) -> Array:
+    """Return what rounds (…) are worth: their reward less the price of their violation, the sum over constraints.
 
     >>> residuals = np.array([[-0.1, 0.0, 0.005, 0.01, 0.3]])
-    >>> counted(Assessment(np.full(5, 0.3), residuals), np.full(5, 0.1))
-    array([0.3, 0.3, 0.2, 0.1, 0.1])
+    >>> worth(Assessment(np.full(5, 0.3), residuals)).round(3)
+    array([ 0.3 ,  0.3 ,  0.25,  0.2 , -2.7 ])
     """
-    kept = 1.0 - np.clip(largest(found.residuals) / TOLERANCE, 0.0, 1.0)
-    beyond = found.reward - fair
-    return np.asarray(fair + np.where(beyond > 0.0, kept * beyond, beyond))
+    return np.asarray(found.reward - price * violation(found.residuals))
 
 
-def share_of(reward: Array, none: Array, best: Array) -> Array:
-    """Return what rewards (R, T) earned beyond `none` as a share of what could be had, (R,); NaN where nothing could.
+def share_of(worth: Array, none: Array, best: Array) -> Array:
+    """Return what rounds worth so much (R, T) earned beyond `none`, of what could be had, (R,); NaN if nothing could.
 
     >>> share_of(np.array([[0.2, 0.3]]), np.array([[0.1, 0.1]]), np.array([[0.3, 0.3]])).round(6)
     array([0.75])
     """
     could = (best - none).sum(axis=1)
-    earned = (reward - none).sum(axis=1)
+    earned = (worth - none).sum(axis=1)
     return np.asarray(np.divide(earned, could, out=np.full(len(earned), np.nan), where=could > NOTHING * best.shape[1]))
+
+
+def share_of_run(run: Run, task: Task) -> Array:
+    """Return the share of each replicate of a run, (R,): its normalised reward, violations priced; NaN if unknown."""
+    best = yardsticks_of(task, run.rounds)
+    return share_of(worth(run.population), best.fair, best.lottery)
 
 
 _known: dict[tuple[str, int], Yardsticks] = {}

@@ -34,7 +34,7 @@ def show(matrix: Matrix, board: Leaderboard, console: Console) -> None:
     console.print(
         "Target: share of seeds whose settled threshold is within the level's tolerance of the best feasible one. "
         "Share: of what the best fixed lottery of two thresholds earns beyond the best fair lottery, over all rounds "
-        "played; what a round earns beyond that fades as a constraint is broken, to nothing from 0.01. "
+        "played; a unit of violation costs 10, more than it earns. "
         "Shortfall: reward or constraint missed per round, whichever is larger, in the long run of what was played; "
         "interquartile mean with 95% interval. Beats: probability that a run has a smaller shortfall than one of the "
         "level's best baseline, and p of the test for it, Holm-corrected; the best is chosen on the same runs, which "

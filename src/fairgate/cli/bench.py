@@ -40,10 +40,13 @@ def bench(
     ] = None,
     worlds: Annotated[
         str | None,
-        typer.Option(help="Random worlds in place of tasks: 500 for judging, or 0:200, which are for development."),
+        typer.Option(
+            help="Random worlds in place of tasks: 500 or 10000:20000:50 for judging, or 0:200 for development."
+        ),
     ] = None,
     policies: Annotated[
-        str | None, typer.Option(help="With --worlds: policies that are ranked, threshold, lottery or per-group.")
+        str | None,
+        typer.Option(help="With --worlds: policies that are ranked, threshold, lottery or per-group, which is all."),
     ] = None,
     history: Annotated[
         int | None,
@@ -84,7 +87,7 @@ def bench(
             learners=split_names(learners) if learners else None,
             own=learner or [],
             levels=split_names(level or []),
-            policies="lottery" if policies is None else policies,
+            policies="per-group" if policies is None else policies,
             rounds=rounds,
             seeds=1 if seeds is None else seeds,
             seed=seed,

@@ -15,7 +15,8 @@ from rich.table import Table
 
 import fairgate as fg
 from fairgate.amounts import amount
-from fairgate.cli.options import AsJson, Batch, OwnTail, Rounds, Seed, Seeds, Workers, check_size
+from fairgate.bench.share import PRICE, share_of_run
+from fairgate.cli.options import AsJson, OwnTail, Rounds, Seed, Seeds, Workers, check_size
 from fairgate.errors import InputError, told
 from fairgate.estimates import Estimate
 from fairgate.learners.warm import with_history
@@ -24,6 +25,7 @@ from fairgate.progress import progress
 from fairgate.store import file_name, prepare_folder, write_text
 from fairgate.sweep.parameters import with_values
 from fairgate.tail import tail_of
+from fairgate.worlds.loading import batch_of, is_world
 
 
 def run(
@@ -35,7 +37,9 @@ def run(
     rounds: Rounds = 3000,
     seeds: Seeds = 10,
     seed: Seed = 0,
-    batch: Batch = 256,
+    batch: Annotated[
+        int | None, typer.Option(help="People per round; 256 if not given, or those of a random world.")
+    ] = None,
     tail: OwnTail = None,
     workers: Workers = 1,
     as_json: AsJson = False,
@@ -57,6 +61,8 @@ def run(
         past = fg.History.of(history)
         learners = {name: with_history(each, past, name) for name, each in learners.items()}
     last = tail_of(rounds) if tail is None else tail
+    world = is_world(chosen.name)
+    batch = batch_of(chosen.name) if batch is None else batch
     check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=last, workers=workers)
     if out is not None:
         prepare_folder(out)
@@ -68,6 +74,8 @@ def run(
             with _said(f"learner {name!r} failed on {chosen.name}"):
                 result = fg.simulate(chosen, each, rounds, seeds, **size)
             summaries[name] = result.summary(last)
+            if world:
+                summaries[name]["share"] = Estimate.of(share_of_run(result, chosen))
             if out is not None:
                 result.save(out / f"{file_name(f'{chosen.name}-{name}'.replace(':', '-'))}.parquet")
     with _said(f"the oracle failed on {chosen.name}"):
@@ -125,5 +133,12 @@ def _print_run(
         f"Mean ± sd over seeds; reward, gaps and feasible rounds over the last {settings['tail']} rounds, violations "
         "over all. Batch is what the learner sees, exact is the population's truth."
     )
+    normalised = [f"{name} {each['share'].text(2)}" for name, each in summaries.items() if "share" in each]
+    if normalised:
+        console.print(
+            f"Normalised reward: {'; '.join(normalised)}. Over all rounds, 0 is what the best fair lottery earns in "
+            "the long run and 1 what the best fixed lottery of two thresholds does; a unit of violation costs "
+            f"{PRICE:g}."
+        )
     kind = "Best feasible" if best.feasible else "No feasible threshold; least violating"
     console.print(f"{kind} fixed {best}{when}")

@@ -14,6 +14,7 @@ from fairgate.settings import whole_number
 from fairgate.tasks import Task, make_problem
 from fairgate.worlds.distribution import World, draw_world
 from fairgate.worlds.reference import Reference, reference_of
+from fairgate.worlds.shapes import shape_of
 
 AT_STAKE = 0.02
 """Least reward per person that the best lottery must earn beyond the best uniform one, else a world is drawn again."""
@@ -60,10 +61,28 @@ def world_named(name: str) -> Task:
     >>> world_named("world-3").name
     'world-3'
     """
-    digits = name.removeprefix("world-")
-    if not (digits.isascii() and digits.isdigit()):
+    if not is_world(name):
         raise InputError(f"task {name!r} must be world- and a number from 0, such as world-10003")
-    return world_task(int(digits))
+    return world_task(int(name.removeprefix("world-")))
+
+
+def is_world(name: str) -> bool:
+    """Whether this is the name of a world.
+
+    >>> is_world("world-3"), is_world("world-x"), is_world("german")
+    (True, False, False)
+    """
+    digits = name.removeprefix("world-")
+    return digits != name and digits.isascii() and digits.isdigit()
+
+
+def batch_of(name: str, otherwise: int = 256) -> int:
+    """Return the people per round of a world by its name; `otherwise` for any other task.
+
+    >>> batch_of("world-12"), batch_of("german")
+    (64, 256)
+    """
+    return shape_of(int(name.removeprefix("world-"))).batch if is_world(name) else otherwise
 
 
 def task_of(worlds: Sequence[World]) -> Task:

@@ -8,16 +8,12 @@ import numpy as np
 
 from fairgate.environments.base import Environment
 from fairgate.oracle.lottery import CAREFUL, QUICK, best_lottery
-from fairgate.oracle.policies import ranked, steady_cells
-from fairgate.policy import Policy
+from fairgate.oracle.uniform import best_uniform
 from fairgate.problem import is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
 from fairgate.thresholds import exact_sweep
 from fairgate.truth import EVERY, changes
-
-PROBABILITIES = np.linspace(0.0, 1.0, 41)
-"""Acceptance probabilities of the uniform lotteries that are tried."""
 
 MOMENTS = 10
 """Moments, at most, at which a task that changes by itself is looked at."""
@@ -29,7 +25,7 @@ class Reference(NamedTuple):
     Attributes
     ----------
     fair
-        The best feasible uniform lottery, which accepts everybody with the same probability; NaN if none is.
+        The best feasible uniform lottery, which accepts everybody with the same probability, exactly; NaN if none is.
     threshold
         The best feasible threshold of the grid; NaN if none is.
     lottery
@@ -55,10 +51,8 @@ def reference_of(task: Task) -> Reference:
     sweep = exact_sweep(task, task.thresholds)
     feasible = is_feasible(sweep.residuals)
     threshold = float(sweep.best.reward) if feasible.any() else np.nan
-    policy = Policy.uniform(PROBABILITIES, task.environment.group_count)
-    uniform = task.problem.assess(steady_cells(task, policy))
-    first = ranked(uniform)[0]
-    fair = float(uniform.reward[first]) if is_feasible(uniform.residuals)[first] else np.nan
+    uniform = best_uniform(task)
+    fair = uniform.reward if uniform.feasible else np.nan
     best = best_lottery(task, QUICK if feasible.any() else CAREFUL)[0]
     lottery = best.reward if best.feasible else np.nan
     return Reference(fair, threshold, _highest(fair, threshold, lottery), float(violation(sweep.residuals).min()))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.bench.share import counted, share_of, yardsticks_of
+from fairgate.bench.share import share_of, worth, yardsticks_of
 from fairgate.constraints import Constraint, DemographicParity, EqualisedOdds, EqualOpportunity, ServiceRate
 from fairgate.learners.shapes import filled
 from fairgate.learners.tracking import experiments
@@ -142,5 +142,4 @@ def test_experiments_find_what_following_never_sees() -> None:
     run = fg.simulate(task, fg.SafeSearch(policies="lottery"), rounds=rounds, seeds=2)
     best = yardsticks_of(task, rounds).repeated(2)
     tail = slice(1000, None)
-    worth = counted(run.population, best.fair)
-    assert (share_of(worth[:, tail], best.fair[:, tail], best.lottery[:, tail]) > 0.5).all()
+    assert (share_of(worth(run.population)[:, tail], best.fair[:, tail], best.lottery[:, tail]) > 0.5).all()

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from fairgate.bench.entrants import LEFT_OUT, checked_own
-from fairgate.bench.worlds.blocks import blocks_of, purpose
+from fairgate.bench.share import PRICE, PRICES
+from fairgate.bench.worlds.blocks import blocks_of, purpose, which
 from fairgate.bench.worlds.board import POLICIES, WorldBoard, rank
 from fairgate.bench.worlds.running import WorldMatrix, fill
 from fairgate.engines import open_engine
@@ -30,7 +31,7 @@ from fairgate.store import Say, plain, prepare_folder, write_table, write_text
 from fairgate.tasks import load_task
 from fairgate.worlds.shapes import JUDGING, shape_of
 
-FORMAT = 1
+FORMAT = 2
 """Version of ``worlds.json``."""
 
 LIBRARIES = ("fairgate", "numpy", "scipy")
@@ -52,7 +53,7 @@ def run_worlds(
     *,
     own: Mapping[str, AnyLearner] | Sequence[str] = (),
     levels: Sequence[str] = (),
-    policies: str = "lottery",
+    policies: str = "per-group",
     rounds: int = 3000,
     seeds: int = 1,
     seed: int = 0,
@@ -78,8 +79,9 @@ def run_worlds(
     levels
         Only learners of these feedback levels.
     policies
-        Policies that are ranked, and whose best is a share of 1: "threshold", "lottery" (of shared thresholds) or
-        "per-group", which ranks all learners but still measures by the best lottery.
+        Policies that may be played: "threshold", "lottery" (of shared thresholds) or "per-group", which is all.
+        Learners that play others are listed without a rank; ranks are within a class in any case. A share of 1 is the
+        best fixed threshold with "threshold", else the best fixed lottery.
     rounds, seeds, seed
         Length of a run, runs per world, and root of random numbers. Batches are those of each world.
     history
@@ -96,7 +98,7 @@ def run_worlds(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = run_worlds(folder, range(3), ["best-lottery", "random"], rounds=40)
     >>> [row.learner for row in found.board.levels["bandit"]], found.document["settings"]["purpose"]
-    (['best-lottery', 'random'], 'development')
+    (['random', 'best-lottery'], 'development')
     """
     numbers = [whole_number("worlds", number, 0) for number in worlds]
     if not numbers:
@@ -171,7 +173,6 @@ def describe(
     """Return all numbers and settings as plain data for JSON."""
     numbers = matrix.numbers
     warm = {"warm": [name for name in matrix.figures if takes_history(entrants[name])]} if "history" in size else {}
-    contiguous = len(numbers) == numbers[-1] - numbers[0] + 1
     document: dict[str, Any] = plain(
         {
             "format": FORMAT,
@@ -179,9 +180,12 @@ def describe(
                 **size,
                 **warm,
                 "worlds": len(numbers),
-                "which": f"{numbers[0]} to {numbers[-1]}" if contiguous else ", ".join(map(str, numbers)),
+                "which": which(numbers),
                 "purpose": purpose(numbers),
                 "policies": board.allowed,
+                "price": PRICE,
+                "prices": PRICES,
+                "shapes": board.shapes,
                 "versions": versions(LIBRARIES),
             },
             "threshold_share": board.threshold,

@@ -1,8 +1,10 @@
 """The board of random worlds: one table per feedback level, ranked by what was played, against the best baseline.
 
-The rule: the mean over worlds of the share of the reward that can be had, each share cut to [−1, 1] so that no single
-world decides, over all worlds whose constraints a learner of the level can see. A world that a learner refuses or fails
-in counts as −1. Learners whose policies are not allowed are listed below the others without a rank.
+The rule: the mean over worlds of the share of what can be had, violations priced, each share cut to [−1, 1] so that no
+single world decides, over all worlds whose constraints a learner of the level can see. A world that a learner refuses
+or fails in counts as −1. Ranks, and comparisons with the best baseline, are among learners of one class of policies:
+what a lottery may earn, one threshold often cannot. Learners whose policies are not allowed are listed below the others
+without a rank.
 
 Worlds of one shape are more alike than others: intervals and tests are over the means of shapes, not over worlds.
 """
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.bench.share import PRICE, PRICES
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.estimates import Estimate
 from fairgate.learners.registry import is_baseline
@@ -27,22 +30,30 @@ from fairgate.worlds.shapes import PAGE, SHAPES
 POLICIES = ("threshold", "lottery", "per-group")
 """Classes of policies, each of which includes those before it."""
 
-SHARES = {"threshold": "share_threshold", "lottery": "share"}
-"""The measure that a share is, by the policies that are allowed."""
+CLASSES = {"threshold": "one threshold", "lottery": "lotteries", "per-group": "a threshold per group"}
+"""What a class of policies is called in a table."""
+
+FEWEST = 5
+"""Shapes that an interval, and a test, needs at least: spread over fewer says little of worlds of other shapes."""
 
 
 @dataclass(frozen=True)
 class WorldRow:
     """A learner's line: figures over the worlds of its table; `rank` is None if its policies are not allowed.
 
-    `ahead` is the mean difference of its share from that of the best baseline of the table, and `p` of the two-sided
-    paired t-test for it, Holm-corrected for all learners of the table; None for the best baseline itself.
+    `policies` is the widest class that it says, or was seen, to play in any round, and decides whether it is ranked;
+    `among` the class that it is ranked and compared in: what it searches, or played in the tail of most worlds, if that
+    is wider. `ranks` are those at each of :data:`~fairgate.bench.share.PRICES`. `ahead` is the mean difference of its
+    share from that of the best baseline of its class, and `p` of the two-sided paired t-test for it, Holm-corrected for
+    all learners of the table; None for the best baseline itself, and of fewer than five shapes of worlds.
     """
 
     rank: int | None
+    ranks: tuple[int, ...]
     learner: str
     level: str
     policies: str
+    among: str
     worlds: int
     lacking: int  # of these, those that it refused or failed in
     share: Estimate  # mean over worlds, cut to [−1, 1]
@@ -70,11 +81,13 @@ class WorldBoard:
     Attributes
     ----------
     levels
-        Rows by feedback level.
+        Rows by feedback level, class by class, best first.
     baselines
-        The best baseline of each level, that others are compared with; levels without one are left out.
+        The best baseline of each class of each level, that others are compared with; those without one are left out.
     worlds
         Places of the worlds that each level's table is about.
+    shapes
+        How many shapes these have.
     allowed
         The policies that are ranked.
     threshold
@@ -82,43 +95,77 @@ class WorldBoard:
     """
 
     levels: Mapping[str, Sequence[WorldRow]]
-    baselines: Mapping[str, str]
+    baselines: Mapping[str, Mapping[str, str]]
     worlds: Mapping[str, NDArray[np.int64]]
+    shapes: Mapping[str, int]
     allowed: str
     threshold: float
 
     @property
     def order(self) -> list[str]:
-        """All learners, level by level, best first."""
+        """All learners, level by level and class by class, best first."""
         return [row.learner for rows in self.levels.values() for row in rows]
 
+    def classes(self, level: str) -> dict[str, list[WorldRow]]:
+        """Return the ranked rows of a level by the class they are ranked among, and under "" those without a rank."""
+        found: dict[str, list[WorldRow]] = {}
+        for row in self.levels[level]:
+            found.setdefault(row.among if row.rank else "", []).append(row)
+        return found
 
-def rank(matrix: WorldMatrix, allowed: str = "lottery") -> WorldBoard:
-    """Rank the learners of every level."""
-    measure = SHARES["threshold" if allowed == "threshold" else "lottery"]
+
+def shares_at(figures: Mapping[str, Array], allowed: str, price: float = PRICE) -> Array:
+    """Return the share of every world at a price of violations, (W,), of what the policies allowed could have."""
+    name = "_threshold" if allowed == "threshold" else ""
+    return np.asarray(figures[f"unpriced{name}"] - price * figures[f"priced{name}"])
+
+
+def rank(matrix: WorldMatrix, allowed: str = "per-group") -> WorldBoard:
+    """Rank the learners of every level, each among those of its class of policies."""
     levels: dict[str, Sequence[WorldRow]] = {}
-    baselines: dict[str, str] = {}
+    baselines: dict[str, dict[str, str]] = {}
     worlds: dict[str, NDArray[np.int64]] = {}
+    counts: dict[str, int] = {}
     for level in LEVELS:
         members = [name for name, its in matrix.levels.items() if its == level]
-        if not members:
-            continue
-        shares = {name: matrix.figures[name][measure] for name in members}
         here = worlds_of(matrix, level, allowed)
-        if not len(here):
+        if not members or not len(here):
             continue
         shapes = np.array([matrix.numbers[place] // PAGE * SHAPES + matrix.numbers[place] % SHAPES for place in here])
-        shares = {name: np.nan_to_num(values[here], nan=-1.0) for name, values in shares.items()}
-        rows = [_row(matrix, name, shares[name], here, shapes) for name in members]
-        rows.sort(key=lambda row: (not _allowed(row.policies, allowed), -row.share.value))
-        ranked = [row for row in rows if _allowed(row.policies, allowed)]
-        rows = [replace(row, rank=place) for place, row in enumerate(ranked, 1)] + rows[len(ranked) :]
-        best = next((row.learner for row in ranked if is_baseline(row.learner)), None)
-        if best is not None:
-            baselines[level] = best
-            rows = _compared(rows, {name: by_shape(_cut(values), shapes) for name, values in shares.items()}, best)
-        levels[level], worlds[level] = rows, here
-    return WorldBoard(levels, baselines, worlds, allowed, _threshold(matrix))
+        priced = {
+            price: {name: _known(shares_at(matrix.figures[name], allowed, price)[here]) for name in members}
+            for price in PRICES
+        }
+        rows = [_row(matrix, name, priced[PRICE][name], here, shapes) for name in members]
+        rows.sort(key=lambda row: (not _allowed(row.policies, allowed), POLICIES.index(row.among), -row.share.value))
+        means = {price: {name: float(_cut(each).mean()) for name, each in priced[price].items()} for price in PRICES}
+        rows = _ranked(rows, means, allowed)
+        best: dict[str, str] = {}
+        for row in rows:
+            if row.rank and is_baseline(row.learner):
+                best.setdefault(row.among, row.learner)
+        baselines[level] = best
+        rows = _compared(rows, {name: by_shape(_cut(values), shapes) for name, values in priced[PRICE].items()}, best)
+        levels[level], worlds[level], counts[level] = rows, here, len(np.unique(shapes))
+    return WorldBoard(levels, baselines, worlds, counts, allowed, _threshold(matrix))
+
+
+def _ranked(rows: Sequence[WorldRow], means: Mapping[float, Mapping[str, float]], allowed: str) -> list[WorldRow]:
+    """Give every learner whose policies are allowed its rank within its class, at each price."""
+    found = []
+    for row in rows:
+        if not _allowed(row.policies, allowed):
+            found.append(row)
+            continue
+        rivals = [each.learner for each in rows if each.among == row.among and _allowed(each.policies, allowed)]
+        ranks = tuple(1 + sum(each[other] > each[row.learner] for other in rivals) for each in means.values())
+        found.append(replace(row, rank=ranks[PRICES.index(PRICE)], ranks=ranks))
+    return found
+
+
+def _known(shares: Array) -> Array:
+    """Count a world that a learner refused or failed in as −1."""
+    return np.nan_to_num(shares, nan=-1.0)
 
 
 def worlds_of(matrix: WorldMatrix, level: str, allowed: str) -> NDArray[np.int64]:
@@ -140,9 +187,19 @@ def by_shape(values: Array, shapes: NDArray[np.int64]) -> Array:
     return np.array([values[shapes == shape].mean() for shape in np.unique(shapes)])
 
 
+def estimate_of(values: Array) -> Estimate:
+    """Estimate a mean over shapes; without an interval if there are too few of them.
+
+    >>> estimate_of(np.array([0.2, 0.4])).known()
+    {'value': 0.30000000000000004, 'seeds': 2}
+    """
+    found = Estimate.of(values)
+    return found if len(values) >= FEWEST else Estimate(found.value, seeds=len(values))
+
+
 def _mean_of(values: Array, shapes: NDArray[np.int64]) -> Estimate:
     """Return the mean over worlds, with the interval of the mean over shapes around it."""
-    spread = Estimate.of(by_shape(values, shapes))
+    spread = estimate_of(by_shape(values, shapes))
     mean = float(values.mean())
     return spread._replace(value=mean, low=spread.low + mean - spread.value, high=spread.high + mean - spread.value)
 
@@ -167,11 +224,14 @@ def lowest_tenth(shares: Array) -> float:
 def _row(matrix: WorldMatrix, name: str, shares: Array, here: NDArray[np.int64], shapes: NDArray[np.int64]) -> WorldRow:
     figures = {key: values[here] for key, values in matrix.figures[name].items()}
     played = POLICIES[int(np.nanmax(figures["played"], initial=0.0))]
+    last = POLICIES[int(np.nanmedian(figures["played_last"]))]
     return WorldRow(
         rank=None,
+        ranks=(),
         learner=name,
         level=matrix.levels[name],
         policies=max(matrix.policies[name], played, key=POLICIES.index),
+        among=max(matrix.searched[name], last, key=POLICIES.index),
         worlds=len(here),
         lacking=int(np.isnan(figures["violation"]).sum()),
         share=_mean_of(_cut(shares), shapes),
@@ -192,16 +252,16 @@ def _mean(values: Array) -> float | None:
     return float(known.mean()) if len(known) else None
 
 
-def _compared(rows: Sequence[WorldRow], shares: Mapping[str, Array], best: str) -> list[WorldRow]:
-    """Compare every learner with the best baseline, shape by shape."""
-    others = [row.learner for row in rows if row.learner != best]
-    if not others or len(shares[best]) < 2:
-        return list(rows)
-    p_values = holm([float(paired_t_test(shares[name] - shares[best])) for name in others])
-    corrected = dict(zip(others, p_values.tolist(), strict=True))
+def _compared(rows: Sequence[WorldRow], shares: Mapping[str, Array], best: Mapping[str, str]) -> list[WorldRow]:
+    """Compare every learner with the best baseline of its class, shape by shape."""
+    pairs = {row.learner: best[row.among] for row in rows if best.get(row.among, row.learner) != row.learner}
+    differences = {name: shares[name] - shares[baseline] for name, baseline in pairs.items()}
+    enough = bool(differences) and min(map(len, differences.values())) >= FEWEST
+    p_values = holm([float(paired_t_test(each)) for each in differences.values()]).tolist() if enough else []
+    corrected = dict(zip(differences, p_values, strict=False))
     return [
-        replace(row, ahead=Estimate.of(shares[row.learner] - shares[best]), p=corrected[row.learner])
-        if row.learner != best
+        replace(row, ahead=estimate_of(differences[row.learner]), p=corrected.get(row.learner))
+        if row.learner in differences
         else row
         for row in rows
     ]

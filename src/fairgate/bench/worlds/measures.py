@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairgate.against import SUCCESS, largest
-from fairgate.bench.share import Yardsticks, counted, share_of
+from fairgate.bench.share import PRICE, Yardsticks, share_of, worth
 from fairgate.environments.long_run import settle
+from fairgate.policy import Policy
 from fairgate.problem import is_feasible, violation
 from fairgate.run import Run
 from fairgate.settings import Array
@@ -18,40 +19,49 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
     """Judge each replicate of a run on worlds, (R,) per measure; `searched` is what statements of infeasibility are of.
 
     A share of 1 is what the best fixed lottery earns in the long run, and 0 what the best fair one does, which accepts
-    everybody with the same probability; :func:`~fairgate.bench.share.counted` says what a round is worth that breaks a
+    everybody with the same probability; :func:`~fairgate.bench.share.worth` says what a round is worth that breaks a
     constraint.
 
-    ``share`` is of all rounds, ``tail_share`` of the last, ``uncounted`` of all rounds without regard to constraints,
-    and ``share_threshold`` as share with the best fixed threshold in place of the lottery, NaN where none is feasible.
+    ``share`` is of all rounds, ``tail_share`` of the last, ``unpriced`` of all rounds without regard to constraints,
+    and ``priced`` what their violation comes to at a price of 1: at any price, the share is ``unpriced`` less so many
+    times ``priced``. ``share_threshold``, ``unpriced_threshold`` and ``priced_threshold`` are the same with the best
+    fixed threshold in place of the lottery, NaN where none is feasible.
     ``violation`` is the mean per round, ``feasible`` and ``feasible_tail`` are shares of rounds without any.
     ``settled_share`` judges the policy that was settled on, in its steady state at the end, and ``settled`` is whether
     that is within 0.01 of the best threshold in reward and constraints, NaN where none is feasible. ``claimed_right``
     and ``claimed_wrong`` are whether it said at the end that no policy of that class is feasible where that is so, and
     at any time where it is not; NaN where the truth is not known or is the other, or it never says anything. ``played``
-    is the class of policies that was played.
+    is the class of policies that was played, and ``played_last`` in the tail.
     """
     tail = slice(run.rounds - tail_of(run.rounds), None)
     reward, broken = run.population.reward, violation(run.population.residuals)
-    worth = counted(run.population, best.fair)
     met = is_feasible(run.population.residuals)
     here = ~np.isnan(best.threshold)
+    fair, threshold = (np.where(here, each, 0.0) for each in (best.fair, best.threshold))
+    kept, paid = (np.where(here, each, 0.0) for each in (reward, broken))
     found = {
-        "share": share_of(worth, best.fair, best.lottery),
-        "tail_share": share_of(worth[:, tail], best.fair[:, tail], best.lottery[:, tail]),
-        "uncounted": share_of(reward, best.fair, best.lottery),
-        "share_threshold": share_of(
-            np.where(here, worth, 0.0), np.where(here, best.fair, 0.0), np.where(here, best.threshold, 0.0)
-        ),
+        "unpriced": share_of(reward, best.fair, best.lottery),
+        "priced": share_of(best.fair + broken, best.fair, best.lottery),
+        "tail_share": share_of(worth(run.population)[:, tail], best.fair[:, tail], best.lottery[:, tail]),
+        "unpriced_threshold": share_of(kept, fair, threshold),
+        "priced_threshold": share_of(fair + paid, fair, threshold),
         "violation": broken.mean(axis=1),
         "feasible": met.mean(axis=1),
         "feasible_tail": met[:, tail].mean(axis=1),
     }
-    return found | _settled(run, task, best) | _claims(run, best, tail, searched) | {"played": _played(run)}
+    for name in ("", "_threshold"):
+        found[f"share{name}"] = found[f"unpriced{name}"] - PRICE * found[f"priced{name}"]
+    return (
+        found
+        | _settled(run, task, best)
+        | _claims(run, best, tail, searched)
+        | {"played": _played(run.policies), "played_last": _played(run.part(tail).policies)}
+    )
 
 
-def _played(run: Run) -> Array:
+def _played(policies: Policy) -> Array:
     """Return the class of policies that was played: 0 one threshold, 1 lotteries, 2 thresholds that differ by group."""
-    thresholds, weights = run.policies
+    thresholds, weights = policies
     used = weights[..., None] > 0.0
     low, high = np.where(used, thresholds, np.inf).min(axis=3), np.where(used, thresholds, -np.inf).max(axis=3)
     differs = ((low < high) & used[..., 0]).any(axis=(0, 2))
@@ -66,10 +76,9 @@ def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
     found = task.problem.assess(environment.cells(settle(environment, policy), policy))
     over = largest(found.residuals)
     fair, lottery, threshold = (each[:, -1:] for each in (best.fair, best.lottery, best.threshold))
-    worth = counted(found, fair[:, 0])
     near = (threshold[:, 0] - found.reward <= SUCCESS[0]) & (over <= SUCCESS[1])
     return {
-        "settled_share": share_of(worth[:, None], fair, lottery),
+        "settled_share": share_of(worth(found)[:, None], fair, lottery),
         "settled": np.where(np.isnan(threshold[:, 0]), np.nan, near.astype(np.float64)),
     }
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from fairgate.amounts import amount
 from fairgate.bench.page import Shaded, drawn
+from fairgate.bench.share import PRICE, PRICES
 from fairgate.bench.terminal import SEES, p_text
 from fairgate.bench.worlds import drawings
 from fairgate.bench.worlds.benchmark import tuned
-from fairgate.bench.worlds.board import SHARES, WorldBoard
+from fairgate.bench.worlds.board import CLASSES, FEWEST, WorldBoard, shares_at
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.bench.worlds.traits import Trait, constraints_text, labels_text, shares_of, traits_of
 from fairgate.learners.registry import BASELINES, LEARNERS, OWN, RECOMMENDED
@@ -59,6 +60,10 @@ def render(matrix: WorldMatrix, board: WorldBoard, document: Mapping[str, Any]) 
         counts={level: _counts(traits, board, level) for level in board.levels},
         heat={learner: _heat(traits, matrix, board, learner) for learner in _ranked(board)},
         few=FEW,
+        fewest=FEWEST,
+        price=f"{PRICE:g}",
+        prices=", ".join(f"{each:g}" for each in PRICES),
+        classes=CLASSES,
         worst={learner: worst_of(matrix, board, learner, document["settings"]) for learner in _ranked(board)},
         failures=[str(failure) for failure in matrix.failures],
         lines=flat(document["settings"]),
@@ -101,8 +106,8 @@ def _spread(matrix: WorldMatrix, board: WorldBoard, level: str) -> Drawing:
 
 def _plane(board: WorldBoard) -> Drawing:
     caption = (
-        "Means over worlds, with the 95% interval of the share; right and down is better. Numbers are ranks. What a "
-        "round earns beyond the best fair lottery fades as a constraint is broken, so violating does not move a "
+        "Means over worlds, with the 95% interval of the share; right and down is better. Numbers are ranks within a "
+        f"class of policies. A unit of violation costs {PRICE:g}, more than it earns, so violating does not move a "
         "learner to the right."
     )
     return drawn("plane", "Mean share and mean violation", caption, drawings.plane(board))
@@ -132,15 +137,14 @@ def _heat(
 
 def worst_of(matrix: WorldMatrix, board: WorldBoard, learner: str, settings: Mapping[str, Any]) -> list[Hard]:
     """Return the worlds in which a learner's share is lowest, the worst first."""
-    measure = SHARES["threshold" if board.allowed == "threshold" else "lottery"]
     worlds = board.worlds[matrix.levels[learner]]
-    figures = {name: matrix.figures[learner][name] for name in (measure, "violation")}
-    order = worlds[np.argsort(figures[measure][worlds], kind="stable")][:WORST]
+    shares, broken = shares_at(matrix.figures[learner], board.allowed), matrix.figures[learner]["violation"]
+    order = worlds[np.argsort(shares[worlds], kind="stable")][:WORST]
     return [
         Hard(
             matrix.numbers[place],
-            float(figures[measure][place]),
-            float(figures["violation"][place]),
+            float(shares[place]),
+            float(broken[place]),
             _described(matrix, matrix.numbers[place]),
             "" if "history" in settings else _command(matrix.numbers[place], learner, settings["rounds"]),
         )
@@ -169,4 +173,4 @@ def _command(number: int, learner: str, rounds: int) -> str:
     settings = ",".join(f"{key}={value:g}" for key, value in tuned().get(learner, {}).items())
     name = shlex.quote(f"{learner}:{settings}" if settings else learner)
     length = "" if rounds == 3000 else f" --rounds {rounds}"  # unless it is what the command takes anyway
-    return f"fairgate run world-{number} {name} --batch {shape_of(number).batch}{length}"
+    return f"fairgate run world-{number} {name}{length}"  # people per round are those of the world

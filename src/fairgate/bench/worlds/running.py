@@ -55,8 +55,8 @@ class WorldMatrix:
         ``hidden``: whether a constraint asks for labels of the rejected.
     words
         What each world is, by number.
-    levels, policies
-        Feedback level and class of policies of each learner.
+    levels, policies, searched
+        Feedback level of each learner, the class of policies that it says to play, and the one it searches.
     failures
         Blocks on which a learner raised an error.
     """
@@ -67,6 +67,7 @@ class WorldMatrix:
     words: Mapping[str, Mapping[str, str]]
     levels: Mapping[str, str]
     policies: Mapping[str, str]
+    searched: Mapping[str, str]
     failures: Sequence[Failure] = ()
 
 
@@ -163,23 +164,32 @@ def fill(
     """Solve all worlds, then play every learner on every block that it can play on, and read what was found."""
     lengths = [rounds_before(block, history) + rounds for block in blocks]
     solving = [yardsticks.work_of(block, length) for block, length in zip(blocks, lengths, strict=True)]
-    lost = complete(folder, solving, engine, say, noun="block")
-    if lost:
-        raise InputError(f"{lost[0][0].name} cannot be solved: {lost[0][1]}")
+    unsolved = complete(folder, solving, engine, say, noun="block")
+    if unsolved:
+        raise InputError(f"{unsolved[0][0].name} cannot be solved: {unsolved[0][1]}")
     known = [
         yardsticks.read(folder, block, length).after(length - rounds)
         for block, length in zip(blocks, lengths, strict=True)
     ]
-    pairs = [
-        WorldPair(name, learner, block, best, rounds, seed, history)
-        for name, learner in learners.items()
-        for block, best, _ in known
-        if able(learner, block)
-    ]
     codes = {
         name: code_digest(played, simulate_together, yardsticks.solve, learner) for name, learner in learners.items()
     }
-    failed = play_all(pairs, [pair.work(codes[pair.name]) for pair in pairs], folder, engine, say)
+
+    def play(parts: Sequence[tuple[str, Known]]) -> tuple[list[WorldPair], dict[str, str]]:
+        pairs = [WorldPair(name, learners[name], each.block, each.best, rounds, seed, history) for name, each in parts]
+        return pairs, play_all(pairs, [pair.work(codes[pair.name]) for pair in pairs], folder, engine, say)
+
+    whole = [(name, each) for name in learners for each in known]
+    able_to = [able(learners[name], each.block) for name, each in whole]
+    pairs, failed = play([part for part, can in zip(whole, able_to, strict=True) if can])
+    lost = {(pair.name, pair.block) for pair in pairs if pair.key in failed}
+    broken = [part for part, can in zip(whole, able_to, strict=True) if not can or (part[0], part[1].block) in lost]
+    alone = [(name, one) for name, each in broken for one in each.split() if able(learners[name], one.block)]
+    if alone:
+        say("Playing worlds one by one where a learner failed in some of those side by side")
+        singles, still = play(alone)
+        pairs = [pair for pair in pairs if (pair.name, pair.block) not in lost] + singles
+        failed = still
     return _read(learners, known, pairs, folder, failed)
 
 
@@ -209,7 +219,7 @@ def _read(
         if pair.key not in failed:
             for name, values in read_table(folder / f"{pair.key}.parquet")[0].items():
                 column = figures.setdefault(pair.name, {}).setdefault(name, np.full(len(numbers), np.nan))
-                column[where[pair.block]] = values
+                column[[place[number] for number in pair.block.numbers]] = values
     with_figures = [name for name in learners if name in figures]
     return WorldMatrix(
         numbers,
@@ -218,6 +228,7 @@ def _read(
         {number: words for each in known for number, words in each.words.items()},
         {name: learners[name].level for name in with_figures},
         {name: learners[name].policies for name in with_figures},
+        {name: learners[name].searched for name in with_figures},
         [Failure(pair.name, pair.block.name, failed[pair.key]) for pair in pairs if pair.key in failed],
     )
 

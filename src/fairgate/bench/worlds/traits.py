@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.bench.worlds.board import SHARES, WorldBoard
+from fairgate.bench.worlds.board import WorldBoard, shares_at
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.settings import Array
 from fairgate.worlds.distribution import ANSWERS, CHANGES, SIGNALS
@@ -88,5 +88,4 @@ SHAPED: Mapping[str, tuple[str, Callable[[Shape], str], Sequence[str]]] = {
 
 def shares_of(matrix: WorldMatrix, board: WorldBoard, learner: str) -> Array:
     """Return what a learner's rank is the mean of: its share in every world (W,), cut to [−1, 1]."""
-    measure = SHARES["threshold" if board.allowed == "threshold" else "lottery"]
-    return np.clip(matrix.figures[learner][measure], -1.0, 1.0)
+    return np.clip(shares_at(matrix.figures[learner], board.allowed), -1.0, 1.0)

@@ -60,6 +60,15 @@ class Known(NamedTuple):
         """Return the same without the first rounds of the yardsticks."""
         return self._replace(best=self.best.after(rounds))
 
+    def split(self) -> list[Known]:
+        """Return the worlds of the block one by one."""
+        found = []
+        for place, number in enumerate(self.block.numbers):
+            block = replace(self.block, numbers=(number,), attempts=self.block.attempts[place : place + 1])
+            here = Yardsticks(*(getattr(self.best, name)[place : place + 1] for name in Reference._fields))
+            found.append(Known(block, here, {str(number): self.words[str(number)]}))
+        return found
+
 
 def read(folder: Path, block: WorldBlock, rounds: int) -> Known:
     """Read what is known of a block."""
