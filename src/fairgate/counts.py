@@ -41,6 +41,8 @@ class Counts:
     array([[0.6, 0.9]])
     >>> counts.overall.round(2), counts.gap.round(2)
     (array([0.75]), array([0.3]))
+    >>> counts
+    Counts(1 × 2 groups, 75.0% accepted)
     """
 
     accepted: Array
@@ -62,6 +64,15 @@ class Counts:
         self.accepted = self.cells[..., 0, 1] + self.cells[..., 1, 1]
         self.people = self.accepted + self.cells[..., 0, 0] + self.cells[..., 1, 0]
         self.total = across_groups(np.add, self.people)
+
+    def __repr__(self) -> str:
+        *many, groups = self.people.shape
+        rates = self.overall[np.isfinite(self.overall)]
+        low, high = (f"{end:.1%}" for end in (rates.min(), rates.max())) if rates.size else ("nobody", "nobody")
+        times = " × ".join(f"{each:,}" for each in many)
+        return (
+            f"{type(self).__name__}({times} × {groups} groups, {low if low == high else f'{low} to {high}'} accepted)"
+        )
 
     @classmethod
     def of_people(

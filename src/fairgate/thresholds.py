@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairgate.amounts import amount
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.problem import best_feasible, is_feasible
@@ -41,6 +42,10 @@ class ThresholdSweep:
     gap: Array
     acceptance: Array
     residuals: Array
+
+    def __repr__(self) -> str:
+        feasible = int(is_feasible(self.residuals).sum())
+        return f"ThresholdSweep({amount(len(self.thresholds), 'threshold')}, {feasible} feasible; best: {self.best})"
 
     def point(self, index: int) -> Point:
         """Return one threshold's figures."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import amount
 from fairgate.environments.base import Environment
 from fairgate.errors import InputError
 from fairgate.problem import Assessment, is_feasible, violation
@@ -31,6 +32,9 @@ class Moment:
     first: int
     whole: Task
     sweep: ThresholdSweep
+
+    def __repr__(self) -> str:
+        return f"Moment({self.whole.name} from round {self.first}; best: {self.sweep.best})"
 
     @property
     def task(self) -> Task:
@@ -81,6 +85,10 @@ class Truth:
 
     moments: tuple[Moment, ...]
     rounds: int
+
+    def __repr__(self) -> str:
+        size = f"{amount(self.rounds, 'round')}, {amount(len(self.moments), 'moment')}"
+        return f"Truth({self.task_name}: {size}; best at the end: {self.last.sweep.best})"
 
     @property
     def last(self) -> Moment:

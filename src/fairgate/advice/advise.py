@@ -16,7 +16,9 @@ from fairgate.advice.feedback import FeedbackEstimate, estimate_feedback
 from fairgate.advice.findings import Finding, inspect, warn
 from fairgate.advice.frontier import Frontier, frontier
 from fairgate.advice.loop import Outcome, run_loops
+from fairgate.advice.money import money_of
 from fairgate.advice.recommendation import Recommendation, recommend
+from fairgate.advice.report.words import badge
 from fairgate.advice.steady import Reference, Response, Steady, reference_rates, settle
 from fairgate.advice.today import Today, look
 from fairgate.errors import InputError
@@ -73,6 +75,18 @@ class Advice:
     feedback: FeedbackEstimate | None
     backtest: list[BacktestPeriod]
 
+    @property
+    def _word(self) -> str:
+        return badge(self.recommendation.status, required=bool(self.aims.problem.constraints))[1]
+
+    def __repr__(self) -> str:
+        made = self.recommendation
+        reward = money_of(self.applicants, self.aims).per_person(made.reward.value)
+        return f"Advice({self._word}: {made.rule}, {reward} per person, {self.applicants!r})"
+
+    def __str__(self) -> str:
+        return f"{self._word.upper()} {self.recommendation.rule}\n{self.recommendation.text}"
+
     def thresholds(self) -> dict[str, Any]:
         """Return the figures of every threshold as columns, those of ``thresholds.csv``."""
         today, groups = self.today, self.applicants.groups
@@ -122,6 +136,9 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     >>> advice = fg.advise(people, fg.Aims(cost=2.0, constraints=constraints, seeds=2, rounds=100))
     >>> advice.recommendation.status, advice.recommendation.rule
     ('sure', 'risk_score ≥ 0.541')
+    >>> print(advice)                                       # doctest: +ELLIPSIS
+    SURE risk_score ≥ 0.541
+    Accept people with risk_score ≥ 0.541. With probability at least 0.9 this keeps every constraint, ...
     """
     if not isinstance(applicants, Applicants):
         raise InputError(f"applicants must come from from_frame or from_file, got {type(applicants).__name__}")

@@ -47,6 +47,9 @@ class Choice:
     same: float  # share of resamples in which a margin leads to the same threshold, but for `STEP` of the people
     possible: float  # in which some threshold meets every constraint
 
+    def __repr__(self) -> str:
+        return f"Choice({self.status}: {self.steady.sweep.point(self.cut)})"
+
     @property
     def probability(self) -> float:
         """Probability that the chosen threshold meets every constraint: by resampling, or what is promised if more."""

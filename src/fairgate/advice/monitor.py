@@ -78,7 +78,7 @@ class Check:
         return BROKEN in (self.now, self.since)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Monitored:
     """What one look found.
 
@@ -102,6 +102,19 @@ class Monitored:
     drifts: list[Drift]
     drifted: list[bool]
     checks: list[Check]
+
+    def __repr__(self) -> str:
+        people = int(self.newcomers.totals.sum())
+        broken, drifted = f"{len(self.broken)} of {len(self.checks)}", f"{sum(self.drifted)} of {len(self.drifts)}"
+        return (
+            f"Monitored(look {self.look}: {people} people, {broken} constraints broken, {drifted} comparisons drifted)"
+        )
+
+    def __str__(self) -> str:
+        from fairgate.advice.report.monitoring import drift_text, headline
+
+        told = [drift_text(each) for each, drifted in zip(self.drifts, self.drifted, strict=True) if drifted]
+        return "\n".join([headline(self), *told])
 
     @property
     def broken(self) -> list[Check]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
 from fairgate.advice.intervals import gap_interval
+from fairgate.amounts import amount
 from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.estimates import Estimate, quantile_of, wilson
@@ -48,6 +49,9 @@ class Today:
     known: NDArray[np.bool_]  # whether labels tell the reward: at most 1% of all people are accepted in the dark
     residuals: Array  # by constraint, (J, K)
     feasible: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return f"Today({amount(len(self.thresholds), 'threshold')}, {int(self.feasible.sum())} feasible)"
 
 
 def look(applicants: Applicants, aims: Aims) -> Today:

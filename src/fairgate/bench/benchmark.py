@@ -41,6 +41,9 @@ class Bench:
     board: Leaderboard
     document: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"Bench({self.matrix!r})"
+
 
 def run_bench(
     out: str | Path,

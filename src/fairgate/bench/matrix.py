@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate import truth
+from fairgate.amounts import amount
 from fairgate.bench import measures
 from fairgate.bench.pairs import perform, play_all
 from fairgate.engines import Engine
@@ -88,6 +89,9 @@ class Outcome:
     truth: Mapping[str, Any]
     settings: Any
 
+    def __repr__(self) -> str:
+        return f"Outcome({self.learner} on {self.task}: {self.success:.0%} of seeds succeed)"
+
     @property
     def success(self) -> float:
         """Share of seeds that meet the target of the learner's level."""
@@ -117,6 +121,10 @@ class Matrix:
 
     outcomes: Mapping[tuple[str, str], Outcome]
     failures: Sequence[Failure] = ()
+
+    def __repr__(self) -> str:
+        size = f"{amount(len(self.learners), 'learner')} on {amount(len(self.tasks), 'task')}"
+        return f"Matrix({size}, {len(self.failures)} failed)"
 
     @property
     def learners(self) -> list[str]:

@@ -45,6 +45,9 @@ class WorldBench:
     board: WorldBoard
     document: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        return f"WorldBench({self.matrix!r})"
+
 
 def run_worlds(
     out: str | Path,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.amounts import amount
 from fairgate.bench.matrix import Failure
 from fairgate.bench.pairs import perform, play_all
 from fairgate.bench.share import Yardsticks
@@ -69,6 +70,10 @@ class WorldMatrix:
     policies: Mapping[str, str]
     searched: Mapping[str, str]
     failures: Sequence[Failure] = ()
+
+    def __repr__(self) -> str:
+        size = f"{amount(len(self.figures), 'learner')} on {amount(len(self.numbers), 'world')}"
+        return f"WorldMatrix({size}, {len(self.failures)} failed)"
 
 
 @dataclass(frozen=True)
