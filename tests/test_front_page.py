@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import fairgate as fg
+from fairgate.advice.example import example_table
 from fairgate.learners.registry import BASELINES
 from scripts import draw_readme, front_page
 from tests.command import fairgate_here
@@ -122,6 +124,28 @@ def test_every_command_of_the_first_pages_is_run_or_is_make() -> None:
             assert title in ours, (page.name, title)
             known = title in ("your own gate", "more commands") or body in run
             assert known or re.match(r"(make|python3 -m venv) ", body), (page.name, body)
+
+
+def test_the_first_pages_install_what_their_commands_need() -> None:
+    """A reader who follows README has --pdf, Excel, DuckDB, pandas and the gate, by the extras that hold them."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    needed = {"typst": "`--pdf`", "python-calamine": "Excel", "duckdb": "DuckDB", "pandas": "pandas", "fastapi": "live"}
+    for page in (README, ROOT / "docs" / "start.md"):
+        text = page.read_text(encoding="utf-8")
+        (asked,) = re.findall(r"^pip install '\.\[([a-z,]+)\]'", text, flags=re.MULTILINE)
+        given = " ".join(each for name in asked.split(",") for each in extras[name])
+        for package, word in needed.items():
+            assert package in given, (page.name, package)
+            assert word in README.read_text(encoding="utf-8")
+
+
+def test_decisions_that_are_audited_are_decisions() -> None:
+    """An outcome is none: readme audits the column of what was decided, that of the cut-off it says is in use."""
+    (decision,) = re.findall(r"fairgate audit \S+ --decision (\w+)", README.read_text(encoding="utf-8"))
+    table = example_table()
+    assert decision == "approved"
+    assert table[decision].to_pylist() == [int(score >= 0.4) for score in table["risk_score"].to_pylist()]
+    assert "The cut-off in use is 0.4." in README.read_text(encoding="utf-8")
 
 
 def test_what_the_site_quotes_of_the_advice_is_what_readme_shows() -> None:

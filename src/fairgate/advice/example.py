@@ -12,6 +12,9 @@ from fairgate.store import prepare_folder, write_text
 
 PEOPLE = 500
 
+CURRENT = 0.4
+"""Score from which people of the example were approved."""
+
 POLICY = """\
 # What to ask of a threshold. Run it with: fairgate advise --config policy.toml
 # Options on the command line win over what is written here.
@@ -59,10 +62,10 @@ out = "advice"                # folder for the report; as seen from this file
 
 
 def example_table() -> Any:
-    """Return made-up applicants as an Arrow table: the same 500 people every time.
+    """Return made-up applicants as an Arrow table: the same 500 people every time, approved from a score of 0.4 on.
 
     >>> example_table().column_names
-    ['risk_score', 'repaid', 'sex']
+    ['risk_score', 'repaid', 'sex', 'approved']
     """
     import pyarrow as pa
 
@@ -70,11 +73,13 @@ def example_table() -> Any:
     sex = rng.random(PEOPLE) < 0.45
     score = 1.0 / (1.0 + np.exp(-rng.normal(np.where(sex, 0.25, 0.35), np.where(sex, 0.8, 1.0))))
     repaid = rng.random(PEOPLE) < 1.0 / (1.0 + np.exp(-6.0 * (score - 0.45)))
+    score = np.round(score, 3)
     return pa.table(
         {
-            "risk_score": np.round(score, 3),
+            "risk_score": score,
             "repaid": repaid.astype(np.int64),
             "sex": np.where(sex, "f", "m"),
+            "approved": (score >= CURRENT).astype(np.int64),
         }
     )
 
@@ -88,7 +93,7 @@ def write_example(folder: Path) -> list[Path]:
     prepare_folder(folder, "folder")
     table = example_table()
     rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
-    lines = [",".join(table.column_names), *(f"{score},{repaid},{sex}" for score, repaid, sex in rows)]
+    lines = [",".join(table.column_names), *(",".join(map(str, row)) for row in rows)]
     write_text(paths[0], POLICY)
     write_text(paths[1], "\n".join(lines) + "\n")
     return paths
