@@ -10,8 +10,16 @@ probability asked for:
 - **short**: by how much its mean reward in the population falls short of the best that a rule of that surety reaches.
   That is the mean reward of "highest reward on the table with every residual + m ≤ 0" with the smallest m that makes
   it feasible in the share asked for of these very tables: a rule that knows the world, and no other.
-- **bolder**: mean probability stated for the threshold of highest reward that is feasible on the table, and the share
-  of tables for which it is feasible in the population.
+
+Then the probabilities that are stated, of what is recommended and of the bolder threshold, the one of highest reward
+that is feasible on the table: on the tasks, and on worlds whose constraint is tightened until it binds at the highest
+reward. For tables told of about the same probability:
+
+- **tables**: how many.
+- **stated**: mean of what is stated, a lower bound.
+- **true**: share for which the threshold is feasible in the population; it should not be less.
+- **wrong**: share of *all* tables of a world that are told so much, or more, of a broken threshold, in the world where
+  it is highest; promised is one minus the least that is stated.
 """
 
 from __future__ import annotations
@@ -20,6 +28,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +49,8 @@ TASKS = ("compas", "delayed-impact", "german", "performative", "mve-s", "interio
 SIZES = (5_000, 20_000, 80_000)
 SURE_LEVELS = (0.8, 0.9, 0.95)
 TODAY = Response(0.0, 0.0)
+STATED = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Steps of the probability that is stated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +64,13 @@ class World:
     @cached_property
     def truth(self) -> Assessment:
         """Exact reward (B,) and residuals (J, B) of every threshold."""
+        return self.problem.assess(self.counts)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Probabilities of group, label and decision at every threshold."""
         taken = tail(self.mass, axis=0)
-        return self.problem.assess(Counts(np.stack((taken[:1] - taken, taken), axis=-1)))
+        return Counts(np.stack((taken[:1] - taken, taken), axis=-1))
 
     @cached_property
     def feasible(self) -> NDArray[np.bool_]:
@@ -118,33 +134,72 @@ class Figures(NamedTuple):
     wrong_by_chance: float
     feasible: float
     short: float
-    bolder_stated: float
-    bolder_true: float
 
 
 def judge(world: World, people: int, sure: float, draws: int, seed: int = 0) -> Figures:
     """Draw tables, and judge what is recommended for each by the truth."""
     rng = np.random.default_rng([seed, people])
-    tables, rewards, feasible, called, stated, bold = [], [], [], [], [], []
+    tables, rewards, feasible, called = [], [], [], []
     for draw in range(draws):
         whole = world.draw(people, rng)
         found = settle(whole, world.problem, TODAY)
         table = Table(whole.cuts.astype(np.int64), found.sweep.reward, found.sweep.residuals.max(axis=0))
         candidates = whole.coarsened(at=[found.cut])
         choice = choose(candidates, world.problem, TODAY, sure, draw, whole=whole)
-        place, bolder = (int(candidates.cuts[cut]) for cut in (choice.cut, choice.steady.cut))
+        place = int(candidates.cuts[choice.cut])
         tables.append(table)
         called.append(choice.status == SURE)
         feasible.append(world.feasible[place])
         rewards.append(world.truth.reward[place])
-        stated.append(float(choice.probabilities[choice.steady.cut]))
-        bold.append(world.feasible[bolder])
     wrong = float(np.mean([one and not other for one, other in zip(called, feasible, strict=True)]))
     by_chance = float(binom.ppf(0.99, draws, 1.0 - sure)) / draws
     short = best_of_that_surety(world, tables, sure) - float(np.mean(rewards))
-    means = (float(np.mean(each)) for each in (feasible, stated, bold))
-    share, told, true = means
-    return Figures(float(np.mean(called)), wrong, by_chance, share, short, told, true)
+    return Figures(float(np.mean(called)), wrong, by_chance, float(np.mean(feasible)), short)
+
+
+class Told(NamedTuple):
+    """What a table is told of a threshold, and the truth."""
+
+    world: str
+    bolder: bool  # or recommended
+    stated: float
+    feasible: bool
+
+
+def told(world: World, people: int, draws: int, sure: float = 0.9) -> Iterator[Told]:
+    """Draw tables, and hold the probabilities stated for each against the truth."""
+    rng = np.random.default_rng([people, 5])
+    for draw in range(draws):
+        whole = world.draw(people, rng)
+        candidates = whole.coarsened(at=[settle(whole, world.problem, TODAY).cut])
+        choice = choose(candidates, world.problem, TODAY, sure, draw, whole=whole)
+        for cut, stated in ((choice.cut, choice.probability), (choice.steady.cut, choice.probability_of_bolder)):
+            place = int(candidates.cuts[cut])
+            yield Told(world.name, cut != choice.cut, stated, bool(world.feasible[place]))
+            if choice.bolder is None:
+                break
+
+
+def told_table(found: list[Told]) -> Iterator[str]:
+    """Write a row for each step of what is stated, of the recommended and of the bolder threshold."""
+    yield "| stated | threshold | tables | stated, mean | true | wrong (promised) |"
+    yield "|---|---|---|---|---|---|"
+    names = sorted({each.world for each in found})
+    for bolder in (False, True):
+        own = [each for each in found if each.bolder == bolder]
+        for low, high in pairwise(STATED):
+            here = [each for each in own if low <= each.stated < high]
+            if not here:
+                continue
+            counts = [sum(each.world == name and not each.bolder for each in found) for name in names]
+            broken = [each for each in own if each.stated >= low and not each.feasible]
+            shares = [sum(each.world == name for each in broken) / n for name, n in zip(names, counts, strict=True)]
+            mean, true = (float(np.mean([getattr(each, name) for each in here])) for name in ("stated", "feasible"))
+            wrong = f"{max(shares):.0%} ({1.0 - low:.0%})" if low else "–"
+            yield (
+                f"| {f'{low:.0%} to {high:.0%}' if low else 'not shown'} | {'bolder' if bolder else 'recommended'} | "
+                f"{len(here)} | {f'{mean:.0%}' if low else '–'} | {true:.0%} | {wrong} |"
+            )
 
 
 def best_of_that_surety(world: World, tables: list[Table], sure: float) -> float:
@@ -167,6 +222,19 @@ def best_of_that_surety(world: World, tables: list[Table], sure: float) -> float
     return play(high)[1]
 
 
+def binding_world(seed: int) -> World:
+    """Return a random world whose constraint between groups is tightened until it binds at the highest reward."""
+    world = random_world(seed)
+    rates = world.counts.rates[int(world.truth.reward.argmax())]
+    binding: fg.Constraint
+    if seed % 2:
+        binding = fg.DisparateImpact(round(min(0.3 + 0.7 * float(rates.min() / rates.max()), 0.95), 3))
+    else:
+        binding = fg.DemographicParity(round(max(0.7 * float(np.ptp(rates)), 0.02), 3))
+    problem = Problem(world.problem.utility, [binding, fg.ServiceRate(0.05, 0.95)])
+    return World(f"binding {seed}", world.mass, problem)
+
+
 def worlds(fresh: int) -> Iterator[World]:
     """Return the tasks, and so many random worlds."""
     yield from (task_world(name) for name in TASKS)
@@ -179,25 +247,29 @@ def worlds(fresh: int) -> Iterator[World]:
 
 
 def main() -> None:
-    """Print a row for every world, number of people and probability asked for."""
+    """Print a row for every world, number of people and probability asked for; then one for every step stated."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--fresh", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--levels", type=float, nargs="+", default=SURE_LEVELS)
+    parser.add_argument("--binding", type=int, default=10, help="worlds whose constraint binds")
+    parser.add_argument("--told", type=int, default=4_000, help="people of a table whose stated probabilities are held")
+    parser.add_argument("--told-draws", type=int, default=100)
     given = parser.parse_args()
-    print("| world | people | asked for | sure | wrong | feasible | short | bolder: stated, true |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| world | people | asked for | sure | wrong | feasible | short |")
+    print("|---|---|---|---|---|---|---|")
     for world in worlds(given.fresh):
         for people in given.sizes:
             for sure in given.levels:
                 found = judge(world, people, sure, given.draws)
                 print(
                     f"| `{world.name}` | {people:,} | {sure:g} | {found.sure:.0%} | "
-                    f"{found.wrong:.0%} ({found.wrong_by_chance:.0%}) | {found.feasible:.0%} | {found.short:.4f} | "
-                    f"{found.bolder_stated:.0%}, {found.bolder_true:.0%} |",
+                    f"{found.wrong:.0%} ({found.wrong_by_chance:.0%}) | {found.feasible:.0%} | {found.short:.4f} |",
                     flush=True,
                 )
+    looked_at = [*map(task_world, TASKS), *map(binding_world, range(given.binding))]
+    print(*told_table([each for world in looked_at for each in told(world, given.told, given.told_draws)]), sep="\n")
 
 
 if __name__ == "__main__":

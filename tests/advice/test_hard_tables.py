@@ -45,7 +45,7 @@ def test_a_group_of_a_few_does_not_make_the_advice_absurd(size: int) -> None:
     assert len({made.threshold for made in found}) == 1
     made = found[0]
     assert made.reward.value > 0.1
-    assert made.probability > 0.9
+    assert (made.probability > 0.9) == (size == 6)  # of one or two people nothing can be shown
     assert "nan" not in made.text
     late = advise(people, Aims(constraints=[fg.DemographicParity(0.9)], feedback=(0.3, 0.0), **QUICK)).recommendation
     assert np.isfinite([*late.gap[:3], *late.reward[:3]]).all()

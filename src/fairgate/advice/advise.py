@@ -11,7 +11,7 @@ from fairgate.advice.aims import STRENGTHS, Aims
 from fairgate.advice.backtest import BacktestPeriod, backtest
 from fairgate.advice.by_group import ByGroup, by_group
 from fairgate.advice.change import Change, compare
-from fairgate.advice.choice import choose
+from fairgate.advice.choice import Choice, choose, nobody_is_better
 from fairgate.advice.feedback import FeedbackEstimate, estimate_feedback
 from fairgate.advice.findings import Finding, inspect, warn
 from fairgate.advice.frontier import Frontier, frontier
@@ -147,9 +147,7 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     aims = Aims() if aims is None else aims
     findings = inspect(applicants, aims)
     stage("working out every threshold", quiet=quiet)
-    today = look(applicants, aims)
     candidates = candidates_of(applicants, aims)
-    today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
     reference = reference_rates(candidates, aims)
     past = applicants.coarsened()  # whose bins are those of the history
     history = past.history
@@ -158,18 +156,24 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
     feedback = None if history is None else estimate_feedback(history, past.groups)
     strengths = aims.feedback or (feedback and feedback.strengths) or STRENGTHS
     stage("looking at the long run", quiet=quiet)
-    steady = [settle(candidates, aims.problem, Response(strength, reference.rates)) for strength in strengths]
-    stage("choosing", quiet=quiet)
-    choice = choose(candidates, aims.problem, steady[0].response, aims.sure, aims.seed, whole=applicants)
+    responses = [Response(strength, reference.rates) for strength in strengths]
+    steady, choice = look_ahead(applicants, candidates, aims, responses)
+    if nobody_is_better(candidates, aims.problem, choice):
+        applicants = applicants.with_nobody()
+        candidates, past = candidates_of(applicants, aims), applicants.coarsened()
+        history = past.history
+        steady, choice = look_ahead(applicants, candidates, aims, responses)
+    today = look(applicants, aims)
+    today_best = settle(candidates, aims.problem, Response(0.0, 0.0)).cut
     recommendation = recommend(candidates, aims, look(candidates, aims), choice, steady, whole=applicants)
     findings += warn(candidates, recommendation.rates)
     if recommendation.reward.value < 0.0:
-        text = "The recommended rule loses: accepting nobody would be better, if the constraints allow it."
+        text = "The recommended rule loses: accepting nobody would earn more, but breaks a constraint."
         findings.append(Finding("loss", "warning", text))
     stage("", quiet=quiet)
     loops = run_loops(candidates, aims, steady, choice, today_best, quiet=quiet) if aims.loops else {}
     cut = float(candidates.cuts[recommendation.cut])
-    groups = by_group(applicants, cut, recommendation.rule, aims.current)
+    groups = by_group(applicants, cut, recommendation.rule_in_words, aims.current)
     change = compare(applicants, aims, cut)
     frontiers = find_frontiers(candidates, aims, steady)
     tested = [] if history is None else backtest(past, history, aims)
@@ -189,6 +193,14 @@ def advise(applicants: Applicants, aims: Aims | None = None, *, quiet: bool = Tr
         feedback,
         tested,
     )
+
+
+def look_ahead(
+    applicants: Applicants, candidates: Applicants, aims: Aims, responses: list[Response]
+) -> tuple[list[Steady], Choice]:
+    """Find the best threshold in the long run under each response, and choose one under the first."""
+    steady = [settle(candidates, aims.problem, response) for response in responses]
+    return steady, choose(candidates, aims.problem, responses[0], aims.sure, aims.seed, whole=applicants)
 
 
 def find_frontiers(candidates: Applicants, aims: Aims, steady: list[Steady]) -> dict[float, Frontier]:
@@ -212,6 +224,7 @@ def candidates_of(applicants: Applicants, aims: Aims) -> Applicants:
     The threshold in use is one of them, too, so that keeping it changes nothing.
     """
     places = [settle(applicants, aims.problem, Response(0.0, 0.0)).cut]
+    places += [] if applicants.above[:, -1].any() else [len(applicants.cuts) - 1]  # accepting nobody
     if aims.current is not None:
         in_use = int(np.searchsorted(applicants.cuts, applicants.shown(aims.current)))
         places += [in_use] if in_use < len(applicants.cuts) else []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.choice import choose
+from fairgate.advice.choice import NOBODY, SURE, choose, nobody_is_better
 from fairgate.advice.steady import Response
 from fairgate.confidence import clopper_pearson
 from fairgate.constraints.bounds import RateBounds, residual_bounds
@@ -83,15 +83,17 @@ def backtest(applicants: Applicants, history: PeriodCounts, aims: Aims, first: i
             continue
         known = replace(applicants, counts=past, rows=int(past.sum()), fitted=None, decisions=None, history=None)
         choice = choose(known, aims.problem, Response(0.0, 0.0), aims.sure, aims.seed)
-        accepted = np.arange(len(applicants.cuts)) >= choice.cut
+        nobody = nobody_is_better(known, aims.problem, choice)
+        accepted = np.arange(len(applicants.cuts)) >= (len(applicants.cuts) if nobody else choice.cut)
+        cut = known.with_nobody().cuts[-1] if nobody else applicants.cuts[choice.cut]
         people = now.sum(axis=3)
         advised = np.stack((np.where(accepted[:, None], 0, people), np.where(accepted[:, None], people, 0)), axis=-1)
         found.append(
             BacktestPeriod(
                 period=history.periods[period],
-                threshold=float(applicants.shown(applicants.cuts[choice.cut])),
-                written=applicants.words(choice.cut),
-                status=choice.status,
+                threshold=float(applicants.shown(cut)),
+                written=NOBODY if nobody else applicants.words(choice.cut),
+                status=SURE if nobody else choice.status,
                 advised=judge(advised.sum(axis=1), applicants.groups, aims),
                 done=judge(now.sum(axis=1), applicants.groups, aims) if history.decided else None,
             )

@@ -1,13 +1,14 @@
-"""Choice: the best threshold that is sure to meet every constraint, and how it fares in resampled tables."""
+"""Choice: the best threshold that is sure to meet every constraint, and how sure it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.guarantee import least_sure, sure_by_tests
+from fairgate.advice.guarantee import Guarantee, highest, least_sure
 from fairgate.advice.intervals import deviation, largest_margin, residual_margins
 from fairgate.advice.steady import Response, Steady, settle, steady_cells
 from fairgate.constraints.pieces import differences, rates_of
@@ -26,6 +27,9 @@ AT_ONCE = 150_000
 SURE, UNCERTAIN, INFEASIBLE = "sure", "uncertain", "infeasible"
 """Every constraint is met with the stated probability; on these very people, but not with that probability; or none."""
 
+NOBODY = "nobody"
+"""The rule of a threshold above all scores."""
+
 STEP = 1.0 / 40.0
 """Share of the people by which two thresholds may differ and count as the same."""
 
@@ -41,7 +45,8 @@ class Choice:
     steady: Steady  # what every threshold leads to, and the best feasible one without any margin
     allowed: NDArray[np.bool_]  # thresholds it was chosen from, (K,)
     margins: Array  # of every residual and threshold, (J, K), see :mod:`fairgate.advice.intervals`
-    probabilities: Array  # share of resamples in which each threshold meets every constraint, (K,)
+    probability: float  # with which the chosen threshold is shown to meet every constraint; 0 if less than a half
+    probability_of_bolder: float  # the same for the best feasible threshold without any margin
     reward_error: float  # standard error of the chosen threshold's reward
     gap_reach: float  # how far the gap may lie to either side, with probability 95%
     same: float  # share of resamples in which a margin leads to the same threshold, but for `STEP` of the people
@@ -51,12 +56,6 @@ class Choice:
         return f"Choice({self.status}: {self.steady.sweep.point(self.cut)})"
 
     @property
-    def probability(self) -> float:
-        """Probability that the chosen threshold meets every constraint: by resampling, or what is promised if more."""
-        found = float(self.probabilities[self.cut])
-        return max(found, self.sure) if self.status == SURE else found
-
-    @property
     def price(self) -> float:
         """Reward given up for being sure."""
         reward = self.steady.sweep.reward
@@ -64,9 +63,9 @@ class Choice:
 
     @property
     def cost_of_surety(self) -> float | None:
-        """The same as a share of the best reward that is feasible on these people; None if that is not above 0."""
+        """The same as a share of the best reward that is feasible on these people; None if it is not within 0 and 1."""
         best = float(self.steady.sweep.reward[self.steady.cut])
-        return self.price / best if best > 0.0 else None
+        return self.price / best if self.price <= best and best > 0.0 else None
 
     @property
     def bolder(self) -> int | None:
@@ -87,9 +86,12 @@ def choose(
 
     The highest reward is chosen among the thresholds that meet every constraint with probability `sure` at least, see
     :mod:`fairgate.advice.guarantee` (status "sure"). If there is none, but some thresholds are feasible on these
-    people, it is chosen among those with residuals :math:`g_j(\theta) + m_j(\theta) \le 0`, where margins m come from
-    resampling; if there is none of these either, the one that is feasible in most resampled tables is ("uncertain"). If
+    people, it is chosen among those that are shown to be feasible with the highest probability there is, of a half at
+    least; if there is none of these either, among those with residuals :math:`g_j(\theta) + m_j(\theta) \le 0`, where
+    margins m come from resampling; and else it is the one that is feasible in most resampled tables ("uncertain"). If
     none is feasible, the one with the smallest sum of violations is ("infeasible").
+
+    A threshold above all scores accepts nobody, whoever comes: if the constraints allow that, it is sure.
 
     `whole` is the table before its bins were joined; thresholds are then tested one by one on all of its bins.
     """
@@ -113,26 +115,46 @@ def choose(
     errors = deviation(residual, sweep.residuals[:, None])
     margins = residual_margins(problem.constraints, errors, resampled, rates, sizes, least_sure(sure))
     fine = is_feasible(residual)
-    probabilities = fine.mean(axis=0)
-    promised, exact = find_sure(applicants, whole or applicants, problem, response, margins, sure, seed)
-    promised &= is_feasible(sweep.residuals)
-    (margin_cut,) = pick(sweep.reward[None], sweep.residuals[:, None], margins, probabilities)
-    feasible = bool(is_feasible(sweep.residuals).any())
+    whole, within = whole or applicants, is_feasible(sweep.residuals)
+    nobody = np.logical_not(applicants.above.any(axis=(0, 2)))
+    place = np.searchsorted(applicants.cuts, whole.cuts, side="right") - 1
+    first = np.searchsorted(whole.cuts, applicants.cuts)
+    tests = Guarantee(whole, problem, response, margins[:, place], sure, seed)
+
+    @cache
+    def passed(confidence: float) -> NDArray[np.bool_]:
+        return (tests.passed(confidence)[first] | nobody) & within
+
+    promised = passed(sure)
+    (margin_cut,) = pick(sweep.reward[None], sweep.residuals[:, None], margins, fine.mean(axis=0))
+    status = SURE if promised.any() else UNCERTAIN if within.any() else INFEASIBLE
+    if status == UNCERTAIN:
+        confidence = highest(lambda each: bool(passed(each).any()))
+        promised = passed(confidence) if confidence else promised
     allowed = promised if promised.any() else allowed_by_margin(sweep.residuals, margins)
     cut = int(np.where(promised, sweep.reward, -np.inf).argmax() if promised.any() else margin_cut)
+
+    def confidence_of(cut: int, known: float = 0.0) -> float:
+        if not within[cut]:
+            return 0.0
+        if nobody[cut]:
+            return 1.0 if tests.exact else sure
+        return highest(lambda each: bool(passed(each)[cut]) and tests.alone(int(first[cut]), each), known)
+
     at, pairs = slice(cut, cut + 1), max(len(applicants.groups) * (len(applicants.groups) - 1) // 2, 1)
     level = 1.0 - (1.0 - LEVEL) / (2.0 * pairs)
     gap_reach = largest_margin(differences(observed.group_count), resampled[:, at], rates[at], sizes, level)
-    moved = observed.overall[pick(reward, residual, margins, probabilities)] - observed.overall[margin_cut]
+    moved = observed.overall[pick(reward, residual, margins, fine.mean(axis=0))] - observed.overall[margin_cut]
     return Choice(
         cut=cut,
-        status=SURE if promised.any() else UNCERTAIN if feasible else INFEASIBLE,
+        status=status,
         sure=sure,
-        exact=exact,
+        exact=tests.exact,
         steady=steady,
-        allowed=allowed if allowed[cut] else np.arange(len(promised)) == cut,
+        allowed=allowed if allowed[cut] else np.arange(len(allowed)) == cut,
         margins=margins,
-        probabilities=probabilities,
+        probability=confidence_of(cut, sure if status == SURE else 0.0),
+        probability_of_bolder=confidence_of(steady.cut),
         reward_error=float(deviation(reward, sweep.reward)[cut]),
         gap_reach=float(gap_reach[0]),
         same=float((np.abs(moved) <= STEP + 1e-9).mean()),
@@ -140,19 +162,17 @@ def choose(
     )
 
 
-def find_sure(
-    applicants: Applicants,
-    whole: Applicants,
-    problem: Problem,
-    response: Response,
-    margins: Array,
-    sure: float,
-    seed: int,
-) -> tuple[NDArray[np.bool_], bool]:
-    """Return which thresholds of `applicants` are sure, tested on the bins of the `whole` table."""
-    place = np.searchsorted(applicants.cuts, whole.cuts, side="right") - 1
-    found = sure_by_tests(whole, problem, response, margins[:, place], sure, seed)
-    return found.cuts[np.searchsorted(whole.cuts, applicants.cuts)], found.exact
+def nobody_is_better(applicants: Applicants, problem: Problem, choice: Choice) -> bool:
+    """Say whether the chosen threshold earns less than accepting nobody, and that meets every constraint.
+
+    Without anybody accepted all rates are 0: groups do not differ, and a least rate above 0 is not kept.
+    """
+    if choice.steady.sweep.reward[choice.cut] >= 0.0:
+        return False
+    extended = applicants.with_nobody()
+    cells = steady_cells(extended.filled, choice.steady.response)[-1:]
+    allowed = is_feasible(problem.assess(Counts(cells)).residuals)[0]
+    return bool(allowed and np.isfinite(extended.cuts[-1]))  # no number is above the largest there is
 
 
 def resample(applicants: Applicants, times: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -6,6 +6,10 @@ broken", until one cannot be shown to hold. Those before it are sure. There are 
 part of δ = 1 − sure; a run that gets to the beginning of the next one hands its part on. So the probability that any
 broken threshold is called sure is δ at most, and any of the sure ones may be chosen, by any data.
 
+The probability that is stated of any threshold is the largest 1 − δ at which it still passes, and does on all people by
+itself, too: a lower bound. Of all tables, 1 − c at most tell c or more of any threshold that is broken, however it was
+chosen. By itself, too, since the people who are not in the pilot can flatter one that all people chose.
+
 * A threshold is shown to hold if every line of every constraint is (an intersection–union test [3]_): being tested
   against all constraints and all pairs of groups costs nothing.
 * Lines in rates of groups, of everybody, and of people with a known label are tested exactly
@@ -26,7 +30,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,15 +56,11 @@ STARTS, SPREAD, AIMED = 3, 6, 0.75
 FEW_LABELS = 5 * BAND_LABELS
 """Labels of a group below which missing ones are hardly told apart by score: five bands."""
 
+FLOOR = 0.5
+"""A lower confidence is not stated: such a rule breaks a constraint about as likely as not."""
+
 LIKELY = 0.2
 """A run begins where the pilot has a test pass with so much of the highest probability at least."""
-
-
-class Sure(NamedTuple):
-    """The thresholds that are sure, and whether that is proved for any number of people or approximate."""
-
-    cuts: NDArray[np.bool_]  # (B,)
-    exact: bool
 
 
 class Sorted(NamedTuple):
@@ -70,38 +70,100 @@ class Sorted(NamedTuple):
     others: list[int]  # numbers of residuals
 
 
-def sure_by_tests(
-    applicants: Applicants, problem: Problem, response: Response, margins: Array, sure: float, seed: int = 0
-) -> Sure:
-    """Test the thresholds of a table one after the other, and return those that are sure.
+class Guarantee:
+    """The tests of all thresholds of a table, in an order that does not depend on the level, so that it may vary.
 
     `margins` (J, B) are added to residuals where a test is not exact; they are those of the whole table, and of
-    probability :func:`least_sure`.
+    probability :func:`least_sure`. `sure` is the probability the order is meant for.
     """
-    if rests_on_unknown(applicants, problem):
-        return Sure(np.full(len(applicants.cuts), False), False)
-    pilot, rest = split(applicants, np.random.default_rng([seed, 2]))
-    tests = sort_out(applicants, problem, response)
-    most = accepted_by(rest)
-    least = most if _repeated(applicants) else np.concatenate((most[1:], 0.0 * most[:1]))
-    exact = Exact(most, least, tests.lines)
-    found, wider = np.zeros((0, len(most))), np.zeros((0, len(most)))
-    if tests.others:
-        cells = steady_cells(applicants.label_model.fill(rest), response)
-        found = problem.assess(Counts(cells)).residuals[tests.others]
-        wider = np.sqrt(applicants.people / max(rest.sum(), 1)) / ndtri(least_sure(sure)) * margins[tests.others]
-    cuts, level = np.full(len(most), False), 0.0
-    for weight, segment in order(applicants, pilot, problem, response, sure):
-        level += weight * (1.0 - sure)
-        if level <= 0.0:
-            continue
-        fine = ((found + ndtri(1.0 - level) * wider) <= 0.0).all(axis=0)
-        for cut in segment:
-            if not (fine[cut] and exact.holds(cut, level)):
-                level = 0.0
-                break
-            cuts[cut] = True
-    return Sure(cuts, not tests.others and applicants.weights is None)
+
+    def __init__(
+        self, applicants: Applicants, problem: Problem, response: Response, margins: Array, sure: float, seed: int = 0
+    ) -> None:
+        self.bins = len(applicants.cuts)
+        self.blind = rests_on_unknown(applicants, problem)
+        if self.blind:
+            self.exact = False
+            return
+        pilot, rest = split(applicants, np.random.default_rng([seed, 2]))
+        tests = sort_out(applicants, problem, response)
+        unit = margins[tests.others] / ndtri(least_sure(sure))
+        self.rest, self.everybody = (
+            Sample.of(people, applicants, problem, response, tests, unit) for people in (rest, pilot + rest)
+        )
+        self.order = order(applicants, pilot, problem, response, sure)
+        self.exact = not tests.others and applicants.weights is None
+
+    def passed(self, sure: float) -> NDArray[np.bool_]:
+        """Say which thresholds keep every constraint, all at once with this probability at least, (B,).
+
+        Who passes for one probability does for all lower ones.
+        """
+        cuts, level = np.full(self.bins, False), 0.0
+        if self.blind:
+            return cuts
+        for weight, segment in self.order:
+            level += weight * (1.0 - sure)
+            if level <= 0.0:
+                continue
+            fine = self.rest.fine(level)
+            for cut in segment:
+                if not (fine[cut] and self.rest.lines.holds(cut, level)):
+                    level = 0.0
+                    break
+                cuts[cut] = True
+        return cuts
+
+    def alone(self, cut: int, sure: float) -> bool:
+        """Say whether this one threshold passes on all people, the pilot too, as if no other had been looked at."""
+        level = 1.0 - sure
+        return not self.blind and bool(self.everybody.fine(level)[cut]) and self.everybody.lines.holds(cut, level)
+
+
+class Sample(NamedTuple):
+    """The tests of some people: lines that are tested exactly; residuals of the others, and their standard errors."""
+
+    lines: Exact
+    found: Array  # (J, B)
+    errors: Array
+
+    @classmethod
+    def of(
+        cls,
+        people: NDArray[np.int64],
+        applicants: Applicants,
+        problem: Problem,
+        response: Response,
+        tests: Sorted,
+        errors: Array,
+    ) -> Sample:
+        """Set up the tests of `people` (G, B, 3), some of the applicants, of whom all together have these `errors`."""
+        most = accepted_by(people)
+        least = most if _repeated(applicants) else np.concatenate((most[1:], 0.0 * most[:1]))
+        found = np.zeros((0, len(most)))
+        if tests.others:
+            cells = steady_cells(applicants.label_model.fill(people), response)
+            found = problem.assess(Counts(cells)).residuals[tests.others]
+        return cls(Exact(most, least, tests.lines), found, np.sqrt(applicants.people / max(people.sum(), 1)) * errors)
+
+    def fine(self, level: float) -> NDArray[np.bool_]:
+        """Say of which thresholds the residuals without an exact test are low enough, (B,)."""
+        return np.asarray(((self.found + ndtri(1.0 - level) * self.errors) <= 0.0).all(axis=0))
+
+
+def highest(passes: Callable[[float], bool], known: float = 0.0) -> float:
+    """Return the highest confidence, in hundredths, or `known` if higher, at which a test passes; 0 if below a half.
+
+    It passes at every confidence below one at which it does.
+
+    >>> highest(lambda confidence: confidence <= 0.734), highest(lambda confidence: confidence < 0.4)
+    (0.73, 0.0)
+    """
+    low, high = max(math.floor(100.0 * known), math.floor(100.0 * FLOOR) - 1), 100
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if passes(middle / 100.0) else (low, middle)
+    return max(low / 100.0 if low >= 100.0 * FLOOR else 0.0, known)
 
 
 def _repeated(applicants: Applicants) -> bool:
@@ -208,6 +270,7 @@ class Exact:
                         ends[side, place] = rate_ends(hits[:, place], sizes[place])
                 self.pairs.append(Pair(line, ends["most", line.plus], ends["least", line.minus]))
         self.bounds = np.array([pair.bound() for pair in self.pairs], dtype=np.float32).reshape(-1, len(most))
+        self.told: dict[tuple[int, int], tuple[float, float]] = {}  # levels at which a line is not shown, and is
 
     def holds(self, cut: int, level: float) -> bool:
         """Say whether every line is shown to hold at this threshold."""
@@ -215,7 +278,15 @@ class Exact:
             return False
         left = np.flatnonzero(self.bounds[:, cut] > level)
         hardest = left[np.argsort(-self.bounds[left, cut], kind="stable")]
-        return all(self.pairs[place].shown(cut, level) for place in hardest)
+        return all(self._shown(int(place), cut, level) for place in hardest)
+
+    def _shown(self, place: int, cut: int, level: float) -> bool:
+        failed, passed = self.told.get((place, cut), (0.0, 2.0))
+        if failed < level < passed:
+            shown = self.pairs[place].shown(cut, level)
+            self.told[place, cut] = (failed, level) if shown else (level, passed)
+            return shown
+        return level >= passed
 
 
 def _one(line: Line, most: Array, least: Array, sizes: Array) -> Array:

@@ -1,8 +1,8 @@
 """Options: what could be done instead where no single threshold meets every constraint.
 
 All are worked out over every threshold of the table: the best lottery by a linear program, and the threshold with the
-smallest sum of violations, :func:`fairgate.problem.violation`, which is what "nearest" means here. Each has the
-probability that it meets every constraint: the share of resampled tables in which it does.
+smallest sum of violations, :func:`fairgate.problem.violation`, which is what "nearest" means here. They are chosen to
+meet the constraints on these people just so; with what probability they do in the population is not shown.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.advice.choice import AT_ONCE, RESAMPLES, resample
 from fairgate.advice.money import Money
 from fairgate.constraints import Constraint
 from fairgate.constraints.pieces import rates_of
@@ -32,6 +31,9 @@ DRAWN, WEIGHTS = 48, 20
 LEVELS = 400
 """Steps of the acceptance rate in the search for thresholds by group."""
 
+NOT_SHOWN = "That it meets them for all whom they were drawn from is not shown."
+"""An option is chosen by all people, of whom none are left to test it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
@@ -40,7 +42,6 @@ class Option:
     kind: str  # "lottery" or "per-group"
     rule: str = ""  # whom to accept
     reward: float | None = None  # per person; None if the constraints cannot be met this way
-    probability: float | None = None  # that it meets every constraint
     rates: dict[str, float] = field(default_factory=dict)  # acceptance rate by group
     weights: list[tuple[float | None, float]] = field(default_factory=list)  # of a lottery; None accepts nobody
     thresholds: dict[str, float] = field(default_factory=dict)  # by group
@@ -59,15 +60,13 @@ class Candidates(NamedTuple):
         return Counts(np.stack((np.maximum(self.people - accepted, 0.0), accepted), axis=-1))
 
 
-def other_ways(
-    applicants: Applicants, candidates: Applicants, problem: Problem, money: Money, seed: int = 0
-) -> list[Option]:
+def other_ways(applicants: Applicants, candidates: Applicants, problem: Problem, money: Money) -> list[Option]:
     """Return the best lottery between shared thresholds, and thresholds by group.
 
     The first is the best over all thresholds of the table, `applicants`; the others are searched for among the
     `candidates`.
     """
-    return [_lottery(applicants, problem, money, seed), _per_group(candidates, problem, money, seed)]
+    return [_lottery(applicants, problem, money), _per_group(candidates, problem, money)]
 
 
 def rules_of(applicants: Applicants) -> Candidates:
@@ -77,22 +76,7 @@ def rules_of(applicants: Applicants) -> Candidates:
     return Candidates(places, accepted, applicants.filled.sum(axis=1))
 
 
-def probability_of(applicants: Applicants, problem: Problem, accepted: Array, seed: int) -> float:
-    """Return the share of resampled tables in which accepting people with these probabilities meets every constraint.
-
-    `accepted` has the probability of each group's people in each bin, (G, B).
-    """
-    rng, met = np.random.default_rng([seed, 3]), 0
-    most = max(1, AT_ONCE // applicants.counts.size)
-    for start in range(0, RESAMPLES, most):
-        drawn = applicants.label_model.fill(resample(applicants, min(most, RESAMPLES - start), rng))
-        taken = (drawn * accepted[..., None]).sum(axis=2)
-        cells = np.stack((np.maximum(drawn.sum(axis=2) - taken, 0.0), taken), axis=-1)
-        met += int(is_feasible(problem.assess(Counts(cells)).residuals).sum())
-    return met / RESAMPLES
-
-
-def _lottery(applicants: Applicants, problem: Problem, money: Money, seed: int) -> Option:
+def _lottery(applicants: Applicants, problem: Problem, money: Money) -> Option:
     candidates = rules_of(applicants)
     weights = best_lottery(candidates, problem)
     if weights is None:
@@ -106,34 +90,16 @@ def _lottery(applicants: Applicants, problem: Problem, money: Money, seed: int) 
     rules = [f"{applicants.sign} {applicants.words(int(places[k]))}" if k < len(places) else "nobody" for k in drawn]
     parts = percentages(weights[drawn])
     listed = ", ".join(f"{rule} with {part}" for rule, part in zip(rules, parts, strict=True))
-    cuts = [int(places[k]) for k in drawn if k < len(places)]
-    fewer = applicants.coarsened(at=cuts)
-    chance = sum(
-        (weight * (fewer.cuts >= applicants.cuts[cut]) for cut, weight in zip(cuts, weights[drawn], strict=False)),
-        np.zeros(len(fewer.cuts)),
-    )
-    probability = probability_of(fewer, problem, np.tile(chance, (len(fewer.groups), 1)), seed)
     text = (
         "A lottery treats people with the same score by chance; where that is accepted, it can meet every constraint: "
         f"drawn for each person, accept {listed} probability (exact weights are in report.json). It "
-        f"would earn {money.per_person(reward)} per person, the most of all lotteries, and meets every constraint "
-        f"with probability {chances(probability)}."
+        f"would earn {money.per_person(reward)} per person, the most of all lotteries that meet every constraint. "
+        f"{NOT_SHOWN}"
     )
     shown = [float(applicants.shown(applicants.cuts[places[k]])) if k < len(places) else None for k in drawn]
     mixed = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
     pairs = list(zip(shown, weights[drawn].tolist(), strict=True))
-    return Option(
-        kind="lottery", rule=listed, reward=reward, probability=probability, rates=mixed, weights=pairs, text=text
-    )
-
-
-def chances(probability: float) -> str:
-    """Write a probability that comes from resampling, never as certain.
-
-    >>> [chances(each) for each in (0.934, 1.0, 0.0)]
-    ['93%', 'over 99%', 'under 1%']
-    """
-    return "over 99%" if probability > 0.99 else "under 1%" if probability < 0.01 else f"{probability:.0%}"
+    return Option(kind="lottery", rule=listed, reward=reward, rates=mixed, weights=pairs, text=text)
 
 
 def percentages(weights: Array) -> list[str]:
@@ -148,7 +114,7 @@ def percentages(weights: Array) -> list[str]:
     return [f"{part / 100:.2f}%" for part in whole.tolist()]
 
 
-def _per_group(applicants: Applicants, problem: Problem, money: Money, seed: int) -> Option:
+def _per_group(applicants: Applicants, problem: Problem, money: Money) -> Option:
     text = (
         "Thresholds by group treat people with the same score differently because of their group; in credit, housing "
         "and employment that is often unlawful, so ask a lawyer first. "
@@ -170,17 +136,13 @@ def _per_group(applicants: Applicants, problem: Problem, money: Money, seed: int
     reward = float(problem.utility.reward(counts))
     thresholds = {name: float(applicants.shown(applicants.cuts[cut])) for name, cut in cuts.items()}
     kept = dict(zip(applicants.groups, counts.rates.tolist(), strict=True))
-    taken = (np.arange(len(applicants.cuts)) >= places[:, None]).astype(np.float64)
-    probability = probability_of(applicants, problem, taken, seed)
     text += (
-        f"They could meet every constraint, {listed}, would earn {money.per_person(reward)} per person, and meet "
-        f"every constraint with probability {chances(probability)}."
+        f"They could meet every constraint, {listed}, and would earn {money.per_person(reward)} per person. {NOT_SHOWN}"
     )
     return Option(
         kind="per-group",
         rule=listed,
         reward=reward,
-        probability=probability,
         rates=kept,
         thresholds=thresholds,
         text=text,

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairgate.advice.aims import Aims
-from fairgate.advice.choice import INFEASIBLE, RESAMPLES, STEP, SURE, Choice
-from fairgate.advice.guarantee import rests_on_unknown
+from fairgate.advice.choice import INFEASIBLE, NOBODY, RESAMPLES, STEP, SURE, Choice
+from fairgate.advice.guarantee import FLOOR, rests_on_unknown
 from fairgate.advice.money import Money, money_of
-from fairgate.advice.options import Option, chances, other_ways
+from fairgate.advice.options import Option, other_ways
 from fairgate.advice.sensitivity import flips_at, reward_bounds
 from fairgate.advice.steady import Steady, settle, stands_until
 from fairgate.advice.today import Today
@@ -25,7 +25,7 @@ from fairgate.problem import ROUNDING, Problem, is_feasible
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another threshold, with its figures and the probability that it meets every constraint."""
+    """Another threshold, with its figures and the probability with which it is shown to meet every constraint."""
 
     cut: int
     threshold: float
@@ -49,7 +49,7 @@ class Recommendation:
     exact: bool  # whether "sure" holds for any number of people, or approximately
     cut: int  # number of the threshold
     threshold: float  # as it reads in the table
-    rule: str  # whom to accept
+    rule: str  # whom to accept; "nobody" if that is best
     feedback: float  # strength it is made for
     reward: Estimate  # figures have 95% intervals
     reward_bounds: tuple[float, float] | None  # if all missing labels were bad, or good; None if none is missing
@@ -61,16 +61,21 @@ class Recommendation:
     rates: dict[str, float]  # acceptance rate by group
     residuals: dict[str, float]
     misses: dict[str, float]  # the residuals that are broken
-    probability: float  # that it meets every constraint: share of resampled tables in which it does
+    probability: float  # with which it is shown to meet every constraint, at least; 0 if less than a half
     price: float  # reward given up for being sure, against the best threshold that is feasible on these people
     cost_of_surety: float | None  # the same as a share of that reward; None if there is no reward to share
     bolder: Alternative | None  # the threshold of highest reward that is feasible on these people, if another
     same: float  # share of resampled tables in which about the same threshold is chosen
     possible: float  # in which any threshold is feasible
     stands_until: float | None  # strength of feedback up to which it stays feasible; None if not even without
-    options: list[Option]  # what else could be done, if no threshold meets every constraint
+    options: list[Option]  # what else could be done, if no threshold meets every constraint or is worth anything
     learner: str | None  # which to run live, over the policies that can keep every constraint; None if none is known to
     text: str  # all of this in words
+
+    @property
+    def rule_in_words(self) -> str:
+        """The rule as a title of figures."""
+        return "accepting nobody" if self.rule == NOBODY else self.rule
 
 
 def recommend(
@@ -96,7 +101,9 @@ def recommend(
         reward = Estimate(point.reward, point.reward - reach, point.reward + reach)
         reach = choice.gap_reach
         gap = Estimate(point.gap, max(point.gap - reach, 0.0), min(point.gap + reach, 1.0))
-    options = other_ways(whole or applicants, applicants, problem, money, aims.seed) if infeasible else []
+    nobody = _rule(applicants, cut) == NOBODY
+    options = other_ways(whole or applicants, applicants, problem, money) if infeasible or nobody else []
+    options = [each for each in options if infeasible or (each.reward or 0.0) > ROUNDING]
     accepted = applicants.above[:, cut].sum(axis=0)
     missing = float(accepted[2] / max(accepted.sum(), 1e-300))
     bounds = [float(end[cut]) for end in reward_bounds(applicants, problem, response)] if missing else []
@@ -129,7 +136,7 @@ def recommend(
         possible=choice.possible,
         stands_until=stands_until(applicants, problem, cut, response.balance),
         options=options,
-        learner=live_learner(infeasible, options),
+        learner=live_learner(infeasible or nobody, options),
         text="",
     )
     every = settle(whole or applicants, problem, response) if infeasible else choice.steady
@@ -150,25 +157,38 @@ def live_learner(infeasible: bool, options: Sequence[Option]) -> str | None:
 
 
 def _rule(applicants: Applicants, cut: int) -> str:
+    if not applicants.above[:, cut].any():
+        return NOBODY
     return f"{applicants.columns.score} {applicants.sign} {applicants.words(cut)}"
 
 
 def _bolder(applicants: Applicants, choice: Choice, money: Money, whole: Applicants) -> Alternative | None:
-    """Name the threshold of highest reward, and how likely it is to meet every constraint."""
+    """Name the threshold of highest reward, and with what probability it is shown to meet every constraint."""
     cut = choice.bolder
     if cut is None:
         return None
-    point, probability = choice.steady.sweep.point(cut), float(choice.probabilities[cut])
+    point, probability = choice.steady.sweep.point(cut), choice.probability_of_bolder
     still = choice.steady.response.strength == 0.0
     where = "on these people" if still else "in the long run, going by the table"
     compared = len((whole if still else applicants).cuts)  # the best of all for these people is among the candidates
     text = (
         f"{_rule(applicants, cut)} would earn the most among the {compared:,} rules compared, of those feasible "
-        f"{where}, {money.per_person(point.reward)} per person, and keeps every constraint with probability "
-        f"{chances(probability)}, by resampling: an estimate, and no promise."
+        f"{where}, {money.per_person(point.reward)} per person. That it keeps every constraint for all whom they were "
+        f"drawn from is {shown_with(probability)}."
     )
     rates = dict(zip(applicants.groups, choice.steady.counts.rates[cut].tolist(), strict=True))
     return Alternative(cut, point.threshold, _rule(applicants, cut), point.reward, probability, rates, text)
+
+
+def shown_with(probability: float) -> str:
+    """Write the probability with which a rule is shown to keep every constraint, which is a lower bound.
+
+    >>> shown_with(0.73), shown_with(0.0)
+    ('shown with probability at least 73%', 'not shown, not even with 50%')
+    """
+    if probability < FLOOR:
+        return f"not shown, not even with {FLOOR:.0%}"
+    return f"shown with probability at least {100.0 * probability:.4g}%"
 
 
 def put_into_words(
@@ -185,19 +205,20 @@ def put_into_words(
             f"No threshold meets every constraint{long_run}. The nearest is {made.rule}, where "
             f"{_broken(aims, made.misses)}. It {figures}",
             _labels(made, money),
-            f"In {made.possible:.1%} of {RESAMPLES} resampled tables some threshold meets them all, and in "
-            f"{made.probability:.1%} this one does.",
+            f"In {made.possible:.1%} of {RESAMPLES} resampled tables some threshold meets them all.",
             f"To go on, {_loosened(aims.problem, every)}find a better score, or choose among these"
             + (", worked out for the people as they are." if long_run else "."),
             *(option.text for option in made.options),
             _live(made),
         ]
         return " ".join(filter(None, parts))
+    if made.rule == NOBODY:
+        return " ".join(filter(None, _nobody(made, applicants, aims, choice, steady, money)))
     whom = "On the people of the table it"
     whom = whom if made.feedback == 0.0 else f"With feedback of strength {made.feedback:g}, in the long run, it"
     parts = [f"Accept people with {made.rule}.", _promise(made, applicants, aims, choice), f"{whom} {figures}"]
     if made.reward.value < 0.0:
-        parts.append("That is less than accepting nobody would.")
+        parts.append("That is less than accepting nobody would, which breaks a constraint.")
     parts += [_labels(made, money), _cost(made, money)]
     parts.append(
         f"In {made.same:.1%} of {RESAMPLES} resampled tables a threshold is chosen that differs for at most {STEP:.1%} "
@@ -207,11 +228,32 @@ def put_into_words(
     return " ".join(filter(None, parts))
 
 
+def _nobody(
+    made: Recommendation, applicants: Applicants, aims: Aims, choice: Choice, steady: list[Steady], money: Money
+) -> list[str]:
+    """Say why nobody should be accepted, and what would be worth more."""
+    others = is_feasible(choice.steady.sweep.residuals) & (np.arange(len(applicants.cuts)) != made.cut)
+    where = "" if made.feedback == 0.0 else f" in the long run, with feedback of strength {made.feedback:g},"
+    if not made.residuals:
+        why = "no threshold that accepts anybody is worth more than accepting nobody"
+    elif not others.any():
+        why = "no threshold that accepts anybody keeps every constraint, accepting nobody does"
+    elif made.bolder is None:
+        why = "no threshold that accepts anybody and keeps every constraint is worth more than accepting nobody"
+    else:
+        shown = f"could be shown to keep every constraint with the {made.sure:.4g} asked for"
+        why = f"no threshold that accepts anybody and {shown} is worth more than accepting nobody"
+    parts = [f"Accept nobody:{where} {why}.", _cost(made, money) if made.bolder else ""]
+    if made.options:
+        parts += ["Worth more, for the people as they are, would be:", *(option.text for option in made.options)]
+    return [*parts, _what_would_change_it(made, applicants, steady, money), _live(made)]
+
+
 def _live(made: Recommendation) -> str:
     """Say which learner goes on from here, as people respond."""
     if made.learner is None or not made.residuals:
         return ""
-    what = "lotteries" if made.status == INFEASIBLE else "thresholds"
+    what = "lotteries" if made.learner.endswith("-lottery") else "thresholds"
     return f"To go on live as people respond, give a gate the learner {made.learner}: it searches {what} that are safe."
 
 
@@ -245,8 +287,8 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
     few = f", above all of {name} ({applicants.sizes[smallest]:.0f})" if constraint.compares_groups else ""
     these = "on these people" if made.feedback == 0.0 else "in the long run, going by the table"
     return (
-        f"It keeps every constraint {these}. For all whom they were drawn from, resampling gives that a probability of "
-        f"{chances(made.probability)}; no threshold could be shown to keep them with the {made.sure:.4g} asked for. "
+        f"It keeps every constraint {these}. For all whom they were drawn from, that is "
+        f"{shown_with(made.probability)}; no threshold could be shown to keep them with the {made.sure:.4g} asked for. "
         f"{constraint.words[place].about} has the smallest margin; more people would help{few}."
     )
 
@@ -257,8 +299,8 @@ def _cost(made: Recommendation, money: Money) -> str:
         return ""
     if made.bolder is None:
         return "That caution costs nothing here: no feasible threshold earns more."
-    share = "" if made.cost_of_surety is None else f"{made.cost_of_surety:.1%} of the best reward, "
-    return f"That caution costs {share}{money.per_person(made.price)} per person. Bolder: {made.bolder.text}"
+    share = "" if made.cost_of_surety is None else f", {made.cost_of_surety:.1%} of the best reward"
+    return f"That caution costs {money.per_person(made.price)} per person{share}. Bolder: {made.bolder.text}"
 
 
 def _labels(made: Recommendation, money: Money) -> str:

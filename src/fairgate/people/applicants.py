@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -225,11 +226,44 @@ class Applicants:
         if len(self.cuts) <= bins:
             return np.arange(len(self.cuts))
         each = self.counts.sum(axis=(0, 2))
-        return np.flatnonzero(np.diff((each.cumsum() - each) * bins // self.people, prepend=-1))
+        run = np.minimum((each.cumsum() - each) * bins // self.people, bins - 1)
+        return np.flatnonzero(np.diff(run, prepend=-1))
 
     def with_history(self, history: PeriodCounts) -> Applicants:
         """Return the same people with their history, whose bins are those of :meth:`coarsened`."""
         return replace(self, history=history)
+
+    def with_nobody(self) -> Applicants:
+        """Return the same people with one more threshold, above all scores, so that accepting nobody is one of them.
+
+        It reads as a short number.
+
+        >>> cuts = np.array([0.25, 0.98])
+        >>> people = Applicants(("a",), cuts, cuts, np.ones((1, 2, 3), dtype=np.int64), Columns("s", "y", "g"), 6)
+        >>> people.with_nobody().cuts
+        array([0.25 , 0.98 , 0.981])
+        """
+        top = float(self.tops[-1])
+        step = 10.0 ** (math.floor(math.log10(max(abs(top), abs(float(self.cuts[0])), 1e-290))) - 2)
+        above = float(f"{math.floor(top / step) * step:.12g}")
+        while above <= top:
+            above = max(float(f"{above + step:.12g}"), math.nextafter(above, math.inf))
+        history = self.history
+        if history is not None:
+            old = self.starts(CANDIDATES)
+            extended = replace(self, history=None).with_nobody().starts(CANDIDATES)
+            history = history.joined(np.searchsorted(old, extended[extended < len(self.cuts)]))
+            if extended[-1] == len(self.cuts):
+                history = replace(history, counts=_with_empty_bin(history.counts, 2))
+        return replace(
+            self,
+            cuts=np.append(self.cuts, above),
+            tops=np.append(self.tops, above),
+            counts=_with_empty_bin(self.counts, 1),
+            fitted=None,
+            decisions=None if self.decisions is None else _with_empty_bin(self.decisions, 1),
+            history=history,
+        )
 
     def coarsened(self, bins: int = CANDIDATES, at: Sequence[int] = ()) -> Applicants:
         """Join neighbouring bins until there are at most `bins`, of about as many people each.
@@ -253,3 +287,8 @@ class Applicants:
             history=history,
             fitted=self.label_model.joined(starts) if bins == CANDIDATES else None,  # whole bands
         )
+
+
+def _with_empty_bin(counts: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Return counts with one more bin, the last on its axis, of nobody."""
+    return np.concatenate((counts, 0 * counts.take([0], axis=axis)), axis=axis)

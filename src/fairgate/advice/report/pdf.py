@@ -66,7 +66,7 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
     if gap:
         facts.append(("Gap", f"{gap['value']:.4f}", f"{gap['low']:.4f} to {gap['high']:.4f}"))
     if head["probability"]:
-        facts.append(("Probability that it holds", head["probability"], "by resampling"))
+        facts.append(("Probability that it holds", head["probability"], ""))
     if head["bounds"]:
         facts.append(("If all missing labels were bad, or good", head["bounds"], ""))
     return {

@@ -78,14 +78,25 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def chance(probability: float | None) -> str:
-    """Write a probability, never as certain.
+    """Write a probability that is promised, or asked for.
 
-    >>> [chance(each) for each in (0.934, 0.9999, 0.0001, None)]
-    ['93%', 'over 99%', 'under 1%', '']
+    >>> [chance(each) for each in (0.9, 0.999, None)]
+    ['90%', '99.9%', '']
     """
-    if probability is None:
-        return ""
-    return "over 99%" if probability > 0.99 else "under 1%" if probability < 0.01 else f"{probability:.0%}"
+    return "" if probability is None else f"{100.0 * probability:.4g}%"
+
+
+def shown_with(probability: float | None) -> str:
+    """Write the probability with which a rule is shown to hold, a lower bound.
+
+    >>> [shown_with(each) for each in (1.0, 0.73, 0.0, None)]
+    ['certain', 'at least 73%', 'not shown, not even with 50%', '']
+    """
+    if probability == 1.0:
+        return "certain"
+    if probability is not None and probability < 0.5:
+        return "not shown, not even with 50%"
+    return f"at least {chance(probability)}" if probability else ""
 
 
 def long_run(strength: float) -> str:
@@ -106,18 +117,19 @@ def headline(document: Document) -> dict[str, Any]:
     """Return what the first card says."""
     advised, money = document["recommendation"], money_in(document)
     style, word, words = badge(advised["status"], required=bool(document["constraints"]))
-    probability, asked = chance(advised.get("probability")), chance(advised.get("sure"))
+    probability, asked = shown_with(advised.get("probability")), chance(advised.get("sure"))
     if advised["status"] == "sure" and asked and document["constraints"]:
         words += f" with probability at least {asked}" + ("" if advised.get("exact", True) else ", approximately")
-    reward = advised["reward"]
+    reward, some = advised["reward"], advised["rule"] != "nobody"
     rows = by_key(document, "recommended")
     return {
         "style": style,
         "word": word,
         "status": words,
         "probability": probability if document["constraints"] else "",
-        "surety": percent(advised["cost_of_surety"]) if advised.get("cost_of_surety") else "",
-        "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with",
+        "surety": money.per_person(advised["price"]) if advised.get("price") else "",
+        "surety_share": percent(advised["cost_of_surety"]) if advised.get("cost_of_surety") else "",
+        "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with" if some else "Accept",
         "rule": advised["rule"],
         "person": money.per_person(reward["value"]),
         "person_range": _between(money, reward),
@@ -208,7 +220,7 @@ def card(money: Money, kind: str, names: list[str], made: Document, **more: Any)
         "text": made.get("text", ""),
         "person": _between(money, hidden) if value is None else money.per_person(value),
         "total": _between(money, hidden, in_all=True) if value is None else money.in_all(value),
-        "probability": chance(made.get("probability")),
+        "probability": shown_with(made.get("probability")),
         "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
         "gap": max(known) - min(known) if len(known) > 1 else None,
         "basis": "",  # which people the figures are of, if options differ in that
