@@ -139,7 +139,7 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
         "History tells 0.3.",
         "A group stays as it is at its share accepted.",
         "2024-05 0.5 sure 25.0% 0.1250 12.00 EUR kept 25.0% 0.1250 12.00 to 24.00 EUR broken",
-        "As advised, 0 of 1 period break a requirement; as decided then, 1.",
+        "As advised, 0 of 1 period break a requirement; as decided then, 1, 0 by more than chance.",
     ):
         assert text in page, text
         assert text not in before

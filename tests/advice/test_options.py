@@ -81,7 +81,7 @@ def test_the_learner_to_go_on_with_searches_what_can_be_feasible(people: pd.Data
     fine = advise(from_frame(people, score="score", label="label", group="group"), loose).recommendation
     assert (fine.status, fine.learner) == ("sure", "safe-search")
     assert fine.text.endswith("give a gate the learner safe-search: it searches thresholds that are safe.")
-    nothing = replace(AIMS, constraints=[fg.ServiceRate(0.0, 0.4), fg.GroupService(0.6, 1.0)])
+    nothing = replace(AIMS, constraints=[fg.OutcomeImprovement(75.0, 150.0, 70.0), fg.GroupService(0.1, 1.0)])
     none = advise(from_frame(people, score="score", label="label", group="group"), nothing).recommendation
     assert (none.status, none.learner) == ("infeasible", None)
     assert "give a gate" not in none.text
