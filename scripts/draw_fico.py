@@ -21,7 +21,7 @@ from PIL import Image
 import fairgate as fg
 from fairgate.constraints import Constraint
 from fairgate.data import load_fico
-from fairgate.oracle.policies import PolicyPoint, point_of, steady_cells
+from fairgate.oracle.policies import PolicyPoint, point_of
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.settings import Array
 from fairgate.thresholds import exact_sweep
@@ -127,7 +127,7 @@ def asked_table() -> list[str]:
             if best is None:
                 rows.append(f"| {asked} | no such {CLASSES[kind].removeprefix('one ').removeprefix('a ')} |  |  |  |")
             else:
-                counts = fg.Counts(steady_cells(task, best.policy))
+                counts = fg.Counts(task.environment.long_run_cells(best.policy))
                 rates = ", ".join(f"{rate:.1%}" for rate in counts.rates[0])
                 changes = ", ".join(f"{change:+.1f}" for change in mean_changes(best.policy))
                 rows.append(f"| {asked} | {called}{_which(best)} | {best.reward:.4f} | {rates} | {changes} |")
@@ -137,7 +137,7 @@ def asked_table() -> list[str]:
 
 def mean_changes(policy: fg.Policy) -> Array:
     """Return the mean change of score of each group under a policy kept for good on `fico`."""
-    return np.asarray(fg.mean_score_change(fg.Counts(steady_cells(fg.load_task("fico"), policy)))[0])
+    return np.asarray(fg.mean_score_change(fg.Counts(fg.load_task("fico").environment.long_run_cells(policy)))[0])
 
 
 def _which(best: PolicyPoint) -> str:

@@ -18,11 +18,12 @@ import numpy as np
 from PIL import Image
 
 import fairgate as fg
+from fairgate.environments import ResponsiveScores
 from fairgate.plots import COLOURS, FONT, SHADE, add_legend, panels
 from fairgate.problem import is_feasible
 from fairgate.settings import Array
 from fairgate.thresholds import exact_sweep
-from fairgate.worlds.distribution import ANSWERS, CHANGES, SIGNALS, STEEPEST, World, steepest
+from fairgate.worlds.distribution import ANSWERS, CHANGES, SIGNALS, STEEPEST, World
 from fairgate.worlds.loading import solve_world, task_of
 from fairgate.worlds.reference import Reference, reference_of
 from fairgate.worlds.shapes import JUDGING
@@ -69,7 +70,7 @@ def figures_of(world: World, found: Reference) -> dict[str, float | str]:
         "far": float(start > 0),
         "late": float(env["lag"] > 0),
         "rare": float(env["shares"].min() < 0.06),
-        "weakened": float(steepest(env) > STEEPEST - 1e-6),
+        "weakened": float(ResponsiveScores(**env).feedback() > STEEPEST - 1e-6),
     }
 
 

@@ -8,6 +8,9 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class InputError(ValueError):
     """Something the user gave cannot be used.
@@ -15,6 +18,14 @@ class InputError(ValueError):
     The message is one sentence that names the argument, its value and what would be right; the
     command line prints it and exits with code 2.
     """
+
+
+class NoSteadyStateError(InputError):
+    """An environment does not come to rest under some policies, of these places among those that were asked for."""
+
+    def __init__(self, message: str, places: NDArray[np.intp]) -> None:
+        super().__init__(message)
+        self.places = places
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:

@@ -9,6 +9,7 @@ import numpy as np
 from fairgate.amounts import amount
 from fairgate.counts import Counts
 from fairgate.errors import InputError
+from fairgate.policy import Policy
 from fairgate.problem import best_feasible, is_feasible
 from fairgate.settings import Array
 from fairgate.tasks import Task
@@ -70,7 +71,6 @@ def exact_sweep(task: Task, thresholds: Array) -> ThresholdSweep:
     if task.replicates not in (None, 1):
         raise InputError(f"the oracle needs one setting, but the task has {task.replicates}: cut it by rows")
     shared = np.repeat(np.asarray(thresholds, dtype=np.float64)[:, None], task.environment.group_count, axis=1)
-    state = task.environment.steady_state(shared)
-    counts = Counts(task.environment.probabilities(state, shared))
+    counts = Counts(task.environment.long_run_cells(Policy.of(shared)))
     found = task.problem.assess(counts)
     return ThresholdSweep(shared[:, 0], found.reward, counts.gap, counts.overall, found.residuals)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairgate.amounts import amount
 from fairgate.environments.base import Environment
 from fairgate.errors import InputError
+from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.settings import Array
 from fairgate.tasks import Task
@@ -58,9 +59,7 @@ class Moment:
 
     def solve(self, thresholds: Array) -> Assessment:
         """Return reward (N,) and residuals (J, N) in the steady states of `thresholds` (N, groups)."""
-        environment = self.task.environment
-        state = environment.steady_state(thresholds)
-        return self.whole.problem.assess(environment.probabilities(state, thresholds))
+        return self.whole.problem.assess(self.task.environment.long_run_cells(Policy.of(thresholds)))
 
     def played(self, thresholds: Array) -> Assessment:
         """Return the steady-state reward (R, T) and residuals (J, R, T) of thresholds (R, T, groups)."""

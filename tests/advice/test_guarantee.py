@@ -206,7 +206,7 @@ def test_a_group_of_nine_is_never_sure_of_a_narrow_gap() -> None:
 
 
 def test_where_nothing_is_feasible_nothing_is_sure() -> None:
-    problem = Aims(constraints=[fg.ServiceRate(0.4, 0.6), fg.Budget(0.3)]).problem
+    problem = fg.Problem(Aims().problem.utility, [fg.ServiceRate(0.4, 0.6), fg.Budget(0.3)])
     found = choose(drawn(SERVICE, 500, 0), problem, TODAY)
     assert (found.status, found.bolder, found.price) == (INFEASIBLE, None, 0.0)
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.environments import ResponsiveScores
 from fairgate.errors import InputError
 from fairgate.learners import load_learner
 from fairgate.oracle.lottery import best_lottery
 from fairgate.worlds import distribution, shapes
-from fairgate.worlds.distribution import draw_world, steepest
+from fairgate.worlds.distribution import draw_world
 from fairgate.worlds.loading import load_world, task_of
 from fairgate.worlds.reference import moments_of, reference_of
 
@@ -40,7 +41,10 @@ def test_development_and_judging_worlds_have_the_same_distribution() -> None:
 
 
 def test_every_world_has_one_steady_state() -> None:
-    assert max(steepest(draw_world(number).environment) for number in range(200)) <= distribution.STEEPEST + 1e-9
+    assert (
+        max(ResponsiveScores(**draw_world(number).environment).feedback() for number in range(200))
+        <= distribution.STEEPEST + 1e-9
+    )
 
 
 def test_a_world_is_the_same_alone_and_among_others() -> None:

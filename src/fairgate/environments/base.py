@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from fairgate.bins import decided
 from fairgate.counts import Counts
-from fairgate.environments.long_run import iterate, measure_contraction
+from fairgate.environments.long_run import iterate, measure_contraction, settle
 from fairgate.environments.state import State, replicates_in
 from fairgate.errors import InputError
 from fairgate.policy import Policy
 from fairgate.settings import Array, Settings, as_floats
+
+E = TypeVar("E", bound="Environment")
+
+ROUNDING = 1e-9
+"""By how much the sum of probabilities may differ from 1, and a probability lie below 0."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,9 @@ class Environment(Settings, ABC):
         """Return the thresholds of a policy that people hear of, (replicates, groups); NaN where there is none."""
         return policy.published
 
+    @cached_property
     def hastened(self) -> Environment:
-        """Return an environment of the same steady states that is there sooner: itself, unless it knows of one."""
+        """An environment that ends in the same steady states in fewer rounds: itself, unless a class has one."""
         return self
 
     def contraction(self) -> float:
@@ -126,6 +132,31 @@ class Environment(Settings, ABC):
             return self.probabilities(state, policy.thresholds[0])
         parts = zip(policy.weights, policy.thresholds, strict=True)
         return np.asarray(sum(weight[:, None, None, None] * self.probabilities(state, each) for weight, each in parts))
+
+    def long_run_cells(self, policy: Policy) -> Array:
+        """Return P(group, label, decision), (replicates, groups, 2, 2), in the steady state of each policy.
+
+        Refuses a steady state in which these are not probabilities.
+        """
+        if len(policy.weights) == 1:
+            found = self.probabilities(self.steady_state(policy.thresholds[0]), policy.thresholds[0])
+        elif type(self).expected_update is not Environment.expected_update:
+            raise InputError(
+                f"{type(self).__name__} moves people at random, so the steady state of a lottery is not known: ask "
+                'for policies="per-group" or "threshold"'
+            )
+        else:
+            found = self.cells(settle(self.hastened, policy), policy)
+        totals, least = found.sum(axis=(1, 2, 3)), found.min(axis=(1, 2, 3))
+        wrong = ~((np.abs(totals - 1.0) <= ROUNDING) & (least >= -ROUNDING))  # NaN is wrong
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise InputError(
+                f"{type(self).__name__}: probabilities must be at least 0 and sum to 1, but in the steady state of "
+                f"thresholds {policy.thresholds[:, place].tolist()} the least is {least[place]:.6g} and they sum to "
+                f"{totals[place]:.6g}; fg.environments.check_environment finds the cause"
+            )
+        return found
 
     def at(self, round_number: int) -> Environment:
         """Return the environment as it stands in a round, kept so: itself, unless it changes by itself."""
@@ -168,3 +199,9 @@ def slowest_approach(rate: Array, feedback: float) -> float:
     """Largest factor by which x ← x + rate · (f(x) − x) keeps two states apart, if f's slope is within ± `feedback`."""
     slow, fast = float(np.min(rate)), float(np.max(rate))
     return max(1.0 - slow * (1.0 - feedback), abs(1.0 - fast * (1.0 + feedback)))
+
+
+def at_once(environment: E) -> E:
+    """Return the same environment at rate 1, if that is a contraction too, so that both end in the same state."""
+    made = replace(environment, **{"rate": 1.0})
+    return made if made.contraction() < 1.0 else environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from fairgate.counts import Counts
 from fairgate.environments.base import Environment
-from fairgate.environments.long_run import iterate, measure_contraction, score_range
+from fairgate.environments.long_run import iterate, measure_contraction, score_range, settle
 from fairgate.environments.state import State, distance, flatten, magnitude, take
 from fairgate.errors import InputError
+from fairgate.policy import Policy
 from fairgate.settings import Array
 
 EXACT = 1e-9
@@ -35,9 +36,10 @@ def check_environment(environment: Environment, grid: ArrayLike | None = None) -
     Checked, in states that a few thresholds lead to: shapes of the state; probabilities that are non-negative, sum to
     1, and move people from accepted to rejected as the threshold rises; a histogram that agrees with them; an update
     that leaves its argument alone, gives the same from the same random numbers and does not move a group with nobody in
-    the batch; a steady state that agrees with iterating the expected update; a contraction, where one is declared, no
-    smaller than measured; settings cut by `rows`; pickling. An environment that changes by itself has no steady
-    state: where the loop leads is then checked as it stands in round 0.
+    the batch; a steady state that agrees with iterating the expected update; the same under randomised policies and
+    thresholds per group; a contraction, where one is declared, no smaller than measured; settings cut by `rows`;
+    pickling. An environment that changes by itself has no steady state: where the loop leads is then checked as it
+    stands in round 0.
 
     `grid` are thresholds to try, by default some of the environment's own `candidates` between those that accept 99 and
     1 percent of the people.
@@ -85,6 +87,7 @@ class _Check:
         for state in check.states():
             check.check_absent_groups(state)
         check.check_long_run()
+        check.check_policies()
         self.check_contraction()
 
     def states(self) -> list[State]:
@@ -120,15 +123,18 @@ class _Check:
         for threshold in grid:
             cells, where = self.cells(state, threshold), f"at threshold {threshold:g}"
             self.require(np.shape(cells) == wanted, f"probabilities have shape {np.shape(cells)}, not {wanted}")
-            self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
-            total = _farthest_from_1(cells)
-            self.require(abs(total - 1.0) <= EXACT, f"probabilities sum to {total:.6g}, not to 1, {where}")
+            self.check_cells(cells, where)
             same = np.array_equal(cells, self.cells(state, threshold))
             self.require(same, f"probabilities differ from one call to the next, {where}")
             found.append(cells)
         accepted, people = np.stack(found)[..., 1], np.sum(found, axis=-1)
         self.require(abs(people - people[0]).max() <= CLOSE, "who arrives in a state depends on the threshold")
         self.require((np.diff(accepted, axis=0) <= CLOSE).all(), "a higher threshold accepts more people")
+
+    def check_cells(self, cells: Array, where: str) -> None:
+        self.require((cells >= 0.0).all(), f"a probability is {np.min(cells):g}, below 0 or not a number, {where}")
+        total = _farthest_from_1(cells)
+        self.require(abs(total - 1.0) <= EXACT, f"probabilities sum to {total:.6g}, not to 1, {where}")
 
     def check_histogram(self, state: State) -> None:
         bins = self.environment.histogram(state, self.grid)
@@ -150,13 +156,14 @@ class _Check:
         self.check_shapes(one, state, "update")
         self.require(_same(one, other), "update differs between two generators of the same seed")
         self.check_shapes(self.environment.expected_update(state, thresholds), state, "expected_update")
-        if self.draws(state, thresholds):
+        if self.draws(state, Policy.of(thresholds)):
             self.check_expected(state, thresholds)
 
-    def draws(self, state: State, thresholds: Array) -> bool:
+    def draws(self, state: State, policy: Policy) -> bool:
         """Whether `update` uses its random numbers."""
         rng, untouched = np.random.default_rng(3), np.random.default_rng(3)
-        self.environment.update(state, Counts(self.environment.probabilities(state, thresholds)), thresholds, rng)
+        published = self.environment.published(policy)
+        self.environment.update(state, Counts(self.environment.cells(state, policy)), published, rng)
         return bool(rng.bit_generator.state != untouched.bit_generator.state)
 
     def check_expected(self, state: State, thresholds: Array) -> None:
@@ -199,7 +206,7 @@ class _Check:
         self.require(_same(part.start(1), start), f"{cut} starts elsewhere than in the whole")
         apart = part.probabilities(take(state, one), at[one]) - whole.probabilities(state, at)[one]
         self.require(np.abs(apart).max() <= EXACT, f"{cut} has other probabilities than in the whole")
-        if not self.draws(state, at):
+        if not self.draws(state, Policy.of(at)):
             alone = part.expected_update(take(state, one), at[one])
             there = take(whole.expected_update(state, at), one)
             self.require(_near(alone, there), f"{cut} moves otherwise than in the whole")
@@ -229,6 +236,42 @@ class _Check:
             apart = float(distance(claimed, found).max())
             told = f"steady_state of threshold {threshold:g} is {apart:.3g} away from where expected updates lead"
             self.require(_near(claimed, found), told)
+
+    def check_policies(self) -> None:
+        """Randomised policies and thresholds per group keep all probabilities and the state, and lead to a rest."""
+        for name, policy in self.policies():
+            state, rng = self.environment.start(self.replicates), np.random.default_rng(6)
+            for _ in range(20):
+                cells = self.environment.cells(state, policy)
+                self.check_cells(cells, f"under {name}")
+                state = self.environment.update(state, Counts(cells), self.environment.published(policy), rng)
+                self.check_shapes(state, self.environment.start(self.replicates), f"update under {name}")
+            if len(policy.weights) == 1 or not self.draws(state, policy):
+                self.check_rest(name, policy)
+
+    def policies(self) -> Iterator[tuple[str, Policy]]:
+        low, middle, high = self.grid[[0, len(self.grid) // 2, -1]]
+        own = np.where(np.arange(self.groups) % 2, high, low)
+        yield f"thresholds {own.tolist()}", Policy.of(np.tile(own, (self.replicates, 1)))
+        for probability in (0.1, 0.5, 0.9):
+            uniform = Policy.uniform(np.full(self.replicates, probability), self.groups)
+            yield f"acceptance of everybody with probability {probability}", uniform
+        for one, other in ((low, high), (-np.inf, middle), (middle, np.inf)):
+            thresholds = np.stack([self.shared(one), self.shared(other)])
+            weights = np.repeat([[0.3], [0.7]], self.replicates, axis=1)
+            yield f"the lottery of thresholds {one:g} and {other:g}", Policy(thresholds, weights)
+
+    def check_rest(self, name: str, policy: Policy) -> None:
+        """The long run that the oracle takes is the one that expected updates lead to."""
+        claimed = self.environment.long_run_cells(policy)
+        if len(policy.weights) == 1:
+            found = self.environment.probabilities(
+                iterate(self.environment, policy.thresholds[0]), policy.thresholds[0]
+            )
+        else:
+            found = self.environment.cells(settle(self.environment, policy), policy)
+        apart = float(np.abs(claimed - found).max())
+        self.require(apart <= CLOSE, f"the long run of {name} is {apart:.3g} away from where expected updates lead")
 
     def check_contraction(self) -> None:
         if type(self.environment).contraction is not Environment.contraction:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from fairgate.counts import Counts
-from fairgate.environments.base import approach, slowest_approach
+from fairgate.environments.base import approach, at_once, slowest_approach
 from fairgate.environments.normal_scores import PEAK, NormalScores
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real
@@ -61,6 +61,11 @@ class GaussianScores(NormalScores):
     def reach(self) -> float:
         """How far a mean started at `means` can ever move."""
         return 0.5 * float(np.max(np.abs(self.gain))) + 1e-6
+
+    @cached_property
+    def hastened(self) -> GaussianScores:
+        """The same at rate 1, if that too is sure to come to rest; a class made from this one is kept as it is."""
+        return at_once(self) if type(self) is GaussianScores else self
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from itertools import combinations, count, pairwise
 from typing import TYPE_CHECKING
 
@@ -11,19 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts
-from fairgate.environments.state import State, combined, distance, magnitude, repeat
-from fairgate.errors import InputError
+from fairgate.environments.state import State, distance, join, magnitude, repeat, take
+from fairgate.errors import NoSteadyStateError
 from fairgate.policy import Policy
 from fairgate.settings import Array
 
 if TYPE_CHECKING:
     from fairgate.environments.base import Environment
 
+Rows = NDArray[np.intp]
+Move = Callable[[State], State]
+
 STOPPED = 1e-12
 """A state has stopped when a round moves it by no more than this, relative to 1 + its largest number."""
 
-PATIENCE = 1000
-"""Rounds in which the largest move must at least halve: nothing else is on its way to a steady state."""
+LOOK = 10
+"""Rounds from one look at the moves to the next: looking costs as much as moving."""
+
+PATIENCE = 250 * LOOK
+"""Rounds after which a move is looked at, and after 4, 16, … times as many, when it must be half of the last at most.
+
+So a loop that slows down on its way is not taken for one that goes on for ever."""
 
 
 def iterate(environment: Environment, thresholds: Array) -> State:
@@ -32,68 +39,74 @@ def iterate(environment: Environment, thresholds: Array) -> State:
     Linear convergence: a contraction of ρ takes about 28 / (1 − ρ) rounds.
     """
     thresholds = np.asarray(thresholds, dtype=np.float64)
-    state = _start(environment, len(thresholds))
-    before = np.inf
-    for rounds in count(1):
-        moved = environment.expected_update(state, thresholds)
-        move = distance(moved, state)
-        state = moved
-        if (move <= STOPPED * (1.0 + magnitude(state))).all():
-            break
-        slow = rounds % PATIENCE == 0 and move.max() > 0.5 * before
-        if slow or not np.isfinite(move).all():
-            place = int(np.argmax(move))  # NaN counts as the largest
-            raise InputError(
-                f"{type(environment).__name__} has no steady state for thresholds {thresholds[place].tolist()}: after "
-                f"{rounds} expected rounds a round still moves the state by {move[place]:.3g}; freeze it with "
-                "at(round_number) if it changes by itself, write expected_update if its people move at random"
-            )
-        if rounds % PATIENCE == 0:
-            before = move.max()
-    return state
+
+    def mover(rows: Rows) -> Move:
+        cut, own = _cut(environment, rows), thresholds[rows]
+        return lambda state: cut.expected_update(state, own)
+
+    return _at_rest(environment, mover, thresholds[None])
 
 
 def settle(environment: Environment, policy: Policy) -> State:
-    """Return the state that a policy kept for good leads to, lottery or not: expected updates until it stops.
+    """Return the state that a policy, randomised or not, leads to: expected updates until the state stops.
 
-    Every number of the state leaps to where its last two moves point (Aitken's delta-squared process), unless leaps are
-    seen to lead a replicate astray, and plain updates must then find it at rest: the state is that of :func:`iterate`,
-    found in fewer rounds. `update` must not draw random numbers.
+    Only updates lead there. A state that is extrapolated from a few of them can leave the domain, where an environment
+    may stand still. `update` must not draw random numbers.
     """
-    environment = environment.hastened()
-    published, rng = environment.published(policy), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
-    def moved(state: State) -> State:
-        return environment.update(state, Counts(environment.cells(state, policy)), published, rng)
+    def mover(rows: Rows) -> Move:
+        cut, own = _cut(environment, rows), policy.rows(rows)
+        published = cut.published(own)
+        return lambda state: cut.update(state, Counts(cut.cells(state, own)), published, rng)
 
-    state = _start(environment, policy.replicates)
-    leaps, nearest, before = np.ones(policy.replicates, dtype=bool), np.full(policy.replicates, np.inf), np.inf
+    return _at_rest(environment, mover, policy.thresholds)
+
+
+def _at_rest(environment: Environment, mover: Callable[[Rows], Move], thresholds: Array) -> State:
+    """Move every replicate from the start until a move changes nothing; `thresholds` (options, replicates, groups)."""
+    left = np.arange(thresholds.shape[1])
+    state, moved = _start(environment, len(left)), mover(left)
+    earlier, check = np.full(len(left), np.inf), PATIENCE
+    places: list[Rows] = []
+    ends: list[State] = []
     for rounds in count(1):
-        once = moved(state)
-        twice = moved(once)
-        move = distance(twice, once)
-        if (move <= STOPPED * (1.0 + magnitude(twice))).all():
-            break
-        if rounds % PATIENCE == 0:
-            if not move.max() <= 0.5 * before:
-                place = int(np.argmax(move))
-                raise InputError(
-                    f"{type(environment).__name__} has no steady state for the lottery of thresholds "
-                    f"{policy.thresholds[:, place].tolist()}: a round still moves the state by {move[place]:.3g}"
-                )
-            before = move.max()
-        leaps &= move <= nearest
-        nearest = np.minimum(nearest, move)
-        state = combined(partial(_ahead, leaps), state, once, twice)
-    return twice
+        before, state = state, moved(state)
+        if rounds % LOOK:
+            continue
+        move = distance(before, state)
+        moves = ~(move <= STOPPED * (1.0 + magnitude(state)))  # NaN moves
+        lost = ~np.isfinite(move)
+        if rounds == check:
+            lost |= moves & (move > 0.5 * earlier)
+            earlier, check = move, 4 * check
+        if lost.any():
+            raise _no_rest(environment, thresholds, left[lost], rounds, move[lost])
+        if 2 * moves.sum() <= len(left):  # half have stopped: the others go on without them
+            rest, going = np.flatnonzero(~moves), np.flatnonzero(moves)
+            places.append(left[rest])
+            ends.append(take(state, rest))
+            left, state, earlier = left[going], take(state, going), earlier[going]
+            if not len(left):
+                break
+            moved = mover(left)
+    return take(join(ends), np.argsort(np.concatenate(places)))
 
 
-def _ahead(leaps: NDArray[np.bool_], state: Array, once: Array, twice: Array) -> Array:
-    """Return where numbers (replicates, …) that moved twice are headed; where they were, if they do not slow down."""
-    first, second = once - state, twice - once
-    slowing = (np.abs(second) < 0.9999 * np.abs(first)) & leaps.reshape(-1, *[1] * (state.ndim - 1))
-    factor = np.divide(second, first, out=np.zeros_like(first), where=slowing)
-    return np.asarray(twice + second * factor / (1.0 - factor))
+def _no_rest(environment: Environment, thresholds: Array, lost: Rows, rounds: int, moves: Array) -> NoSteadyStateError:
+    options = thresholds[:, lost[0]].tolist()
+    which = f"thresholds {options[0]}" if len(options) == 1 else f"the lottery of thresholds {options}"
+    return NoSteadyStateError(
+        f"{type(environment).__name__} has no steady state for {which}: after {rounds} expected rounds a round still "
+        f"moves the state by {moves[0]:.3g}; freeze it with at(round_number) if it changes by itself, write "
+        "expected_update if its people move at random",
+        lost,
+    )
+
+
+def _cut(environment: Environment, rows: Rows) -> Environment:
+    """Return the environment of these replicates; one whose settings are those of all is theirs too."""
+    return environment if environment.replicates in (None, 1) else environment.rows(rows)
 
 
 def _start(environment: Environment, replicates: int) -> State:

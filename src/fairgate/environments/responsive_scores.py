@@ -482,9 +482,37 @@ class ResponsiveScores(Environment):
     def _comes(self) -> bool:
         return bool(self._by_group["participation_gain"].any())
 
-    def hastened(self) -> Self:
-        """Return the same with people who answer at once: it has the same steady states, and is there sooner."""
-        return replace(self, rate=1.0, lag=0)
+    @cached_property
+    def hastened(self) -> ResponsiveScores:
+        """The same at rate 1 and without lag, where both are sure to end in the same, only, steady state."""
+        return replace(self, rate=1.0, lag=0) if type(self) is ResponsiveScores and self.feedback() < 1.0 else self
+
+    def feedback(self) -> float:
+        """Return a bound on the slope of one round's signal in the last one's, at rate 1, over all policies.
+
+        Below 1 there is one steady state, which any rate and lag lead to. Above, there may be several.
+        """
+        above = self._tables.above  # (replicates or 1, groups, 4, cells + 1, 2)
+        rows = [np.broadcast_to(self._by_replicate[name], (len(above), 1)) for name in ("lift", "by_outcome", "cross")]
+        names = ("quality_gain", "inflation_gain", "relabelled_gain", "participation_gain")
+        gains = np.stack([np.broadcast_to(np.abs(self._by_group[name]), above.shape[:2]) for name in names], axis=1)
+        return max(self._steepest(*row) for row in zip(above, gains, *(row[:, 0] for row in rows), strict=True))
+
+    def _steepest(self, above: Array, gains: Array, lift: float, by_outcome: float, cross: float) -> float:
+        accepted, outcome = above.sum(axis=-1), (above[..., 1] - HARM * above[..., 0]) / (2.0 * HARM)
+        raised = round(lift / self._tables.spacing)
+
+        def moved(table: Array) -> Array:
+            """Largest change per group of one more strong, inflated or relabelled person, (3, groups)."""
+            strong = np.abs(table[:, [1, 3]] - table[:, [0, 2]])
+            lifted = np.abs(table - np.pad(table, ((0, 0), (0, 0), (raised, 0)), mode="edge")[..., : table.shape[-1]])
+            other = np.abs(table[:, 2:] - table[:, :2])
+            return np.stack([each.max(axis=(1, 2)) for each in (strong, lifted, other)])
+
+        slopes = (1.0 - by_outcome) * moved(accepted) + by_outcome * moved(outcome)  # of thresholds a part is 0
+        own = float((gains[:3] * slopes).sum(axis=0).max())
+        coming = 0.5 * float(gains[3].max()) * abs(cross)  # who comes changes the mean of all
+        return (1.0 + abs(cross)) * own + coming
 
     def steady_state(self, thresholds: Array) -> ResponsiveState:
         """Return the state that fixed thresholds (replicates, groups) lead to."""
@@ -493,7 +521,7 @@ class ResponsiveScores(Environment):
                 f"{type(self).__name__} has no steady state while it changes by itself: freeze it first with "
                 "at(round_number)"
             )
-        found: ResponsiveState = settle(self, Policy.of(thresholds))
+        found: ResponsiveState = settle(self.hastened, Policy.of(thresholds))
         signal = self.signal(Counts(self.probabilities(found, thresholds)), thresholds)
         return replace(found, heard=signal[:, None].repeat(self._longest, axis=1))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairgate.counts import Counts, as_codes
-from fairgate.environments.base import Environment, approach, slowest_approach
+from fairgate.environments.base import Environment, approach, at_once, slowest_approach
 from fairgate.errors import InputError
 from fairgate.settings import Array, PositiveShare, Real, as_floats
 
@@ -156,6 +156,11 @@ class ScorePools(Environment):
 
     def _feedback(self) -> float:
         return float(np.max(np.abs(self._span)) * np.max(self._tables.lift[..., 1].sum(axis=-1) / self._tables.shares))
+
+    @cached_property
+    def hastened(self) -> ScorePools:
+        """The same at rate 1, if that too is sure to come to rest; a class made from this one is kept as it is."""
+        return at_once(self) if type(self) is ScorePools else self
 
     def contraction(self) -> float:
         """Return the largest factor by which one round can keep two states apart."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,14 @@ def repeat(state: State, count: int) -> State:
     return _each(state, lambda values: np.repeat(values, count, axis=0))
 
 
-def combined(change: Callable[..., NDArray[Any]], *states: State) -> State:
-    """Return the state each of whose arrays is what `change` makes of those of several states."""
+def join(states: Sequence[State]) -> State:
+    """Return the replicates of all of these states, one after the other."""
     if isinstance(states[0], np.ndarray):
-        return change(*states)
+        return np.concatenate(states)
     arrays = [flatten(state) for state in states]
-    return dataclasses.replace(states[0], **{name: change(*(each[name] for each in arrays)) for name in arrays[0]})
+    return dataclasses.replace(
+        states[0], **{name: np.concatenate([each[name] for each in arrays]) for name in arrays[0]}
+    )
 
 
 def _each(state: State, change: Callable[[NDArray[Any]], NDArray[Any]]) -> State:

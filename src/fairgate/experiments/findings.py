@@ -17,6 +17,7 @@ from fairgate.experiments.plan import SEMI_SYNTHETIC, STRICT, TASKS, TITLES, Con
 from fairgate.experiments.results import Cell, Drawing, Finding, Row, Table
 from fairgate.learners import OFS, load_learner
 from fairgate.plots import COLOURS, FONT, add_legend, panels
+from fairgate.policy import Policy
 from fairgate.settings import Array
 from fairgate.tasks import load_task
 from fairgate.thresholds import exact_sweep
@@ -235,7 +236,7 @@ def noise_floor(context: Context, task: str, axes: Sequence[Axes]) -> dict[str, 
     tails = zip(run.probabilities[:, tail], settled, strict=True)
     mine = Counts(np.array([cells[kept].mean(axis=0) for cells, kept in tails]))
     shared = np.repeat(world.thresholds[:, None], 2, axis=1)
-    every = Counts(world.environment.probabilities(world.environment.steady_state(shared), shared))
+    every = Counts(world.environment.long_run_cells(Policy.of(shared)))
     rates = np.concatenate([every.rates, mine.rates])
     equal = np.repeat(np.concatenate([every.overall, mine.overall])[:, None], 2, axis=1)
     expected, floor = expected_gap(np.concatenate([rates, equal]), shares, people).reshape(2, -1)

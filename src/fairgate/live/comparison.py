@@ -40,7 +40,7 @@ def standing(run: Run, rounds: slice = slice(None)) -> Standing:
 def best_standing(task: Task, best: Point) -> Standing:
     """Return how the oracle's threshold stands in the long run."""
     shared = np.full((1, task.environment.group_count), best.threshold)
-    counts = Counts(task.environment.probabilities(task.environment.steady_state(shared), shared))
+    counts = Counts(task.environment.long_run_cells(Policy.of(shared)))
     return Standing(f"{best.threshold:g}", counts.rates[0], best.gap, best.reward)
 
 

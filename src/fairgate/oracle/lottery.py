@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.oracle.policies import PolicyPoint, point_of, ranked, steady_cells
+from fairgate.errors import NoSteadyStateError
+from fairgate.oracle.policies import PolicyPoint, point_of, ranked
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, violation
 from fairgate.settings import Array
@@ -87,8 +88,23 @@ class _Search:
         return Policy(np.repeat(thresholds, self.task.environment.group_count, axis=2), tried.weights)
 
     def cells(self, tried: Lotteries) -> Array:
-        self.solved += tried.places.shape[1]
-        return steady_cells(self.task, self.policy(tried))
+        """Return what each leads to; NaN, which ranks last, where it comes to no rest."""
+        policy = self.policy(tried)
+        self.solved += policy.replicates
+        left = np.arange(policy.replicates)
+        while True:
+            try:
+                found = self.task.environment.long_run_cells(policy.rows(left))
+                break
+            except NoSteadyStateError as error:
+                left = np.delete(left, error.places)
+                if not len(left):
+                    raise
+        if len(left) == policy.replicates:
+            return found
+        cells = np.full((policy.replicates, *found.shape[1:]), np.nan)
+        cells[left] = found
+        return cells
 
     def best(self, tried: Lotteries) -> tuple[Lotteries, float, float]:
         """Return the best of them, all of other options, and the violation and the reward of the first."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.oracle.policies import PolicyPoint, point_of, ranked, steady_cells
+from fairgate.oracle.policies import PolicyPoint, point_of, ranked
 from fairgate.policy import Policy
 from fairgate.problem import Assessment
 from fairgate.settings import Array
@@ -48,14 +48,14 @@ def _solver(task: Task) -> tuple[Cells, bool]:
     combinations. That is tried on some drawn at random.
     """
     groups, grid = task.environment.group_count, task.thresholds
-    table = steady_cells(task, Policy.shared(grid, groups))  # (K, groups, 2, 2)
+    table = task.environment.long_run_cells(Policy.shared(grid, groups))  # (K, groups, 2, 2)
     own = np.arange(groups)
 
     def assembled(places: Places) -> Array:
         return np.asarray(table[places, own])
 
     def solved(places: Places) -> Array:
-        return steady_cells(task, Policy.of(grid[places]))
+        return task.environment.long_run_cells(Policy.of(grid[places]))
 
     tried = np.random.default_rng(0).integers(len(grid), size=(200, groups))
     alone = bool(np.abs(assembled(tried) - solved(tried)).max() <= 1e-9)

@@ -8,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts
-from fairgate.environments.base import Environment
-from fairgate.environments.long_run import settle
-from fairgate.errors import InputError
 from fairgate.oracle.threshold import Oracle
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
@@ -108,22 +105,9 @@ def _threshold(thresholds: Array) -> str:
     return "thresholds " + ", ".join(f"{each:.4f}" for each in thresholds)
 
 
-def steady_cells(task: Task, policy: Policy) -> Array:
-    """Return P(group, label, decision) in the steady state of each replicate's policy, (N, groups, 2, 2)."""
-    environment = task.environment
-    if len(policy.weights) == 1:
-        return environment.probabilities(environment.steady_state(policy.thresholds[0]), policy.thresholds[0])
-    if type(environment).expected_update is not Environment.expected_update:
-        raise InputError(
-            f"{type(environment).__name__} moves people at random, so the steady state of a lottery is not known: ask "
-            'for policies="per-group" or "threshold"'
-        )
-    return environment.cells(settle(environment, policy), policy)
-
-
 def point_of(task: Task, policy: Policy) -> PolicyPoint:
     """Solve the steady state of one policy and return its figures."""
-    counts = Counts(steady_cells(task, policy))
+    counts = Counts(task.environment.long_run_cells(policy))
     reward, residuals = task.problem.assess(counts)
     return PolicyPoint(
         policy=policy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairgate.oracle.policies import PolicyPoint, point_of, ranked, steady_cells
+from fairgate.oracle.policies import PolicyPoint, point_of, ranked
 from fairgate.policy import Policy
 from fairgate.tasks import Task
 
@@ -37,7 +37,7 @@ def best_uniform(task: Task) -> PolicyPoint:
     tried, distance = COARSE, float(COARSE[1])
     while True:
         policy = Policy.uniform(tried, task.environment.group_count)
-        order = ranked(task.problem.assess(steady_cells(task, policy)))
+        order = ranked(task.problem.assess(task.environment.long_run_cells(policy)))
         if distance <= EXACT:
             return point_of(task, Policy.uniform(tried[order[:1]], task.environment.group_count))
         steps = np.linspace(-distance, distance, 2 * FINER + 1)

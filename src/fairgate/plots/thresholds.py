@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fairgate.counts import Counts
 from fairgate.errors import InputError, unknown_name
 from fairgate.plots.looks import QUANTITIES, SHADE, Legend, curve_look, finished, own_or_new
+from fairgate.policy import Policy
 from fairgate.problem import is_feasible
 from fairgate.settings import Array, whole_number
 from fairgate.tasks import Task
@@ -36,7 +37,7 @@ def plot_acceptance(
     thresholds = np.linspace(task.thresholds[0], task.thresholds[-1], whole_number("points", points, 2))
     sweep = exact_sweep(task, thresholds)
     shared = np.repeat(thresholds[:, None], task.environment.group_count, axis=1)
-    rates = Counts(task.environment.probabilities(task.environment.steady_state(shared), shared)).rates
+    rates = Counts(task.environment.long_run_cells(Policy.of(shared))).rates
     curves = {f"accepted, group {group}": rate for group, rate in enumerate(rates.T)}
     curves |= {"DP gap": sweep.gap, "reward per person": sweep.reward}
     axes = own_or_new(ax)

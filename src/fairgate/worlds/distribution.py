@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from fairgate.environments.responsive_scores import ResponsiveScores
-from fairgate.settings import Array
 from fairgate.worlds.shapes import ROOT, Shape, shape_of
 
 STEEPEST = 0.85
@@ -174,30 +173,7 @@ def _problem(rng: np.random.Generator, shape: Shape) -> dict[str, Any]:
 
 def _weaken(environment: dict[str, Any]) -> None:
     """Scale answers down where they could have more than one steady state."""
-    steep = steepest(environment)
+    steep = ResponsiveScores(**environment).feedback()
     if steep > STEEPEST:
         for name in ("quality_gain", "inflation_gain", "relabelled_gain", "participation_gain"):
             environment[name] = environment[name] * (STEEPEST / steep)
-
-
-def steepest(settings: dict[str, Any]) -> float:
-    """Return a bound on the slope of where people end up in where they are, over all thresholds."""
-    made = ResponsiveScores(**settings)
-    above = made._tables.above[0]  # (groups, 4, cells + 1, 2)
-    accepted, outcome = above.sum(axis=-1), (above[..., 1] - 2.0 * above[..., 0]) / 4.0
-    raised = round(settings["lift"] / made._tables.spacing)
-
-    def moved(table: Array) -> Array:
-        """Largest change per group of one more strong, inflated or relabelled person, (3, groups)."""
-        strong = np.abs(table[:, [1, 3]] - table[:, [0, 2]])
-        lifted = np.abs(table - np.pad(table, ((0, 0), (0, 0), (raised, 0)), mode="edge")[..., : table.shape[-1]])
-        other = np.abs(table[:, 2:] - table[:, :2])
-        return np.stack([each.max(axis=(1, 2)) for each in (strong, lifted, other)])
-
-    b = settings["by_outcome"]
-    slopes = (1.0 - b) * moved(accepted) + b * moved(outcome)  # of a lottery; of thresholds a part is 0
-    gains = np.abs([settings[name] for name in ("quality_gain", "inflation_gain", "relabelled_gain")])
-    own = float((gains * slopes).sum(axis=0).max())
-    cross = abs(float(settings["cross"]))
-    coming = 0.5 * float(np.abs(settings["participation_gain"]).max()) * cross  # who comes changes the mean of all
-    return (1.0 + cross) * own + coming

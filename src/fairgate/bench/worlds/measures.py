@@ -6,7 +6,6 @@ import numpy as np
 
 from fairgate.against import SUCCESS, largest
 from fairgate.bench.share import PRICE, Yardsticks, share_of, worth
-from fairgate.environments.long_run import settle
 from fairgate.policy import Policy
 from fairgate.problem import is_feasible, violation
 from fairgate.run import Run
@@ -71,9 +70,7 @@ def _played(policies: Policy) -> Array:
 
 def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
     """Judge what each replicate settled on, in its steady state at the end."""
-    environment = task.environment.at(run.rounds - 1)
-    policy = run.settled()
-    found = task.problem.assess(environment.cells(settle(environment, policy), policy))
+    found = task.problem.assess(task.environment.at(run.rounds - 1).long_run_cells(run.settled()))
     over = largest(found.residuals)
     fair, lottery, threshold = (each[:, -1:] for each in (best.fair, best.lottery, best.threshold))
     near = (threshold[:, 0] - found.reward <= SUCCESS[0]) & (over <= SUCCESS[1])
