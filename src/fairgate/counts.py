@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairgate.arrays import as_array, namespace
 from fairgate.errors import InputError
 from fairgate.settings import Array
 
@@ -58,7 +59,7 @@ class Counts:
     """The same people by score bin as well, (…, groups, bins, 2, 2), if that is known."""
 
     def __init__(self, cells: Any) -> None:
-        self.cells: Cells = np.asarray(cells)
+        self.cells: Cells = as_array(cells)
         if self.cells.ndim < 3 or self.cells.shape[-2:] != (2, 2):
             raise InputError(f"cells must have shape (…, groups, 2, 2), got {self.cells.shape}")
         self.accepted = self.cells[..., 0, 1] + self.cells[..., 1, 1]
@@ -154,7 +155,7 @@ class Counts:
     @cached_property
     def gap(self) -> Array:
         """Largest minus smallest acceptance rate among the groups present, (…,); 0 if only one is."""
-        return np.asarray(across_groups(np.fmax, self.rates) - across_groups(np.fmin, self.rates))
+        return as_array(across_groups(np.fmax, self.rates) - across_groups(np.fmin, self.rates))
 
 
 class Decisions(Counts):
@@ -217,6 +218,9 @@ class Decisions(Counts):
 
 def per_person(total: Cells, people: Cells) -> Array:
     """Divide by the number of people, NaN where there is nobody."""
+    xp = namespace(total, people)
+    if xp is not np:
+        return as_array(xp.where(people > 0, total / xp.where(people > 0, people, 1), np.nan))
     if np.count_nonzero(people) == people.size if people.size < FEW else people.all():
         return np.asarray(total / people)
     unknown = np.full_like(total, np.nan, dtype=np.float64)  # laid out as the cells are, which is faster
@@ -241,10 +245,12 @@ def as_codes(name: str, values: ArrayLike, length: int, count: int | None = None
 
 def across_groups(operation: np.ufunc, values: Cells) -> Cells:
     """Combine the groups, the last axis of `values`: what ``operation.reduce`` does, several times as fast for few."""
+    xp = namespace(values)
+    combined = operation if xp is np else getattr(xp, operation.__name__)
     found = values[..., 0]
     for group in range(1, values.shape[-1]):
-        found = operation(found, values[..., group])
-    return np.asarray(found)
+        found = combined(found, values[..., group])
+    return as_array(found)
 
 
 def over_bins(cells: Cells) -> Cells:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.arrays import as_array, namespace
 from fairgate.constraints import Constraint, PlainConstraint, as_constraint
 from fairgate.counts import Counts, across_groups, over_bins, per_person
 from fairgate.errors import InputError
@@ -209,12 +210,12 @@ ROUNDING = 1e-12
 
 def is_feasible(residuals: Array) -> NDArray[np.bool_]:
     """Whether every residual (J, …) is met, (…)."""
-    return np.asarray((residuals <= ROUNDING).all(axis=0))
+    return as_array((residuals <= ROUNDING).all(axis=0))
 
 
 def violation(residuals: Array) -> Array:
     """Sum of the positive parts of the residuals (J, …), (…)."""
-    return np.asarray(np.maximum(residuals, 0.0).sum(axis=0))
+    return as_array(namespace(residuals).maximum(residuals, 0.0).sum(axis=0))
 
 
 def best_feasible(reward: Array, residuals: Array, known: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
@@ -275,7 +276,7 @@ class Utility(Settings):
         """Return the reward per person."""
         good = across_groups(np.add, counts.cells[..., 1, 1])
         bad = across_groups(np.add, counts.cells[..., 0, 1])
-        return per_person(good - np.asarray(self.false_positive_cost) * bad, counts.total)
+        return per_person(good - as_array(self.false_positive_cost) * bad, counts.total)
 
 
 @dataclass(frozen=True, init=False)
@@ -315,7 +316,7 @@ class Problem(Settings):
         return tuple(name for constraint in self.constraints for name in constraint.names)
 
     @cached_property
-    def _hidden(self) -> list[bool]:
+    def hidden(self) -> list[bool]:
         """Whether each residual depends on labels of rejected people."""
         return [each.needs == "all-labels" for each in self.constraints for _ in each.names]
 
@@ -324,6 +325,9 @@ class Problem(Settings):
         counts = cells if isinstance(cells, Counts) else Counts(cells)
         reward = self.utility.reward(counts)
         residuals = [residual for constraint in self.constraints for residual in constraint.residuals(counts)]
+        xp = namespace(reward)
+        if xp is not np:
+            return Assessment(reward, xp.stack([*residuals]) if residuals else xp.zeros((0, *reward.shape)))
         stacked = np.empty((len(residuals), *reward.shape))
         for place, residual in enumerate(residuals):  # faster than np.array of all
             stacked[place] = residual
@@ -361,8 +365,8 @@ class Problem(Settings):
         cells = found.cells if found.binned is None or level == "bandit" else found.binned
         binned = cells.ndim == 5
         reward, residuals = self.assess(found)
-        if level != "full-labels" and True in self._hidden:
-            residuals = np.where(np.array(self._hidden)[:, None], np.nan, residuals)
+        if level != "full-labels" and True in self.hidden:
+            residuals = np.where(np.array(self.hidden)[:, None], np.nan, residuals)
         credited = None
         if arrivals is not None:
             credited, reward = self._credited(arrivals, len(reward))

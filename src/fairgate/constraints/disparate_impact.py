@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from fairgate.arrays import as_array
 from fairgate.confidence import Box, largest_difference
 from fairgate.constraints.base import Constraint, Measure, Needs, Words, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
@@ -59,7 +60,7 @@ class DisparateImpact(Constraint):
         """Return `ratio` times the largest rate minus the smallest."""
         compare_groups(self, counts.group_count)
         largest, smallest = across_groups(np.fmax, counts.rates), across_groups(np.fmin, counts.rates)
-        return (np.asarray(self.ratio) * largest - smallest,)
+        return (as_array(self.ratio) * largest - smallest,)
 
     def lowest(self, box: Box) -> Sequence[Array]:
         """Return the smallest residual in the box, where all rates are as near the smallest U as they can be."""

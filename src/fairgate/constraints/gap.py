@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from fairgate.arrays import as_array, namespace
 from fairgate.constraints.base import Constraint, Measure, Words, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
 from fairgate.counts import Counts, across_groups, per_person
@@ -39,7 +40,7 @@ class Gap(Constraint):
     def residuals(self, counts: Counts) -> Sequence[Array]:
         """Return each gap minus `epsilon`."""
         compare_groups(self, counts.group_count)
-        return [gap - np.asarray(self.epsilon) for gap in self.gaps(counts)]
+        return [gap - as_array(self.epsilon) for gap in self.gaps(counts)]
 
     def span(self, groups: int) -> list[tuple[float, float]]:
         """Return ends that no gap minus `epsilon` goes beyond."""
@@ -80,4 +81,5 @@ def gap_among(counts: Counts, label: int) -> Array:
     cells = counts.cells[..., label, :]
     rates = per_person(cells[..., 1], cells[..., 0] + cells[..., 1])
     gap = across_groups(np.fmax, rates) - across_groups(np.fmin, rates)
-    return np.asarray(np.where(np.isnan(gap), 0.0, gap))
+    xp = namespace(gap)
+    return as_array(xp.where(xp.isnan(gap), 0.0, gap))

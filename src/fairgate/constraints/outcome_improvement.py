@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from fairgate.arrays import as_array
 from fairgate.constraints.base import Constraint, Measure, Needs, Words
 from fairgate.counts import Counts, across_groups, per_person
 from fairgate.errors import InputError
@@ -33,7 +34,7 @@ def mean_score_change(counts: Counts, rise: Number = 75.0, fall: Number = 150.0)
     >>> mean_score_change(Counts([[[[3, 1], [1, 5]], [[1, 2], [0, 7]]]]))
     array([[22.5, 22.5]])
     """
-    up, down = (np.asarray(points, dtype=np.float64)[..., None] for points in (rise, fall))
+    up, down = (as_array(points)[..., None] for points in (rise, fall))
     return per_person(up * counts.cells[..., 1, 1] - down * counts.cells[..., 0, 1], counts.people)
 
 
@@ -97,14 +98,14 @@ class OutcomeImprovement(Constraint):
 
     @property
     def _width(self) -> Array:
-        return np.asarray(np.add(self.rise, self.fall))
+        return as_array(as_array(self.rise) + as_array(self.fall))
 
     def _lowest_change(self, counts: Counts) -> Array:
         return across_groups(np.fmin, mean_score_change(counts, self.rise, self.fall))
 
     def residuals(self, counts: Counts) -> Sequence[Array]:
         """Return how far the smallest change is below the minimum, in units of rise + fall."""
-        return ((np.asarray(self.minimum) - self._lowest_change(counts)) / self._width,)
+        return ((as_array(self.minimum) - self._lowest_change(counts)) / self._width,)
 
     def span(self, groups: int) -> list[tuple[float, float]]:
         """Return the ends if all are accepted and repay, and if all are accepted and none does."""

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from fairgate.arrays import as_array
 from fairgate.confidence import Box
 from fairgate.constraints.base import Constraint, Limit, Measure, Needs, rounded
 from fairgate.constraints.pieces import Pieces, everybody
@@ -69,7 +70,7 @@ class Window(Constraint):
         ]
 
     def _ends(self) -> list[tuple[str, Array]]:
-        return [(name, np.asarray(getattr(self, name))) for name in self.ends]
+        return [(name, as_array(getattr(self, name))) for name in self.ends]
 
     def uniform_window(self) -> tuple[Number, Number]:
         """Return the ends themselves."""

@@ -84,11 +84,12 @@ class ScorePools(Environment):
                 "ScorePools: ceiling − floor must be within ±1 (else no unique steady state), "
                 f"got floor={self.floor} and ceiling={self.ceiling}"
             )
-        if self.shift is not None and len(self._floor.T) != self.group_count:
+        if self.shift is not None and len(self.least.T) != self.group_count:
             raise InputError(f"ScorePools: shift must have one number per group, {self.group_count}, got {self.shift}")
 
     @cached_property
-    def _tables(self) -> _Tables:
+    def tables(self) -> _Tables:
+        """What every distinct score as threshold does, from either pool."""
         scores = as_floats("ScorePools: scores", self.scores, ndim=1)
         labels = as_codes("ScorePools: labels", self.labels, len(scores), 2)
         groups = as_codes("ScorePools: groups", self.groups, len(scores))
@@ -138,7 +139,7 @@ class ScorePools(Environment):
     @property
     def group_count(self) -> int:
         """Number of groups."""
-        return len(self._tables.shares)
+        return len(self.tables.shares)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings as plain data; weights and shift only if there are any."""
@@ -146,16 +147,18 @@ class ScorePools(Environment):
         return {key: value for key, value in super().describe().items() if key not in absent}
 
     @cached_property
-    def _floor(self) -> Array:
+    def least(self) -> Array:
+        """Weights that no acceptance leads to."""
         floor = self._by_replicate["floor"]
         return floor if self.shift is None else floor + as_floats("ScorePools: shift", self.shift, ndim=1)
 
     @cached_property
-    def _span(self) -> Array:
+    def span(self) -> Array:
+        """How much more full acceptance leads to."""
         return self._by_replicate["ceiling"] - self._by_replicate["floor"]
 
     def _feedback(self) -> float:
-        return float(np.max(np.abs(self._span)) * np.max(self._tables.lift[..., 1].sum(axis=-1) / self._tables.shares))
+        return float(np.max(np.abs(self.span)) * np.max(self.tables.lift[..., 1].sum(axis=-1) / self.tables.shares))
 
     @cached_property
     def hastened(self) -> ScorePools:
@@ -172,7 +175,7 @@ class ScorePools(Environment):
 
     def probabilities(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2): one look-up into all scores."""
-        distinct, shares, *tables = self._tables
+        distinct, shares, *tables = self.tables
         place = distinct.searchsorted(thresholds) * len(shares) + np.arange(len(shares))
         low, lift = (table.reshape(-1, 4).take(place, axis=0) for table in tables)
         lift *= state[..., None]
@@ -194,7 +197,7 @@ class ScorePools(Environment):
 
     def update(self, state: Array, counts: Counts, thresholds: Array, rng: np.random.Generator) -> Array:
         """Return the weights after a batch."""
-        target = self._floor + self._span * counts.rates
+        target = self.least + self.span * counts.rates
         moved = approach(state, target, self._by_replicate["rate"])
         return np.minimum(np.maximum(moved, 0.0), 1.0)
 
@@ -203,11 +206,11 @@ class ScorePools(Environment):
         thresholds = np.asarray(thresholds, dtype=np.float64)
         none = Counts(self.probabilities(np.zeros_like(thresholds), thresholds)).rates
         full = Counts(self.probabilities(np.ones_like(thresholds), thresholds)).rates
-        return np.clip((self._floor + self._span * none) / (1.0 - self._span * (full - none)), 0.0, 1.0)
+        return np.clip((self.least + self.span * none) / (1.0 - self.span * (full - none)), 0.0, 1.0)
 
     def candidates(self, low: float, high: float) -> Array:
         """Return every distinct score between `low` and `high`: nothing changes in between."""
-        inside = self._tables.distinct[(self._tables.distinct > low) & (self._tables.distinct < high)]
+        inside = self.tables.distinct[(self.tables.distinct > low) & (self.tables.distinct < high)]
         return np.concatenate(([low], inside, [high]))
 
 

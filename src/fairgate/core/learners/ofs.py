@@ -1,0 +1,74 @@
+"""OFS: Optimistic Feasible Search, the paper's Algorithm 1 to the letter."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fairgate.arrays import Array, namespace, record
+from fairgate.core.policy import Policy
+from fairgate.core.setting import Setting
+from fairgate.problem import Feedback
+from fairgate.random import Draws, Purpose
+
+
+@record
+class Memory:
+    """Rounds so far, (); plays (K,), mean reward (K,) and mean residuals (J, K) of each threshold of the grid."""
+
+    rounds: Array
+    plays: Array
+    reward: Array
+    residuals: Array
+
+
+@record
+class OFS:
+    """Search a grid for the best threshold that seems feasible; if none does, play the least violating.
+
+    :class:`fairgate.OFS` has the rule and its settings.
+    """
+
+    c: Array = 0.5
+    delta: Array = 0.05
+    exploration: Array = 0.03
+
+    level: ClassVar[str] = "bandit"
+
+    def init(self, setting: Setting) -> Memory:
+        """Begin with no plays and all estimates 0."""
+        xp, arms = namespace(setting.grid), len(setting.grid)
+        return Memory(xp.zeros(()), xp.zeros(arms), xp.zeros(arms), xp.zeros((len(setting.problem.names), arms)))
+
+    def radius(self, memory: Memory) -> Array:
+        """Return the radius b_i(t) of each threshold."""
+        xp, arms = namespace(memory.plays), len(memory.plays)
+        width = self.c * xp.log((memory.rounds + 2.0) * arms / self.delta)
+        return xp.sqrt(width / xp.maximum(memory.plays, 1.0))
+
+    def propose(self, setting: Setting, memory: Memory, draws: Draws) -> Policy:
+        """Choose a threshold: lines 4 to 8 of Algorithm 1."""
+        xp, arms, radius = namespace(memory.plays), len(memory.plays), self.radius(memory)
+        excess = xp.maximum(memory.residuals + radius, 0.0).sum(axis=0)
+        feasible = excess <= 0.0  # exactly where ĝ + b ≤ 0 for all residuals
+        optimistic = xp.where(feasible, memory.reward + radius, -xp.inf)
+        chosen = xp.where(feasible.any(), optimistic.argmax(), excess.argmin())
+        luck, anywhere = draws.words(Purpose.LEARNER, 2)
+        explores = luck < self.exploration * 2.0**32
+        return Policy.at(setting.grid[xp.where(explores, anywhere % arms, chosen)])
+
+    def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
+        """Move the means of the threshold that was played: line 10."""
+        xp = namespace(memory.plays)
+        here = (setting.grid == played.thresholds[0, 0]) * 1.0
+        plays = memory.plays + here
+        step = here / xp.maximum(plays, 1.0)
+        return Memory(
+            memory.rounds + 1.0,
+            plays,
+            memory.reward + step * (feedback.reward - memory.reward),
+            memory.residuals + step * (feedback.residuals[:, None] - memory.residuals),
+        )
+
+    def traces(self, memory: Memory) -> dict[str, Array]:
+        """Return how many thresholds seem feasible."""
+        return {"feasible": ((memory.residuals + self.radius(memory)).max(axis=0) <= 0.0).sum()}

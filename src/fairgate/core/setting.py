@@ -1,0 +1,35 @@
+"""Setting and task of one loop: what a learner is told, and the environment that it acts on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairgate.arrays import Array, record, static
+from fairgate.problem import Problem
+
+
+@record
+class Setting:
+    """What a learner is told.
+
+    Attributes
+    ----------
+    problem
+        Utility and constraints.
+    grid
+        Thresholds to choose from, increasing, (K,).
+    groups
+        Number of groups.
+    """
+
+    problem: Problem
+    grid: Array
+    groups: int = static()
+
+
+@record
+class Task:
+    """An environment, and what its learner is told."""
+
+    environment: Any
+    setting: Setting

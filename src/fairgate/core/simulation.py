@@ -1,0 +1,275 @@
+"""Simulate: many loops of many rounds, compiled by JAX, or one after the other in NumPy."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairgate import learners as configured
+from fairgate import tasks
+from fairgate.arrays import Array, record, register
+from fairgate.core import environments, learners
+from fairgate.core.loop import Round, State, begin, play
+from fairgate.core.setting import Setting, Task
+from fairgate.counts import Counts
+from fairgate.errors import InputError
+from fairgate.origin import Origin
+from fairgate.policy import Policy
+from fairgate.problem import Assessment, is_feasible, violation
+from fairgate.random import Draws, key_of
+from fairgate.run import Run
+from fairgate.settings import whole_number
+from fairgate.summary import Summary
+from fairgate.tail import tail_of
+
+TOGETHER = 100
+"""Loops that a processor's core plays together: their state stays in its cache."""
+
+LIBRARIES = ("jax", "numpy")
+
+
+def simulate(
+    task: tasks.Task,
+    learner: configured.Learner[Any],
+    rounds: int = 3000,
+    seeds: int = 10,
+    *,
+    seed: int = 0,
+    batch: int = 256,
+    keep: str = "run",
+    tail: int | None = None,
+    library: str | None = None,
+) -> Run | Summary:
+    """Play `learner` on `task` in `seeds` independent loops.
+
+    Random numbers are a function of seed, loop and round: all learners meet the same applicants as far as their
+    policies leave the population alike, and the first loops and rounds of a longer simulation are those of a shorter.
+
+    Parameters
+    ----------
+    task, learner
+        One of each that has a pure form.
+    rounds, seeds, seed, batch
+        Length of each loop, number of loops, root of the random numbers, applicants per round.
+    keep
+        ``"run"`` keeps every round. ``"summary"`` keeps a line of figures per loop, in memory that does not grow with
+        the rounds.
+    tail
+        Rounds at the end whose means a summary has; 200 by default, or the last fifth of a shorter run.
+    library
+        ``"jax"``, compiled, or ``"numpy"``, loop by loop; by default JAX if it is installed. Both play the same.
+
+    Examples
+    --------
+    >>> import fairgate as fg
+    >>> run = simulate(fg.load_task("german"), fg.OFS(), rounds=50, seeds=2, library="numpy")
+    >>> run, run.thresholds.shape
+    (Run(german: 2 replicates × 50 rounds, 2 groups), (2, 50, 2))
+    """
+    size = {name: whole_number(name, value, 1) for name, value in (("rounds", rounds), ("seeds", seeds))}
+    whole_number("batch", batch, 1)
+    chosen = library or ("jax" if find_spec("jax") else "numpy")
+    if chosen not in LIBRARIES:
+        raise InputError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
+    pure = Task(environments.pure(task.environment), setting), learners.pure(learner)
+    last = tail_of(rounds, tail)
+    player = _compiled if chosen == "jax" else _plain
+    found = player(*pure, batch, key_of(seed), rounds=rounds, loops=seeds, first=rounds - last, whole=keep == "run")
+    settings = {
+        "task": task.describe(), "learner": learner.describe(), **size, "seed": seed, "batch": batch,
+        "coupling": "common",
+    }  # fmt: skip
+    if keep == "summary":
+        return Summary(
+            {name: np.asarray(value) for name, value in found.figures(last).items()}, {**settings, "tail": last}
+        )
+    return dataclasses.replace(_run(found, task, settings), origin=Origin(task, learner, simulate))
+
+
+@record
+class Totals:
+    """Sums of a loop: violations over all rounds, the rest over the final window."""
+
+    reward: Array
+    gap: Array
+    violation: Array
+    population_reward: Array
+    population_gap: Array
+    population_violation: Array
+    acceptance: Array
+    feasible: Array
+
+    @classmethod
+    def none(cls, xp: Any) -> Totals:
+        """Return sums of nothing."""
+        return cls(*[xp.zeros(()) for _ in dataclasses.fields(cls)])
+
+    def add(self, problem: Any, happened: Round, counted: Array) -> Totals:
+        """Add a round; `counted` is 1 in the final window, 0 before."""
+        counts, exact = Counts(happened.counts), Counts(happened.probabilities)
+        true = problem.assess(exact)
+        return Totals(
+            self.reward + counted * happened.feedback.reward,
+            self.gap + counted * counts.gap,
+            self.violation + violation(happened.feedback.residuals),
+            self.population_reward + counted * true.reward,
+            self.population_gap + counted * exact.gap,
+            self.population_violation + violation(true.residuals),
+            self.acceptance + counted * exact.overall,
+            self.feasible + counted * is_feasible(true.residuals),
+        )
+
+    def figures(self, rounds: int) -> dict[str, Array]:
+        """Return the figures of :meth:`fairgate.Run.per_replicate`; `rounds` are those of the final window."""
+        found = {each.name: np.asarray(getattr(self, each.name)) for each in dataclasses.fields(self)}
+        return {name: value if "violation" in name else value / rounds for name, value in found.items()}
+
+
+class Played(NamedTuple):
+    """What is kept of every round: (loops, rounds, …) each."""
+
+    thresholds: Array
+    weights: Array
+    counts: Array
+    probabilities: Array
+    reward: Array
+    residuals: Array
+    traces: dict[str, Array]
+
+    @classmethod
+    def of(cls, happened: Round, traces: dict[str, Array]) -> Played:
+        """Return what is kept of a round."""
+        policy, feedback = happened.played, happened.feedback
+        return cls(
+            policy.thresholds, policy.weights, happened.counts, happened.probabilities, feedback.reward,
+            feedback.residuals, traces,
+        )  # fmt: skip
+
+
+def _body(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> tuple[State, Round, dict[str, Array]]:
+    traces = learner.traces(state.memory) if hasattr(learner, "traces") else {}
+    state, happened = play(task, learner, batch, draws, state)
+    return state, happened, traces
+
+
+def _plain(
+    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool
+) -> Any:
+    """Play loop by loop in NumPy."""
+    kept: list[Any] = []
+    for loop in range(loops):
+        state, totals, steps = begin(task, learner), Totals.none(np), []
+        for number in range(rounds):
+            draws = Draws(key, np.array([loop], dtype=np.uint32), np.array([number], dtype=np.uint32))
+            state, happened, traces = _body(task, learner, batch, draws, state)
+            if whole:
+                steps.append(Played.of(happened, traces))
+            else:
+                totals = totals.add(task.setting.problem, happened, np.float64(number >= first))
+        kept.append(_stacked(steps) if whole else totals)
+    return _stacked(kept)
+
+
+def _stacked(each: list[Any]) -> Any:
+    """Stack the arrays of records that have the same fields along a new first axis."""
+    one = each[0]
+    if isinstance(one, dict):
+        return {name: _stacked([every[name] for every in each]) for name in one}
+    if isinstance(one, Played):
+        return Played(*(_stacked([every[place] for every in each]) for place in range(len(one))))
+    if isinstance(one, Totals):
+        return Totals(*(_stacked([getattr(every, part.name) for every in each]) for part in dataclasses.fields(one)))
+    return np.stack(each)
+
+
+def _compiled(
+    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool
+) -> Any:
+    """Play all loops at once, compiled."""
+    import jax
+
+    problem = task.setting.problem
+    register(type(problem), type(problem.utility), *(type(each) for each in problem.constraints))
+    with jax.enable_x64(True):  # 64 bits for the products of Philox and for thresholds that tie with scores
+        numbers = np.arange(loops, dtype=np.uint32)
+        if whole:
+            found = _rounds()(task, learner, batch, key, numbers, rounds)
+        else:
+            found = _totals()(task, learner, batch, key, numbers, np.uint32(rounds), np.uint32(first))
+        return jax.tree.map(np.asarray, found)
+
+
+@functools.cache
+def _rounds() -> Callable[..., Any]:
+    import jax
+    import jax.numpy as jnp
+
+    @functools.partial(jax.jit, static_argnames=("batch", "rounds"))
+    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, rounds: int) -> Any:
+        task, learner = jax.tree.map(jnp.asarray, (task, learner))
+
+        def one(loop: Array) -> Any:
+            def step(state: State, number: Array) -> Any:
+                state, happened, traces = _body(task, learner, batch, Draws(key, loop[None], number[None]), state)
+                return state, Played.of(happened, traces)
+
+            return jax.lax.scan(step, begin(task, learner), jnp.arange(rounds, dtype=jnp.uint32))[1]
+
+        return _over(one, numbers)
+
+    return run
+
+
+@functools.cache
+def _totals() -> Callable[..., Any]:
+    import jax
+    import jax.numpy as jnp
+
+    @functools.partial(jax.jit, static_argnames="batch")
+    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, rounds: Array, first: Array) -> Any:
+        task, learner = jax.tree.map(jnp.asarray, (task, learner))
+
+        def one(loop: Array) -> Any:
+            def step(number: Array, carried: Any) -> Any:
+                state, totals = carried
+                state, happened = play(task, learner, batch, Draws(key, loop[None], number[None]), state)
+                return state, totals.add(task.setting.problem, happened, (number >= first) * 1.0)
+
+            start = begin(task, learner), Totals.none(jnp)
+            return jax.lax.fori_loop(jnp.uint32(0), rounds, step, start)[1]
+
+        return _over(one, numbers)
+
+    return run
+
+
+def _over(one: Callable[[Array], Any], numbers: Array) -> Any:
+    """Play all loops: all at once on a GPU, as many at a time as a cache holds on a CPU."""
+    import jax
+
+    if len(numbers) <= TOGETHER or jax.default_backend() != "cpu":
+        return jax.vmap(one)(numbers)
+    return jax.lax.map(one, numbers, batch_size=TOGETHER)
+
+
+def _run(found: Played, task: tasks.Task, settings: dict[str, Any]) -> Run:
+    """Return the rounds as a :class:`fairgate.Run`."""
+    groups = task.environment.group_count
+    thresholds = np.broadcast_to(found.thresholds, (*found.thresholds.shape[:-1], groups))
+    true = task.problem.assess(np.moveaxis(found.probabilities, 1, 0))
+    return Run(
+        policies=Policy(np.moveaxis(thresholds, 2, 0), np.moveaxis(found.weights, 2, 0)),
+        counts=found.counts.astype(np.int32),
+        probabilities=found.probabilities,
+        batch=Assessment(found.reward, np.moveaxis(found.residuals, 2, 0)),
+        population=Assessment(true.reward.T, np.swapaxes(true.residuals, 1, 2)),
+        traces={name: np.asarray(values, dtype=np.float64) for name, values in found.traces.items()},
+        names=task.problem.names,
+        settings=settings,
+    )
