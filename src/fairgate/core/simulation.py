@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -30,7 +31,29 @@ from fairgate.tail import tail_of
 TOGETHER = 100
 """Loops that a processor's core plays together: their state stays in its cache."""
 
+MANY = 1 << 17
+"""Loops that a GPU plays together: enough to keep it busy."""
+
 LIBRARIES = ("jax", "numpy")
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How a simulation is carried out.
+
+    Attributes
+    ----------
+    workers
+        Threads, each with blocks of loops of its own.
+    device
+        ``"cpu"`` or ``"gpu"``; by default what JAX prefers.
+    together
+        Loops in a block; by default what suits the device.
+    """
+
+    workers: int = 1
+    device: str | None = None
+    together: int | None = None
 
 
 def simulate(
@@ -44,6 +67,7 @@ def simulate(
     keep: str = "run",
     tail: int | None = None,
     library: str | None = None,
+    size: Size | None = None,
 ) -> Run | Summary:
     """Play `learner` on `task` in `seeds` independent loops.
 
@@ -63,6 +87,8 @@ def simulate(
         Rounds at the end whose means a summary has; 200 by default, or the last fifth of a shorter run.
     library
         ``"jax"``, compiled, or ``"numpy"``, loop by loop; by default JAX if it is installed. Both play the same.
+    size
+        Where it is compiled for, and how many loops are played together; no result depends on it.
 
     Examples
     --------
@@ -71,7 +97,7 @@ def simulate(
     >>> run, run.thresholds.shape
     (Run(german: 2 replicates × 50 rounds, 2 groups), (2, 50, 2))
     """
-    size = {name: whole_number(name, value, 1) for name, value in (("rounds", rounds), ("seeds", seeds))}
+    asked = {name: whole_number(name, value, 1) for name, value in (("rounds", rounds), ("seeds", seeds))}
     whole_number("batch", batch, 1)
     chosen = library or ("jax" if find_spec("jax") else "numpy")
     if chosen not in LIBRARIES:
@@ -80,9 +106,12 @@ def simulate(
     pure = Task(environments.pure(task.environment), setting), learners.pure(learner)
     last = tail_of(rounds, tail)
     player = _compiled if chosen == "jax" else _plain
-    found = player(*pure, batch, key_of(seed), rounds=rounds, loops=seeds, first=rounds - last, whole=keep == "run")
+    found = player(
+        *pure, batch, key_of(seed), rounds=rounds, loops=seeds, first=rounds - last, whole=keep == "run",
+        size=size or Size(),
+    )  # fmt: skip
     settings = {
-        "task": task.describe(), "learner": learner.describe(), **size, "seed": seed, "batch": batch,
+        "task": task.describe(), "learner": learner.describe(), **asked, "seed": seed, "batch": batch,
         "coupling": "common",
     }  # fmt: skip
     if keep == "summary":
@@ -159,7 +188,7 @@ def _body(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> t
 
 
 def _plain(
-    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool
+    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool, size: Size
 ) -> Any:
     """Play loop by loop in NumPy."""
     kept: list[Any] = []
@@ -189,29 +218,38 @@ def _stacked(each: list[Any]) -> Any:
 
 
 def _compiled(
-    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool
+    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool, size: Size
 ) -> Any:
-    """Play all loops at once, compiled."""
+    """Play blocks of loops, compiled once for all of them: the last is filled up with loops that are dropped."""
     import jax
 
     problem = task.setting.problem
     register(type(problem), type(problem.utility), *(type(each) for each in problem.constraints))
-    with jax.enable_x64(True):  # 64 bits for the products of Philox and for thresholds that tie with scores
-        numbers = np.arange(loops, dtype=np.uint32)
-        if whole:
-            found = _rounds()(task, learner, batch, key, numbers, rounds)
-        else:
-            found = _totals()(task, learner, batch, key, numbers, np.uint32(rounds), np.uint32(first))
-        return jax.tree.map(np.asarray, found)
+    place = jax.devices(size.device)[0]
+    together = min(loops, size.together or (MANY if place.platform == "gpu" else TOGETHER))
+    given: Any = {"rounds": rounds} if whole else {"rounds": np.uint32(rounds), "first": np.uint32(first)}
+    play_block = _rounds() if whole else _totals()
+
+    def block(start: int) -> Any:
+        numbers = np.arange(start, start + together, dtype=np.uint32)
+        # 64 bits for the products of Philox and for thresholds that tie with scores; both settings are the thread's
+        with jax.enable_x64(True), jax.default_device(place):
+            found = play_block(task, learner, batch, key, numbers, **given)
+            return jax.tree.map(lambda values: np.asarray(values)[: loops - start], found)
+
+    with ThreadPoolExecutor(size.workers) as pool:  # compiled code leaves Python's lock alone
+        blocks = list(pool.map(block, range(0, loops, together)))
+    return blocks[0] if len(blocks) == 1 else jax.tree.map(lambda *parts: np.concatenate(parts), *blocks)
 
 
 @functools.cache
 def _rounds() -> Callable[..., Any]:
+    """Return the compiled function that keeps every round of a block of loops."""
     import jax
     import jax.numpy as jnp
 
     @functools.partial(jax.jit, static_argnames=("batch", "rounds"))
-    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, rounds: int) -> Any:
+    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, *, rounds: int) -> Any:
         task, learner = jax.tree.map(jnp.asarray, (task, learner))
 
         def one(loop: Array) -> Any:
@@ -221,18 +259,19 @@ def _rounds() -> Callable[..., Any]:
 
             return jax.lax.scan(step, begin(task, learner), jnp.arange(rounds, dtype=jnp.uint32))[1]
 
-        return _over(one, numbers)
+        return jax.vmap(one)(numbers)
 
     return run
 
 
 @functools.cache
 def _totals() -> Callable[..., Any]:
+    """Return the compiled function that adds up the rounds of a block of loops, however many rounds there are."""
     import jax
     import jax.numpy as jnp
 
     @functools.partial(jax.jit, static_argnames="batch")
-    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, rounds: Array, first: Array) -> Any:
+    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, *, rounds: Array, first: Array) -> Any:
         task, learner = jax.tree.map(jnp.asarray, (task, learner))
 
         def one(loop: Array) -> Any:
@@ -244,18 +283,9 @@ def _totals() -> Callable[..., Any]:
             start = begin(task, learner), Totals.none(jnp)
             return jax.lax.fori_loop(jnp.uint32(0), rounds, step, start)[1]
 
-        return _over(one, numbers)
+        return jax.vmap(one)(numbers)
 
     return run
-
-
-def _over(one: Callable[[Array], Any], numbers: Array) -> Any:
-    """Play all loops: all at once on a GPU, as many at a time as a cache holds on a CPU."""
-    import jax
-
-    if len(numbers) <= TOGETHER or jax.default_backend() != "cpu":
-        return jax.vmap(one)(numbers)
-    return jax.lax.map(one, numbers, batch_size=TOGETHER)
 
 
 def _run(found: Played, task: tasks.Task, settings: dict[str, Any]) -> Run:
