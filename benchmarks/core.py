@@ -1,7 +1,7 @@
 """Time the core of pure functions beside the loop for arrays: OFS, rounds per second.
 
-    python benchmarks/core.py                  # one core: 1, 100 and 1,000 loops, both in turn; about a minute
-    python benchmarks/core.py --device gpu     # up to a million loops on a GPU, without the other
+    python benchmarks/core.py                           # one core: 1, 100 and 1,000 loops, both in turn; about a minute
+    python benchmarks/core.py --device gpu --bits 32    # up to a million loops on a GPU, without the other
 
 A rate is the best of several repeats, compiling excluded; on a CPU by processor time of this process, which other
 programs disturb little, on a GPU by the clock on the wall. `first` is the first call, compiling included.
@@ -36,16 +36,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="compas")
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--bits", choices=[32, 64], type=int, default=64)
     asked = parser.parse_args()
     task, learner, clock = fg.load_task(asked.task), fg.OFS(), time.perf_counter
     if asked.device == "cpu":
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         clock = time.process_time
+    size = Size(
+        device=asked.device, bits=asked.bits, together=SIZES[asked.device][-1][0] if asked.device == "gpu" else None
+    )
     print(f"{'loops':>9} {'first s':>8} {'core':>13} {'for arrays':>11} {'ratio':>6}")
     for loops, rounds in SIZES[asked.device]:
 
         def new(loops: int = loops, rounds: int = rounds) -> object:
-            return simulate(task, learner, rounds, loops, keep="summary", size=Size(device=asked.device))
+            return simulate(task, learner, rounds, loops, keep="summary", size=size)
 
         def old(loops: int = loops, rounds: int = rounds) -> object:
             return fg.simulate(task, learner, rounds=rounds, seeds=loops, keep="summary")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from fairgate.random import Draws, Purpose, philox
+from fairgate import random
+from fairgate.random import MULTIPLIERS, Draws, Purpose, multiply, philox
 
 
 def words(*values: int) -> tuple[np.ndarray, ...]:
@@ -43,3 +45,13 @@ def test_they_are_uniform() -> None:
     found = np.concatenate([Draws.of(3, 0, number).words(Purpose.PEOPLE, 256) for number in range(256)])
     counts = np.bincount(found >> 24, minlength=256)
     assert abs(((counts - 256.0) ** 2 / 256.0).sum() - 255.0) <= 6 * 22.6
+
+
+def test_products_of_halves_are_those_of_64_bits() -> None:
+    given = np.concatenate([*words(0, 1, 2**32 - 1), Draws.of(1, 2, 3).words(Purpose.RESPONSE, 1000)])
+    for by in MULTIPLIERS:
+        whole = multiply(given, by)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(random, "has_64_bits", lambda xp: False)
+            halves = multiply(given, by)
+        np.testing.assert_array_equal(whole, halves)

@@ -30,6 +30,11 @@ def namespace(*arrays: Array) -> Any:
     return np
 
 
+def has_64_bits(xp: Any) -> bool:
+    """Whether a library computes with 64 bits: NumPy does, JAX where it was asked to."""
+    return xp is np or bool(sys.modules["jax"].config.jax_enable_x64)
+
+
 def as_array(value: Any) -> NDArray[Any]:
     """Return an array of JAX as it is, and anything else as one of NumPy."""
     found: NDArray[Any] = np.asarray(value) if namespace(value) is np else value

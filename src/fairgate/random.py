@@ -6,7 +6,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from fairgate.arrays import Array, namespace, record
+from fairgate.arrays import Array, has_64_bits, namespace, record
 
 ROUNDS = 10
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -25,7 +25,7 @@ class Purpose(IntEnum):
 def philox(counter: tuple[Array, Array, Array, Array], key: tuple[Array, Array]) -> tuple[Array, Array, Array, Array]:
     """Return four words of 32 bits for each counter of four: Philox4x32-10 [1]_.
 
-    The numbers are uint32 arrays that broadcast. The products have 64 bits, so JAX must have them enabled.
+    The numbers are uint32 arrays that broadcast.
 
     References
     ----------
@@ -35,16 +35,29 @@ def philox(counter: tuple[Array, Array, Array, Array], key: tuple[Array, Array])
     k, l = key  # noqa: E741
     xp = namespace(a, b, c, d, k, l)
     for number in range(ROUNDS):
-        p, q = (xp.astype(each, xp.uint64) * xp.uint64(by) for each, by in zip((a, c), MULTIPLIERS, strict=True))
-        high_p, high_q = (xp.astype(each >> xp.uint64(32), xp.uint32) for each in (p, q))
+        (high_p, p), (high_q, q) = (multiply(each, by) for each, by in zip((a, c), MULTIPLIERS, strict=True))
         step_k, step_l = (xp.uint32(number * each & 0xFFFFFFFF) for each in WEYL)
-        a, b, c, d = (
-            high_q ^ b ^ (k + step_k),
-            xp.astype(q, xp.uint32),
-            high_p ^ d ^ (l + step_l),
-            xp.astype(p, xp.uint32),
-        )
+        a, b, c, d = high_q ^ b ^ (k + step_k), q, high_p ^ d ^ (l + step_l), p
     return a, b, c, d
+
+
+def multiply(word: Array, by: int) -> tuple[Array, Array]:
+    """Return the upper and the lower 32 bits of a product of two numbers of 32 bits.
+
+    >>> upper, lower = multiply(np.array([2**32 - 1], dtype=np.uint32), 0xD2511F53)
+    >>> hex(int(upper[0])), hex(int(lower[0]))
+    ('0xd2511f52', '0x2daee0ad')
+    """
+    xp = namespace(word)
+    if has_64_bits(xp):
+        product = xp.astype(word, xp.uint64) * xp.uint64(by)
+        return xp.astype(product >> xp.uint64(32), xp.uint32), xp.astype(product, xp.uint32)
+    half, low = xp.uint32(16), xp.uint32(0xFFFF)
+    by_low, by_high = xp.uint32(by & 0xFFFF), xp.uint32(by >> 16)
+    word_low, word_high = word & low, word >> half
+    middle = word_high * by_low + (word_low * by_low >> half)
+    other = word_low * by_high + (middle & low)
+    return word_high * by_high + (middle >> half) + (other >> half), word * xp.uint32(by)
 
 
 @record

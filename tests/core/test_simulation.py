@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.core.simulation import simulate
+from fairgate.core.simulation import Size, simulate
 
 pytest.importorskip("jax", reason="JAX is not installed: pip install 'fairgate[sim]'")
 
@@ -51,3 +51,25 @@ def test_in_law_it_is_the_loop_for_arrays(name: str) -> None:
     for figure, values in wanted.items():
         error = np.sqrt(values.var() / len(values) + found[figure].var() / len(values))
         assert abs(found[figure].mean() - values.mean()) <= 4.5 * error, figure
+
+
+def test_32_bits_have_the_same_law() -> None:
+    task = fg.load_task("german")
+    found, wanted = (
+        simulate(task, fg.OFS(), rounds=200, seeds=500, keep="summary", library="jax", size=Size(bits=bits))
+        for bits in (32, 64)
+    )
+    for name, values in wanted.per_replicate().items():
+        other = found.per_replicate()[name]
+        error = np.sqrt((values.var() + other.var()) / len(values))
+        assert abs(other.mean() - values.mean()) <= 4.5 * error, name
+
+
+def test_no_result_depends_on_threads_or_blocks() -> None:
+    task = fg.load_task("german")
+    found, wanted = (
+        simulate(task, fg.OFS(), rounds=60, seeds=23, keep="summary", library="jax", size=size)
+        for size in (Size(workers=2, together=5), Size())
+    )
+    for name, values in wanted.per_replicate().items():
+        np.testing.assert_array_equal(found.per_replicate()[name], values, err_msg=name)
