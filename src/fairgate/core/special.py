@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from fairgate.arrays import Array, namespace
@@ -10,13 +12,14 @@ from fairgate.arrays import Array, namespace
 def ndtr(values: Array) -> Array:
     """Return the probability that a standard normal number is below each of these.
 
+    By `erfc`, since JAX takes five times as long for its own `ndtr`, which is the same but for rounding.
+
     >>> float(ndtr(np.array(0.0)))
     0.5
     """
+    scaled = -math.sqrt(0.5) * values
     if namespace(values) is np:
-        from scipy.special import ndtr as of_numpy  # a tenth of a second, and not needed by all
-
-        return of_numpy(values)
-    from jax.scipy.special import ndtr as of_jax
-
-    return of_jax(values)
+        from scipy.special import erfc  # slow to import, and not needed by all
+    else:
+        from jax.scipy.special import erfc
+    return 0.5 * erfc(scaled)

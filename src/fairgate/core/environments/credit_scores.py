@@ -39,9 +39,9 @@ class CreditScores(Thresholded):
     @classmethod
     def of(cls, described: environments.CreditScores) -> CreditScores:
         """Return the tables of an environment."""
-        distinct, *tables, _ = described.tables
-        accepted = (table[..., 1].copy() for table in tables)
-        return cls(distinct, *accepted, number(described, "rate"), number(described, "carry"))
+        tables = described.tables
+        none, raised, lowered = (each[..., 1].copy() for each in (tables.none, tables.raised, tables.lowered))
+        return cls(tables.distinct, none, raised, lowered, number(described, "rate"), number(described, "carry"))
 
     def start(self) -> Array:
         """Return 0: nobody has a record."""

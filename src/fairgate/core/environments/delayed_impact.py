@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from fairgate import environments
 from fairgate.arrays import Array, namespace, record
-from fairgate.core.environments.normal_scores import MovingScores
-from fairgate.core.environments.thresholded import Thresholded, number
+from fairgate.core.environments.normal_scores import Moving, MovingScores
+from fairgate.core.environments.thresholded import number
 from fairgate.core.policy import Policy
 from fairgate.counts import Counts, per_person
 from fairgate.random import Draws
 
 
 @record
-class DelayedImpact(Thresholded):
+class DelayedImpact(Moving):
     """Tables and rates of :class:`fairgate.environments.DelayedImpact`, which has the equations.
 
     The state is the groups' mean scores, (groups,).
@@ -44,14 +44,6 @@ class DelayedImpact(Thresholded):
     def start(self) -> Array:
         """Return the means at the start."""
         return self.scores.means
-
-    def above(self, state: Array, thresholds: Array) -> Array:
-        """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1)."""
-        return self.scores.above(state, thresholds)
-
-    def everybody(self, state: Array) -> Array:
-        """Return P(group, label), (groups, 2)."""
-        return self.scores.everybody(state)
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
         """Return the means after a batch; a group without applicants keeps its own."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fairgate import environments
 from fairgate.arrays import Array, namespace, record
-from fairgate.core.environments.normal_scores import MovingScores
-from fairgate.core.environments.thresholded import Thresholded, number
+from fairgate.core.environments.normal_scores import Moving, MovingScores
+from fairgate.core.environments.thresholded import number
 from fairgate.core.policy import Policy
 from fairgate.counts import Counts
 from fairgate.random import Draws
 
+if TYPE_CHECKING:
+    from fairgate.core.environments.drift import Drift
+
 
 @record
-class GaussianScores(Thresholded):
+class GaussianScores(Moving):
     """Tables and rates of :class:`fairgate.environments.GaussianScores`, which has the equations.
 
     The state is the groups' mean scores, (groups,).
@@ -32,7 +37,7 @@ class GaussianScores(Thresholded):
     rate: Array
 
     @classmethod
-    def of(cls, described: environments.GaussianScores | environments.Drift) -> GaussianScores:
+    def of(cls, described: environments.GaussianScores) -> GaussianScores:
         """Return the tables of an environment."""
         return cls(MovingScores.of(described), number(described, "gain"), number(described, "rate"))
 
@@ -40,15 +45,12 @@ class GaussianScores(Thresholded):
         """Return the means at the start."""
         return self.scores.means
 
-    def above(self, state: Array, thresholds: Array) -> Array:
-        """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1)."""
-        return self.scores.above(state, thresholds)
-
-    def everybody(self, state: Array) -> Array:
-        """Return P(group, label), (groups, 2)."""
-        return self.scores.everybody(state)
-
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
         """Return the means after a batch; a group without applicants keeps its own."""
-        target = self.scores.means + self.gain * (counts.rates - 0.5)
-        return namespace(state).where(counts.people > 0, state + self.rate * (target - state), state)
+        return following(self, state, counts)
+
+
+def following(world: GaussianScores | Drift, means: Array, counts: Counts) -> Array:
+    """Return means (groups,) that follow the acceptance rates of a batch."""
+    target = world.scores.means + world.gain * (counts.rates - 0.5)
+    return namespace(means).where(counts.people > 0, means + world.rate * (target - means), means)

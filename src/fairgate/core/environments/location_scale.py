@@ -41,9 +41,9 @@ class LocationScale(Thresholded):
     @classmethod
     def of(cls, described: environments.LocationScale) -> LocationScale:
         """Return the tables of an environment."""
-        numbers = (number(described, name) for name in ("rate", "expected"))
-        both = (per_group(described, name) for name in ("location", "scale"))
-        return cls(FixedScores.of(described), *numbers, *both)
+        rate, expected = (number(described, name) for name in ("rate", "expected"))
+        location, scale = (per_group(described, name) for name in ("location", "scale"))
+        return cls(FixedScores.of(described), rate, expected, location, scale)
 
     def start(self) -> Array:
         """Return the beliefs at the start."""

@@ -1,15 +1,17 @@
 """Normal scores with logistic labels: P(group, label, score ≥ threshold), read from cubic splines.
 
-The tables are those of :class:`fairgate.environments.NormalScores`: coefficients of B-splines for P(y = 1, s ≥ θ), whose
-error is below 1e-8. Their sizes are rounded up, so that one compilation serves many tasks.
+The tables are those of :class:`fairgate.environments.NormalScores`: coefficients of B-splines for P(y = 1, s ≥ θ). The
+error is below 1e-8. The sizes of tables are rounded up, so that one compilation serves many tasks.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fairgate.arrays import Array, namespace, record
-from fairgate.core.environments.thresholded import per_group
+from fairgate.core.environments.thresholded import Thresholded, per_group
 from fairgate.core.special import ndtr
 from fairgate.environments.normal_scores import PADDING, NormalScores
 
@@ -55,23 +57,41 @@ class MovingScores:
         groups, columns = described.group_count, table.shape[1]
         table = _mirrored(table.reshape(groups, -1, columns))
         good = (table[..., :3] * np.array([1.0, 4.0, 1.0]) / 6.0).sum(axis=-1)
-        known = (per_group(described, name) for name in ("means", "shares", "sd"))
-        numbers = (np.asarray(each, dtype=np.float64) for each in (described.reach, across, along, lowest, columns - 1))
-        return cls(*known, *numbers, _rounded_up(table, ROWS, COLUMNS), _rounded_up(good, 1, ROWS))
+        reach = described.reach
+        numbers = {"reach": reach, "across": across, "along": along, "lowest": lowest, "last": columns - 1.0}
+        return cls(
+            table=_rounded_up(table, ROWS, COLUMNS),
+            good=_rounded_up(good, 1, ROWS),
+            **{name: per_group(described, name) for name in ("means", "shares", "sd")},
+            **{name: np.asarray(value) for name, value in numbers.items()},
+        )
 
     def above(self, means: Array, thresholds: Array) -> Array:
         """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1)."""
-        accepted = ndtr((means - thresholds) / self.sd)
         group, row, by_row = self._rows(means)
-        column, by_column = _taps(self._columns(thresholds) + 1.0)
+        column, by_column = _columns(self, thresholds)
         found = self.table[group[..., None], row[..., None], column[..., None, :]]  # (N, groups, 4 means, 4 thresholds)
         positives = ((found * by_column[..., None, :]).sum(axis=-1) * by_row).sum(axis=-1)
-        return _labelled(self.shares, accepted, positives)
+        return _labelled(self.shares, self._accepted(means, thresholds), positives)
+
+    def above_edges(self, means: Array, edges: Array) -> Array:
+        """Return what :meth:`above` does at edges (K,), which are the same for all groups.
+
+        The table of all means at these edges comes first. It depends on no state, so a compiled loop makes it once.
+        """
+        column, by_column = _columns(self, edges)
+        tabled = (self.table[:, :, column] * by_column).sum(axis=-1)  # (groups, means, K)
+        group, row, by_row = self._rows(means)
+        positives = (tabled[group, row] * by_row[..., None]).sum(axis=1).T
+        return _labelled(self.shares, self._accepted(means, edges[:, None]), positives)
 
     def everybody(self, means: Array) -> Array:
         """Return P(group, label), (groups, 2)."""
         group, row, by_row = self._rows(means)
         return _labelled(self.shares, namespace(means).ones_like(means), (self.good[group, row] * by_row).sum(axis=-1))
+
+    def _accepted(self, means: Array, thresholds: Array) -> Array:
+        return ndtr((means - thresholds) / self.sd)
 
     def _rows(self, means: Array) -> tuple[Array, Array, Array]:
         """Return groups (groups, 1), and rows of the table with their weights, (groups, 4)."""
@@ -79,8 +99,27 @@ class MovingScores:
         moved = xp.clip(means - self.means, -self.reach, self.reach)
         return xp.arange(len(means))[:, None], *_taps((moved + self.reach) / self.across + PADDING)
 
-    def _columns(self, thresholds: Array) -> Array:
-        return namespace(thresholds).clip((thresholds - self.lowest) / self.along, 0.0, self.last)
+
+class Moving(Thresholded):
+    """An environment of scores whose means move."""
+
+    scores: MovingScores
+
+    def means(self, state: Any) -> Array:
+        """Return the groups' mean scores, (groups,), in a state; by default the state itself."""
+        return state
+
+    def above(self, state: Any, thresholds: Array) -> Array:
+        """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1)."""
+        return self.scores.above(self.means(state), thresholds)
+
+    def above_edges(self, state: Any, edges: Array) -> Array:
+        """Return P(group, label, score ≥ edge), (K, groups, 2), at edges (K,) that stay the same for many rounds."""
+        return self.scores.above_edges(self.means(state), edges)
+
+    def everybody(self, state: Any) -> Array:
+        """Return P(group, label), (groups, 2)."""
+        return self.scores.everybody(self.means(state))
 
 
 @record
@@ -116,16 +155,21 @@ class FixedScores:
         return cls(moving.means, moving.shares, moving.sd, moving.along, moving.lowest, moving.last, table, good)
 
     def above(self, thresholds: Array) -> Array:
-        """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups)."""
-        xp = namespace(thresholds)
+        """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1)."""
+        column, by_column = _columns(self, thresholds)
+        found = self.table[namespace(thresholds).arange(len(self.means))[:, None], column]
         accepted = ndtr((self.means - thresholds) / self.sd)
-        column, by_column = _taps(xp.clip((thresholds - self.lowest) / self.along, 0.0, self.last) + 1.0)
-        found = self.table[xp.arange(len(self.means))[:, None], column]
         return _labelled(self.shares, accepted, (found * by_column).sum(axis=-1))
 
     def everybody(self) -> Array:
         """Return P(group, label), (groups, 2)."""
         return _labelled(self.shares, namespace(self.good).ones_like(self.good), self.good)
+
+
+def _columns(scores: MovingScores | FixedScores, thresholds: Array) -> tuple[Array, Array]:
+    """Return columns of a table for each threshold, and their weights, (…, 4) each."""
+    place = namespace(thresholds).clip((thresholds - scores.lowest) / scores.along, 0.0, scores.last)
+    return _taps(place + 1.0)
 
 
 def _taps(places: Array) -> tuple[Array, Array]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fairgate import environments
 from fairgate.arrays import Array, namespace, record
 from fairgate.core.environments.beliefs import learned
-from fairgate.core.environments.normal_scores import MovingScores
-from fairgate.core.environments.thresholded import Thresholded, number, per_group
+from fairgate.core.environments.normal_scores import Moving, MovingScores
+from fairgate.core.environments.thresholded import number, per_group
 from fairgate.core.policy import Policy
 from fairgate.counts import Counts
 from fairgate.random import Draws
 
 
 @record
-class Performative(Thresholded):
+class Performative(Moving):
     """Tables and rates of :class:`fairgate.environments.Performative`, which has the equations.
 
     The state is the threshold that each group believes in, (groups,). Beliefs move a mean by no more than a threshold
@@ -39,8 +39,8 @@ class Performative(Thresholded):
     @classmethod
     def of(cls, described: environments.Performative) -> Performative:
         """Return the tables of an environment."""
-        numbers = (number(described, name) for name in ("rate", "expected"))
-        return cls(MovingScores.of(described), *numbers, per_group(described, "response"))
+        rate, expected = (number(described, name) for name in ("rate", "expected"))
+        return cls(MovingScores.of(described), rate, expected, per_group(described, "response"))
 
     def start(self) -> Array:
         """Return the beliefs at the start."""
@@ -49,14 +49,6 @@ class Performative(Thresholded):
     def means(self, state: Array) -> Array:
         """Return the mean scores that beliefs lead to, (groups,)."""
         return self.scores.means + self.response * state
-
-    def above(self, state: Array, thresholds: Array) -> Array:
-        """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1)."""
-        return self.scores.above(self.means(state), thresholds)
-
-    def everybody(self, state: Array) -> Array:
-        """Return P(group, label), (groups, 2)."""
-        return self.scores.everybody(self.means(state))
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
         """Return the beliefs after a batch; a group without applicants keeps its own."""

@@ -39,8 +39,8 @@ class Strategic(Thresholded):
     @classmethod
     def of(cls, described: environments.Strategic) -> Strategic:
         """Return the tables of an environment."""
-        numbers = (number(described, name) for name in ("rate", "expected"))
-        return cls(FixedScores.of(described), *numbers, per_group(described, "budgets"))
+        rate, expected = (number(described, name) for name in ("rate", "expected"))
+        return cls(FixedScores.of(described), rate, expected, per_group(described, "budgets"))
 
     def start(self) -> Array:
         """Return the beliefs at the start."""
@@ -49,12 +49,12 @@ class Strategic(Thresholded):
     def above(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1).
 
-        A threshold of at most the belief accepts all who present the belief. One above it accepts nobody who raised
-        the score.
+        A threshold of at most the belief also accepts all who can present the belief. One above it accepts nobody who
+        raised the score.
         """
         xp = namespace(state)
-        enough = xp.minimum(thresholds, state - self.budgets)
-        return self.scores.above(xp.where(thresholds > state + NEAR, thresholds, enough))
+        honest, able = self.scores.above(thresholds), self.scores.above((state - self.budgets)[None])
+        return xp.where((thresholds > state + NEAR)[..., None], honest, xp.maximum(honest, able))
 
     def everybody(self, state: Array) -> Array:
         """Return P(group, label), (groups, 2)."""

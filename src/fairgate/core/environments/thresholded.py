@@ -24,6 +24,10 @@ class Thresholded(ABC):
     def everybody(self, state: Any) -> Array:
         """Return P(group, label), (groups, 2)."""
 
+    def above_edges(self, state: Any, edges: Array) -> Array:
+        """Return P(group, label, score ≥ edge), (K, groups, 2), at edges (K,) that stay the same for many rounds."""
+        return self.above(state, edges[:, None])
+
     def cells(self, state: Any, policy: Policy) -> Array:
         """Return P(group, label, decision), (groups, 2, 2)."""
         accepted = self.above(state, policy.thresholds)
@@ -34,7 +38,7 @@ class Thresholded(ABC):
 
     def histogram(self, state: Any, edges: Array) -> Array:
         """Return P(group, bin, label), (groups, K + 1, 2), of the scores that `edges` (K,) part."""
-        above, everybody = self.above(state, edges[:, None]), self.everybody(state)[None]
+        above, everybody = self.above_edges(state, edges), self.everybody(state)[None]
         xp = namespace(above)
         ends = xp.concatenate((everybody, above, xp.zeros_like(everybody)))
         return xp.moveaxis(xp.maximum(ends[:-1] - ends[1:], 0.0), 0, 1)
