@@ -150,7 +150,8 @@ class CreditScores(Environment):
         return scores, pdf, repay, shares
 
     @cached_property
-    def _tables(self) -> _Tables:
+    def tables(self) -> _Tables:
+        """What every distinct score as threshold does, for each record."""
         scores, pdf, repay, shares = self._given
         moved = [np.clip(scores + points, self.low, self.high) for points in (0.0, self.rise, -self.fall)]
         distinct = np.unique(moved)
@@ -174,7 +175,7 @@ class CreditScores(Environment):
 
     def _slopes(self, place: Array | slice = slice(None)) -> Array:
         """Return how shares repaid and not repaid change with the state, (…, groups, 2, 2), at some thresholds."""
-        _, _, raised, lowered, _ = self._tables
+        _, _, raised, lowered, _ = self.tables
         by_group = self._given[-1][:, None]
         accepted = [each[place][..., ::-1, 1] / by_group for each in (raised, lowered)]  # label 1 before label 0
         return np.stack(accepted, axis=-1)
@@ -193,12 +194,12 @@ class CreditScores(Environment):
 
     def mean_scores(self, state: Array) -> Array:
         """Return the groups' mean scores, (replicates, groups), in a state."""
-        none, raised, lowered = self._tables.means
+        none, raised, lowered = self.tables.means
         return np.asarray(none + state[..., 0] * (raised - none) + state[..., 1] * (lowered - none))
 
     def probabilities(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, decision), (replicates, groups, 2, 2): one look-up into all scores."""
-        distinct, *tables, _ = self._tables
+        distinct, *tables, _ = self.tables
         groups = self.group_count
         place = distinct.searchsorted(thresholds) * groups + np.arange(groups)
         none, raised, lowered = (table.reshape(-1, 4).take(place, axis=0) for table in tables)
@@ -234,14 +235,14 @@ class CreditScores(Environment):
     def steady_state(self, thresholds: Array) -> Array:
         """Return the records that solve (a, b) = carry · (repaid, not repaid)(a, b), which is linear."""
         thresholds = np.asarray(thresholds, dtype=np.float64)
-        place, groups = self._tables.distinct.searchsorted(thresholds), np.arange(self.group_count)
+        place, groups = self.tables.distinct.searchsorted(thresholds), np.arange(self.group_count)
         carry = self._by_replicate["carry"][..., None]
         slopes = self._slopes()[place, groups]
-        none = (self._tables.none[..., ::-1, 1] / self._given[-1][:, None])[place, groups]
+        none = (self.tables.none[..., ::-1, 1] / self._given[-1][:, None])[place, groups]
         system = np.eye(2) - carry[..., None] * slopes
         return np.asarray(np.linalg.solve(system, (carry * none)[..., None])[..., 0])
 
     def candidates(self, low: float, high: float) -> Array:
         """Return every distinct score between `low` and `high`: nothing changes in between."""
-        inside = self._tables.distinct[(self._tables.distinct > low) & (self._tables.distinct < high)]
+        inside = self.tables.distinct[(self.tables.distinct > low) & (self.tables.distinct < high)]
         return np.concatenate(([low], inside, [high]))

@@ -142,7 +142,7 @@ class NormalScores(Environment):
             return positive_mass(mu, everybody, *label), positive_mass(mu, thresholds, *label)
         from scipy.ndimage import map_coordinates  # a twentieth of the time of `import fairgate`
 
-        low, across, along, coefficients = self._table
+        low, across, along, coefficients = self.table
         height = coefficients.shape[0] // self.group_count
         row = (mu - self._by_group["means"] + self.reach) / across + PADDING + height * np.arange(self.group_count)
         column = np.clip((thresholds - low) / along, 0.0, coefficients.shape[1] - 1.0)
@@ -164,7 +164,7 @@ class NormalScores(Environment):
         return np.asarray(mean - self.reach + spacing * steps)
 
     @cached_property
-    def _table(self) -> tuple[float, float, float, Array]:
+    def table(self) -> tuple[float, float, float, Array]:
         """Lowest θ, spacing in μ and θ, and cubic spline coefficients of P(y=1, s ≥ θ) over (μ, θ), group below group.
 
         A steep label model needs a fine spacing in θ, but not in μ, over which it is smoothed.
