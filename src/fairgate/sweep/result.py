@@ -246,7 +246,7 @@ class Sweep:
         if isinstance(self.plan, Plan):
             return self.plan
         task = Task.from_json(self.plan["task"], *own)
-        known = Known(task, {name: unpack(plain, own) for name, plain in self.plan["learners"].items()})
+        known = Known(task, unpack({"mapping": self.plan["learners"]}, own))
         size = Size(**{name: self.settings[name] for name in SIZE})
         return Plan(task, known.learners, size, self.design, known.find_all(self.design))
 
