@@ -123,9 +123,11 @@ def test_whoever_may_read_is_told_why(served: Served) -> None:
 def test_ids_cannot_be_tried_out_where_new_ones_are_refused(served: Served, successor: str) -> None:
     """Nothing would be recorded of it."""
     gate: Gate = served.app.state.gates["credit"]
-    for kind, mode in (("reports", "hold"), ("decisions/batch", "shadow"), ("reports", "hold")):
-        if mode == "shadow" or not successor:
-            gate.set_mode(mode, "next", **({"successor": successor} if mode == "shadow" and successor else {}))
+    for kind in ("reports", "decisions/batch", "reports"):  # in the mode hold; then in shadow, and after a handover
+        if kind == "decisions/batch":
+            gate.set_mode("shadow", "next", successor=successor)
+        elif not successor:
+            gate.set_mode("hold", "next")
         before = gate.status()
         answers = [
             served.ask("POST", f"/{kind}", "decide", json={"ids": [name], "groups": ["women"], "scores": [0.1], **more})
