@@ -178,6 +178,10 @@ BOMB = base64.b64encode(zlib.compress(bytes(1 << 24))).decode()
     [
         ({"array": BOMB, "dtype": "<f8", "shape": [2]}, "cannot be made again"),
         ({"array": BOMB, "dtype": "<f8", "shape": [1 << 60]}, "must have at most 1073741824 bytes"),
+        ({"array": BOMB, "dtype": "<f8", "shape": [10**3000] * 2}, "must have at most 1073741824 bytes"),
+        ([{"array": BOMB, "dtype": "<f8", "shape": [1 << 21]}] * 65, "must have at most 1073741824 bytes"),
+        ({"mapping": {"array": [{"array": BOMB, "dtype": "|u1", "shape": [1 << 30]}] * 2}}, "must have at most"),
+        ({"class": "fairgate.constraints.budget:Budget", "fields": {"share": 10**400}}, "share must be"),
         ({"array": BOMB, "dtype": "<f8", "shape": [-1]}, "must be of numbers and have a shape"),
         ({"array": BOMB, "dtype": "O", "shape": [1]}, "must be of numbers and have a shape"),
         ({"array": BOMB, "dtype": "<f8,<f8", "shape": [1]}, "must be of numbers and have a shape"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairgate.errors import InputError
 from fairgate.learners import Learner
+from fairgate.reading import told
 from fairgate.recipe import pack, unpack
 from fairgate.settings import Index
 from fairgate.store import code_digest
@@ -62,9 +63,10 @@ class Kept:
 
     def made(self, what: str, own: tuple[type, ...]) -> Any:
         """Return the task or the learner, made again; `own` are classes in them that are none of fairgate's."""
-        if what == "task":
-            return Task.from_json(self.plain["task"], *own)
-        found = unpack(self.plain["learner"], own)
+        with told(f"the {what} that the run's file keeps is damaged"):
+            if what == "task":
+                return Task.from_json(self.plain["task"], *own)
+            found = unpack(self.plain["learner"], own)
         if not isinstance(found, Learner):
             raise InputError(f"what is kept of the run's learner is a {type(found).__name__}, no learner")
         return found
@@ -72,7 +74,8 @@ class Kept:
     @property
     def versions(self) -> dict[str, str]:
         """Versions of what ran, and a digest of the code."""
-        return dict(self.plain["versions"])
+        with told("the versions that the run's file keeps are damaged"):
+            return dict(self.plain["versions"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data."""

@@ -119,7 +119,17 @@ def parse_toml(text: str) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep() from None
     check_depth(found)
+    _check_numbers(found)
     return found
+
+
+def _check_numbers(found: Any) -> None:
+    """Refuse whole numbers beyond 64 bits by a `ValueError`, as TOML has none, and some are beyond any float."""
+    if isinstance(found, (dict, list)):
+        for each in found.values() if isinstance(found, dict) else found:
+            _check_numbers(each)
+    elif isinstance(found, int) and not -(1 << 63) <= found < 1 << 63:
+        raise ValueError("a whole number in it is beyond 64 bits")
 
 
 def check_depth(found: Any) -> None:

@@ -7,13 +7,13 @@ reader is given, are made again: reading a stranger's recipe runs no code of the
 from __future__ import annotations
 
 import base64
-import binascii
 import dataclasses
 import importlib
 import math
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ DTYPE = re.compile(r"[<>|=]?[biuf]\d{1,2}")
 """Types of arrays: truth values and numbers."""
 
 MOST = 1 << 30
-"""Bytes of an array: far more than any task has, so that a small file cannot fill the memory."""
+"""Bytes of all arrays together: far more than any task has, so that a small file cannot fill the memory."""
 
 
 def pack(value: Any) -> Any:
@@ -70,13 +70,19 @@ def pack(value: Any) -> Any:
 
 def unpack(plain: Any, own: Sequence[type] = ()) -> Any:
     """Return what :func:`pack` was given; `own` are the classes in it that are none of fairgate's."""
+    if sum(_sizes(plain)) > MOST:
+        raise InputError(f"a recipe must have at most {MOST} bytes of arrays, and says that it has more")
+    return _unpack(plain, own)
+
+
+def _unpack(plain: Any, own: Sequence[type]) -> Any:
     if isinstance(plain, list):
-        return [unpack(each, own) for each in plain]
+        return [_unpack(each, own) for each in plain]
     if not isinstance(plain, Mapping):
         return plain
     try:
         return _unpacked(plain, own)
-    except (KeyError, TypeError, ValueError, AttributeError, zlib.error, binascii.Error, RecursionError) as error:
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError, zlib.error) as error:
         if isinstance(error, InputError):
             raise
         what = plain.get("class", "data")
@@ -87,9 +93,9 @@ def _unpacked(plain: Mapping[str, Any], own: Sequence[type]) -> Any:
     if "array" in plain:
         return _array(plain["array"], plain["dtype"], plain["shape"])
     if "tuple" in plain:
-        return tuple(unpack(each, own) for each in plain["tuple"])
+        return tuple(_unpack(each, own) for each in plain["tuple"])
     if "mapping" in plain:
-        return {key: unpack(each, own) for key, each in plain["mapping"].items()}
+        return {key: _unpack(each, own) for key, each in plain["mapping"].items()}
     if "type" in plain:
         return _class(plain["type"], own)
     if "class" in plain:
@@ -97,11 +103,30 @@ def _unpacked(plain: Mapping[str, Any], own: Sequence[type]) -> Any:
         past = fields.get("history")  # a learner takes the path of a table, too, and would open it
         if past is not None and "class" not in past:
             raise InputError(f"{plain['class']}: history must be kept as what it holds, got {past!r}")
-        return kind(**{key: unpack(each, own) for key, each in fields.items()})
+        return kind(**{key: _unpack(each, own) for key, each in fields.items()})
     raise InputError(
         f"an object of {plain['object']} is part of it, which is no dataclass, so that only the code that made it can "
         "make it again"
     )
+
+
+def _sizes(plain: Any) -> Iterator[int]:
+    """Yield the bytes of each array that says how many it has; the others are refused when they are made."""
+    left = [plain]
+    while left:
+        each = left.pop()
+        if isinstance(each, Mapping) and "array" in each:
+            with suppress(KeyError, TypeError, ValueError):
+                yield _size(each["dtype"], each["shape"])
+        if isinstance(each, (list, Mapping)):
+            left.extend(each.values() if isinstance(each, Mapping) else each)
+
+
+def _size(dtype: str, shape: Sequence[int]) -> int:
+    """Return the bytes of an array of numbers."""
+    if not DTYPE.fullmatch(dtype) or not all(isinstance(each, int) and each >= 0 for each in shape):
+        raise ValueError(f"an array must be of numbers and have a shape, got {dtype!r} and {shape!r}")
+    return np.dtype(dtype).itemsize * math.prod(shape)
 
 
 def place_of(kind: type) -> str:
@@ -111,14 +136,9 @@ def place_of(kind: type) -> str:
 
 def _array(text: str, dtype: str, shape: Sequence[int]) -> NDArray[Any]:
     """Return an array of numbers; as many bytes are unpacked as its type and shape say."""
-    if not DTYPE.fullmatch(dtype) or not all(isinstance(each, int) and each >= 0 for each in shape):
-        raise ValueError(f"an array must be of numbers and have a shape, got {dtype!r} and {shape!r}")
-    kind = np.dtype(dtype)
-    size = kind.itemsize * math.prod(shape)
-    if size > MOST:
-        raise ValueError(f"an array must have at most {MOST} bytes, got the shape {shape!r}")
+    size = _size(dtype, shape)
     content = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
-    return np.frombuffer(content, dtype=kind).reshape(shape).copy()
+    return np.frombuffer(content, dtype=np.dtype(dtype)).reshape(shape).copy()
 
 
 def _class(place: str, own: Sequence[type]) -> Any:

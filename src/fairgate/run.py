@@ -405,6 +405,8 @@ class Run:
         settings = header["settings"]
         if not isinstance(settings, dict) or not isinstance(header["names"], list):
             raise ValueError("its settings must be a table and its names a list")
+        if not isinstance(settings["task"]["name"], str):
+            raise ValueError("its task must have a name")
 
         def gathered(kind: str, shape: Sequence[int] = (), between: str = "_") -> NDArray[Any]:
             if not all(type(each) is int and each >= 0 for each in shape) or math.prod(shape) > len(columns):

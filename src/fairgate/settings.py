@@ -60,7 +60,7 @@ def as_floats(name: str, value: ArrayLike, ndim: int) -> Array:
     """Turn `value` into a finite float array of `ndim` axes, or say what is wrong with argument `name`."""
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InputError(f"{name} must be numbers, got {value!r}") from None
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{name} must be a non-empty array of {ndim} axes, got shape {array.shape}")
@@ -125,7 +125,7 @@ class Settings:
             value = getattr(self, name)
             try:
                 array = np.asarray(value, dtype=np.float64)
-            except (TypeError, ValueError):
+            except (OverflowError, TypeError, ValueError):
                 array = np.full(1, np.nan)
             if isinstance(value, (bool, str)) or array.ndim > 1 or array.size == 0 or not between.holds(array):
                 raise InputError(f"{type(self).__name__}: {name} must be {between}, got {value!r}")

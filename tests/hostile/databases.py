@@ -203,6 +203,9 @@ REFUSED: dict[str, Database] = {
         '{"spec": {"name": "credit", "groups": ["a", "b"], "grid": [' + ", ".join(map(str, range(100_000))) + "]}}"
     ),
     "a spec of a huge name": with_body('{"spec": {"name": "' + "x" * 100_000 + '"}}'),
+    "a constraint of a lone surrogate": with_body(
+        '{"spec": {"name": "credit", "groups": ["a", "b"], "grid": [0.5], "constraints": {"parity": "\\ud800"}}}'
+    ),
     "a spec of a lone surrogate": with_body('{"spec": {"name": "\\ud800", "groups": ["\\udfff"], "grid": [1]}}'),
 }
 """Databases that no command can go on with."""

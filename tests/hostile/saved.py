@@ -121,6 +121,8 @@ RUNS: dict[str, Saved] = {
     "names that are a number": entry(names=7),
     "a huge number of names": entry(names=["x"] * 100_000),
     "settings that are a list": entry(settings=[1]),
+    "settings of no task": entry(settings={}),
+    "settings of a task that is a text": entry(settings={"task": "os:system"}),
     "a final policy that is none": entry(final={"thresholds": "all", "weights": [[1]]}),
     "a final policy of a huge number": entry(final={"thresholds": [[[1e308, 10**400]]], "weights": [[1.0]]}),
     "states of a huge shape": entry(states={"x": [10**9, 10**9]}),
@@ -136,6 +138,7 @@ RUNS: dict[str, Saved] = {
 SWEEPS: dict[str, Saved] = {
     **ANY,
     "learners that are a number": entry(learners=7),
+    "a learner that is a list": entry(learners=[["x"]]),
     "many learners": entry(learners=["x"] * 1000),
     "parameters that are not there": entry(parameters=["x"]),
     "parameters that are a number": entry(parameters=7),
@@ -144,6 +147,17 @@ SWEEPS: dict[str, Saved] = {
     "settings that are a list": entry(settings=[1]),
 }
 """Saved sweeps."""
+
+
+PLANS: tuple[Any, ...] = (
+    *("os:system", 7, None, [], {}, {"task": "os:system", "learner": "os:system", "learners": "os:system"}),
+    {"task": {"class": "os:system", "fields": {}}, "learner": {"type": "os:system"}, "learners": {"ofs": 7}},
+    {"task": [], "learner": {"object": "os:system"}, "learners": {"ofs": {"class": "os:system", "fields": {}}}},
+)
+"""What may be in the place of a recipe."""
+
+COMMANDS: tuple[Any, ...] = ("os:system", 7, None, [], {}, {"task": 7, "learners": {"ofs": 7}}, {"task": "x"})
+"""What may be in the place of the texts of a command."""
 
 
 def at(*path: Any, value: Any) -> Callable[[Any], Any]:
@@ -269,6 +283,9 @@ SETTINGS: dict[str, Callable[[Path], object]] = {
     "names nested": lambda path: path.write_text("a" + ".a" * 20_000 + " = 1"),
     "headers nested": lambda path: path.write_text("[a" + ".a" * 20_000 + "]"),
     "a huge integer": lambda path: path.write_text(f"a = 1{'0' * 100_000}"),
+    "a number beyond 64 bits": lambda path: path.write_text(f"[aims]\ncost = 1{'0' * 400}"),
+    "a list of them": lambda path: path.write_text(f"[constraints]\nservice = [1{'0' * 400}, 0.5]"),
+    "a share of them": lambda path: path.write_text(f"[data]\nmax_lost = 1{'0' * 400}"),
     "a huge name": lambda path: path.write_text(f"{'x' * 100_000} = 1"),
     "a name twice": lambda path: path.write_text("a = 1\na = 2"),
     "a strange date": lambda path: path.write_text("a = 9999-99-99"),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from tests.hostile.saved import ADVICE, RUNS, SETTINGS, STATES, SWEEPS, Saved
+from tests.hostile.saved import ADVICE, COMMANDS, PLANS, RUNS, SETTINGS, STATES, SWEEPS, Saved, entry
 from tests.hostile.valid import COLUMNS, LONGEST, Valid, ask, no_traceback, seen
 
 
@@ -34,6 +34,27 @@ def test_a_run_that_is_none_is_refused(valid: Valid, tmp_path: Path, make: Saved
 def test_a_sweep_that_is_none_is_refused(valid: Valid, tmp_path: Path, make: Saved) -> None:
     (tmp_path / "evil.parquet").write_bytes(make(valid.bytes("sweep.parquet")))
     refused(lambda: fg.Sweep.load(tmp_path / "evil.parquet"))
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_what_is_no_recipe_makes_nothing(valid: Valid, tmp_path: Path, plan: Any) -> None:
+    (tmp_path / "run.parquet").write_bytes(entry(origin=plan)(valid.bytes("run.parquet")))
+    run = fg.Run.load(tmp_path / "run.parquet")
+    for make in (run.task, run.rebuilt_learner, lambda: run.versions):
+        refused(make)
+    (tmp_path / "sweep.parquet").write_bytes(entry(plan=plan)(valid.bytes("sweep.parquet")))
+    sweep = fg.Sweep.load(tmp_path / "sweep.parquet")
+    refused(lambda: sweep.cell(0, sweep.learners[0]))
+
+
+@pytest.mark.parametrize("commands", COMMANDS, ids=str)
+def test_what_is_no_command_is_not_told(valid: Valid, tmp_path: Path, commands: Any) -> None:
+    path = tmp_path / "sweep.parquet"
+    path.write_bytes(valid.bytes("sweep.parquet"))
+    settings = fg.Sweep.load(path).settings
+    path.write_bytes(entry(settings={**settings, "commands": commands})(path.read_bytes()))
+    sweep = fg.Sweep.load(path)
+    refused(lambda: sweep.command(0, sweep.learners[0]))
 
 
 @pytest.mark.parametrize("make", SETTINGS.values(), ids=SETTINGS.keys())

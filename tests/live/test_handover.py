@@ -76,7 +76,7 @@ def test_the_audit_finds_decisions_after_a_handover(tmp_path: Path, monkeypatch:
     gate = Gate(str(tmp_path / "gate.db"), "credit", spec=make_spec())
     gate.set_mode("shadow", "wider service", successor="credit-2")
     with monkeypatch.context() as faulty:
-        faulty.setattr("fairgate.live.deciding.left_to_another", lambda turn: None)
+        faulty.setattr("fairgate.live.deciding.refuse_new", lambda turn, request: None)
         gate.report(["a"], ["women"], [0.7], [True])
     assert "had handed over to the gate 'credit-2'" in str(audit_log(gate).first)
     gate.shut()

@@ -25,7 +25,7 @@ from fairgate.errors import InputError
 from fairgate.live import Gate, Spec, schema
 from fairgate.live.database import connect, writing
 from fairgate.live.failures import ConflictError
-from fairgate.live.spec import Guards, Mode, Rounds, Start
+from fairgate.live.spec import Guards, Mode, Rounds, Scores, Start
 from tests.live.databases import fresh_database, memory_folder
 from tests.live.kept import folded, plain
 from tests.live.model import Model
@@ -67,6 +67,7 @@ class Machine(RuleBasedStateMachine):
             rounds=Rounds(people=people, seconds=1000.0),
             start=Start(mode=mode, threshold=0.4),
             guards=Guards(pause_if_broken=False),
+            scores=Scores(outside="accept"),
         )
         self.now = 0.0
         first = Gate(self.url, self.spec.name, spec=self.spec, clock=self.clock)

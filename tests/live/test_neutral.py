@@ -119,6 +119,28 @@ def test_whoever_may_read_is_told_why(served: Served) -> None:
     assert "as 'men' with the score 0.75" in other.json()["detail"]
 
 
+@pytest.mark.parametrize("successor", ["", "leasing"])
+def test_ids_cannot_be_tried_out_where_new_ones_are_refused(served: Served, successor: str) -> None:
+    """Nothing would be recorded of it."""
+    gate: Gate = served.app.state.gates["credit"]
+    for kind in ("reports", "decisions/batch", "reports"):  # in the mode hold; then in shadow, and after a handover
+        if kind == "decisions/batch":
+            gate.set_mode("shadow", "next", successor=successor)
+        elif not successor:
+            gate.set_mode("hold", "next")
+        before = gate.status()
+        answers = [
+            served.ask("POST", f"/{kind}", "decide", json={"ids": [name], "groups": ["women"], "scores": [0.1], **more})
+            for name in ("unknown", "pruned", *DECIDED)
+            for more in ([{"accepted": [True]}] if kind == "reports" else [{}])
+        ]
+        assert {(each.status_code, each.text) for each in answers} == {(409, answers[0].text)}
+        assert gate.status() == before
+    gate.set_mode("shadow", "next")
+    body = {"ids": ["accepted"], "groups": ["men"], "scores": [0.75]}
+    assert served.ask("POST", "/decisions/batch", "decide", json=body).json()["repeated"] == 1
+
+
 def test_a_key_that_another_caller_used_is_not_noticed(served: Served) -> None:
     body = {"id": "accepted", "group": "men", "score": 0.75}
     answers = [

@@ -61,10 +61,8 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
             if replies[fresh[0]] is None and turn.keeps:
                 recall(turn, request, parsed[fresh[0]], known, kin)
                 replies[fresh[0]] = repeated(turn, request, parsed[fresh[0]], known)
-            if replies[fresh[0]] is None and turn.fold.mode.mode == "shadow":
-                raise left_to_another(turn) or ConflictError(
-                    "the gate is in the mode 'shadow', where the operator's own rule decides: report its decisions"
-                )
+            if replies[fresh[0]] is None:
+                refuse_new(turn, request)
         except InputError as error:
             replies[fresh[0]] = error
         if replies[fresh[0]] is not None:
@@ -74,14 +72,25 @@ def decide_all(turn: Turn, requests: Sequence[Decide]) -> list[Any]:
     return replies
 
 
-def left_to_another(turn: Turn) -> ConflictError | None:
-    """Return the refusal of people on whom another gate decides now, None if this one has no successor."""
-    if not turn.fold.successor:
-        return None
-    return ConflictError(
-        f"the gate {turn.fold.spec.name!r} has handed over to the gate {turn.fold.successor!r}: send new applications "
-        "there, and outcomes to the gate that decided"
-    )
+def refuse_new(turn: Turn, request: Decide | Report) -> None:
+    """Refuse new people if another gate or the mode has it so.
+
+    A caller who may not read is refused in the same way if the people are not new: else ids could be tried out, and
+    nothing would be recorded of it.
+    """
+    mode = turn.fold.mode.mode
+    if turn.fold.successor:
+        raise ConflictError(
+            f"the gate {turn.fold.spec.name!r} has handed over to the gate {turn.fold.successor!r}: send new "
+            "applications there, and outcomes to the gate that decided"
+        )
+    if isinstance(request, Decide) and mode == "shadow":
+        raise ConflictError(
+            "the gate is in the mode 'shadow', where the operator's own rule decides: report its decisions"
+        )
+    if isinstance(request, Report) and mode != "shadow":
+        now = f"in the mode {mode!r}" if request.reads else "not in it"
+        raise ConflictError(f"decisions are reported in the mode 'shadow', but the gate is {now}")
 
 
 def decide_some(
@@ -171,6 +180,8 @@ def recall(turn: Turn, request: Decide | Report, parsed: Any, known: dict[str, A
         row = kin.get(subject) if subject and name not in known else None
         if row is not None and (row[1], row[2]) != (group, score):
             where = "subject" if isinstance(request, Decide) and request.single else f"subjects[{place}]"
+            if not request.reads:
+                refuse_new(turn, request)
             raise ConflictError(
                 f"{where} was decided on before in this period, with another group or score: a subject is decided on "
                 "once"
@@ -205,6 +216,7 @@ def refuse_other_facts(
         if row is None or ((row[1], row[2]) == (group, score) and now in (None, row[3])):
             continue
         if not request.reads:
+            refuse_new(turn, request)
             raise ConflictError(f"id {name!r} was used before with other facts: ids are used once")
         if (row[1], row[2]) == (group, score):
             raise ConflictError(f"id {name!r} was reported before with another decision: a report is final")
@@ -251,12 +263,8 @@ def report(turn: Turn, request: Report) -> Recorded:
     recall(turn, request, parsed, known, met_before(turn, [request]))
     refuse_other_facts(turn, request, parsed, known, taken)
     fresh = [place for place, name in enumerate(request.ids) if name not in known]
-    handed = left_to_another(turn)
-    if fresh and handed is not None:
-        raise handed
-    if fresh and turn.fold.mode.mode != "shadow":
-        now = f"in the mode {turn.fold.mode.mode!r}" if request.reads else "not in it"
-        raise ConflictError(f"decisions are reported in the mode 'shadow', but the gate is {now}")
+    if fresh:
+        refuse_new(turn, request)
     if not fresh:
         return Recorded(seq=0, new=0, repeated=len(request.ids))
     turn.ensure_open(request)

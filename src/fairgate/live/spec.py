@@ -155,6 +155,8 @@ class Spec(Part):
             if isinstance(cause, NotAllowedError):
                 raise cause from None
             raise InputError(f"the gate's {first_fault(error)}") from None
+        except UnicodeEncodeError:  # a sentence about half a surrogate pair, which no library can repeat
+            raise InputError("the gate's spec has a text that is not Unicode") from None
 
     @model_validator(mode="after")
     def _fits(self, info: ValidationInfo) -> Self:

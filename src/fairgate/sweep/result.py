@@ -35,6 +35,9 @@ from fairgate.tasks import Task
 FORMAT = 1
 """Version of the file a sweep is saved as; a reader refuses any other."""
 
+DAMAGED = "what the sweep's file keeps is damaged"
+"""Said of what is made again from a file."""
+
 HIGHER = ("reward", "population_reward", "acceptance", "feasible", "success", "share")
 """Figures of which more is better; of the others less is."""
 
@@ -245,10 +248,13 @@ class Sweep:
         """Return what was asked for, made again if it was read from a file."""
         if isinstance(self.plan, Plan):
             return self.plan
-        task = Task.from_json(self.plan["task"], *own)
-        known = Known(task, {name: unpack(plain, own) for name, plain in self.plan["learners"].items()})
-        size = Size(**{name: self.settings[name] for name in SIZE})
-        return Plan(task, known.learners, size, self.design, known.find_all(self.design))
+        with told(DAMAGED):
+            task = Task.from_json(self.plan["task"], *own)
+            known = Known(task, unpack({"mapping": self.plan["learners"]}, own))
+            if any(not isinstance(known.learners.get(each), Learner) for each in self.learners):
+                raise ValueError("it lacks a learner")
+            size = Size(**{name: self.settings[name] for name in SIZE})
+            return Plan(task, known.learners, size, self.design, known.find_all(self.design))
 
     def run(self, setting: int, learner: str) -> Run:
         """Read every round of a cell, if the sweep was told to keep them (``keep="run"``)."""
@@ -260,6 +266,10 @@ class Sweep:
     def command(self, setting: int, learner: str) -> str:
         """Return the command that runs a cell again; for one's own objects, the Python that does."""
         self._place(learner)
+        with told(DAMAGED):
+            return self._command(setting, learner)
+
+    def _command(self, setting: int, learner: str) -> str:
         texts = self.settings["commands"]
         if not texts["task"] or not texts["learners"][learner]:
             return f"task, learner, size = sweep.cell({setting}, {learner!r}); fg.simulate(task, learner, **size)"
@@ -323,8 +333,9 @@ class Sweep:
     def _loaded(cls, columns: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Sweep:
         shape = tuple(header["shape"])
         wanted = (len(columns["reward"]) // max(1, math.prod(shape[1:])), len(header["learners"]))
-        if shape[:2] != wanted or len(shape) != 3 or not isinstance(header["settings"], dict):
-            raise ValueError(f"its rows are not those of the shape {brief(shape)}")
+        named = all(isinstance(each, str) for each in header["learners"])
+        if not named or shape[:2] != wanted or len(shape) != 3 or not isinstance(header["settings"], dict):
+            raise ValueError(f"its learners or its rows are not those of the shape {brief(shape)}")
         by_setting = {name: columns[name].reshape(shape)[:, 0, 0].copy() for name in (*header["parameters"], *TRUTH)}
         by_setting["attainable"] = by_setting["attainable"] == True  # noqa: E712  # of a failed setting it is None
         return cls(
