@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fairgate import environments
+from fairgate.core.environments.responsive_scores import ResponsiveScores
 from fairgate.core.environments.score_pools import ScorePools
 from fairgate.errors import InputError
 
-PURE: dict[type, Any] = {environments.ScorePools: ScorePools}
+PURE: dict[type, Any] = {
+    environments.ResponsiveScores: ResponsiveScores,
+    environments.ScorePools: ScorePools,
+}
 """The pure form of each environment that users describe."""
 
 
