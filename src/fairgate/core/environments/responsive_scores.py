@@ -159,8 +159,9 @@ class ResponsiveScores:
         groups, edges = self.above.shape[:2]
         spaced = xp.where(self.ties > 0.0, self.ties, 1.0)
         tied = xp.ceil(thresholds / spaced - 1e-9) * spaced
-        wanted = xp.where(self.ties > 0.0, tied, thresholds)[..., None] - xp.stack((xp.zeros_like(self.lift), self.lift))
-        place = xp.clip((wanted - self.low) * ((edges - 1) / (self.high - self.low)), 0.0, edges - 1.0)
+        raised = xp.stack((xp.zeros_like(self.lift), self.lift))
+        needed = xp.where(self.ties > 0.0, tied, thresholds)[..., None] - raised  # true score that is enough
+        place = xp.clip((needed - self.low) * ((edges - 1) / (self.high - self.low)), 0.0, edges - 1.0)
         below = xp.astype(xp.minimum(place, edges - 2.0), xp.int32)
         group, part = xp.arange(groups)[:, None], (place - below)[..., None, None, None]
         lower, upper = self.above[group, below], self.above[group, below + 1]
@@ -175,19 +176,30 @@ class ResponsiveScores:
         """Return P(group, label, decision), (groups, 2, 2)."""
         xp = namespace(state.quality, policy.thresholds)
         options = self.reaching(policy.thresholds)
-        accepting = (policy.weights[(...,) + (None,) * (options.ndim - 1)] * options).sum(axis=0)
-        both = xp.stack((self.above[:, :1] - accepting, accepting), axis=-1)  # (groups, kinds, labels, decisions)
-        within = (self.kinds(state)[..., None, None] * both).sum(axis=(1, 2, 3))
+        reaching = xp.tensordot(policy.weights, options, axes=1)
+        kinds = self.kinds(state)[..., None]
+        accepted = (kinds * reaching).sum(axis=(1, 2, 3))
+        everybody = (kinds * self.above[:, :1]).sum(axis=(1, 2, 3))  # a raised score changes no label
+        within = xp.stack((everybody - accepted, accepted), axis=-1)
         return xp.maximum(within, 0.0) * self.group_shares(state)[:, None, None]
 
     def histogram(self, state: Responses, edges: Array) -> Array:
         """Return P(group, bin, label), (groups, bins, 2), of the scores that `edges` (K,) part."""
         xp = namespace(state.quality, edges)
+        kinds = self.kinds(state) * self.group_shares(state)[:, None, None, None]
+        groups, bins = len(kinds), len(edges) + 1
+        # A product of matrices, so that JAX forms the bins once for all rounds; within a sum it would do so in each.
+        mixed = xp.matmul(xp.reshape(kinds, (groups, 1, -1)), self._bins(edges))
+        return xp.reshape(mixed, (groups, bins, 2))
+
+    def _bins(self, edges: Array) -> Array:
+        """Return P(bin, label) of each kind of people, (groups, kinds, bins · 2)."""
+        xp = namespace(self.above, edges)
         end = xp.full((1,), xp.inf)
         above = self.reaching(xp.concatenate((-end, edges, end))[:, None])
-        bins = xp.maximum(above[:-1] - above[1:], 0.0)  # (bins, groups, kinds, labels): differences of rounded numbers
-        kinds = self.kinds(state) * self.group_shares(state)[:, None, None, None]
-        return xp.moveaxis((kinds[..., None] * bins).sum(axis=(2, 3, 4)), 0, 1)
+        bins = xp.maximum(above[:-1] - above[1:], 0.0)  # differences of rounded numbers
+        by_kind = xp.moveaxis(xp.reshape(bins, (*bins.shape[:2], -1, 2)), 0, 2)  # (groups, kinds, bins, labels)
+        return xp.reshape(by_kind, (*by_kind.shape[:2], -1))
 
     def height(self, policy: Policy) -> Array:
         """Return how high a policy's thresholds lie between the quarters of the score range, 0 to 1, (groups or 1,).
