@@ -14,6 +14,8 @@ An *environment* is a record of arrays (:func:`fairgate.arrays.record`) with
 ``update(state, policy, counts,      the state after a batch; a group without applicants does not move; random numbers
 draws)``                             only from ``draws`` with purpose ``RESPONSE``
 ``of(described)``                    the record of an environment that a user described (a class method)
+``alike(several)``                   the same environments with arrays of equal lengths, to be stacked (a class method,
+                                     if lengths depend on settings; see :mod:`fairgate.core.instances`)
 ===================================  =================================================================================
 
 A *learner* is a record of its settings with

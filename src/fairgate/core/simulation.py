@@ -19,6 +19,7 @@ from fairgate.core.loop import Round, State, begin, play
 from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.errors import InputError
+from fairgate.learners.base import check_level
 from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
@@ -106,6 +107,8 @@ def simulate(
     chosen = library or ("jax" if find_spec("jax") else "numpy")
     if chosen not in LIBRARIES:
         raise InputError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+    if isinstance(learner, configured.Learner):
+        check_level(learner, task.problem)
     setting = Setting(task.problem, task.thresholds, task.environment.group_count)
     pure = Task(environments.pure(task.environment), setting), learners.pure(learner)
     last = tail_of(rounds, tail)

@@ -202,7 +202,7 @@ class ResponsiveScores(Environment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        kind, shares = type(self).__name__, self._by_group["shares"]
+        kind, shares = type(self).__name__, self.by_group["shares"]
         if (np.abs(shares.sum(axis=1) - 1.0) > 1e-9).any():
             raise InputError(f"{kind}: shares must sum to 1, got {self.shares}")
         if not self.low < self.high:
@@ -230,7 +230,7 @@ class ResponsiveScores(Environment):
         return f"{type(self).__name__}({', '.join(told)})"
 
     @cached_property
-    def _by_group(self) -> dict[str, Array]:
+    def by_group(self) -> dict[str, Array]:
         """Every setting of :data:`GROUPED`, (replicates or 1, groups); one that is not given is 0 for all groups."""
         found: dict[str, Array] = {}
         for name, between in GROUPED.items():
@@ -274,15 +274,15 @@ class ResponsiveScores(Environment):
     @cached_property
     def changes(self) -> bool:
         """Whether it changes by itself."""
-        return bool(self._by_group["swing"].any() or self._by_group["jump"].any())
+        return bool(self.by_group["swing"].any() or self.by_group["jump"].any())
 
     @cached_property
     def _shifted(self) -> bool:
-        return self.changes or bool(self._by_group["offset"].any())
+        return self.changes or bool(self.by_group["offset"].any())
 
     def shift(self, rounds: Array) -> Array:
         """Return by how much the share of strong people is shifted in a round (replicates,), (replicates, groups)."""
-        t, known, numbers = rounds[:, None], self._by_group, self._by_replicate
+        t, known, numbers = rounds[:, None], self.by_group, self._by_replicate
         season = known["swing"] * np.sin(2.0 * math.pi / numbers["period"] * t)
         return np.asarray(known["offset"] + season + known["jump"] * (t >= numbers["jump_round"]))
 
@@ -292,15 +292,16 @@ class ResponsiveScores(Environment):
 
     def start(self, replicates: int = 1) -> ResponsiveState:
         """Return the state that nobody has answered yet."""
-        known, shape = self._by_group, (replicates, self.group_count)
+        known, shape = self.by_group, (replicates, self.group_count)
         names = ("first_quality", "inflation", "relabelled")
         quality, inflation, relabelled = (np.broadcast_to(known[name], shape).copy() for name in names)
         heard = np.full((replicates, self._longest, self.group_count), 0.5)
         return ResponsiveState(quality, inflation, relabelled, np.ones(shape), heard, np.zeros(replicates))
 
     @cached_property
-    def _tables(self) -> _Tables:
-        known = {name: self._by_group[name][..., None] for name in ("weak", "strong", "sd", "slope", "midpoint")}
+    def tables(self) -> _Tables:
+        """P(cell or above, label) within each group, of each kind of people."""
+        known = {name: self.by_group[name][..., None] for name in ("weak", "strong", "sd", "slope", "midpoint")}
         edges = np.linspace(self.low, self.high, CELLS + 1)
         outliers = self._by_replicate["outliers"][..., None]
         middle = 0.5 * (edges[:-1] + edges[1:])
@@ -325,14 +326,14 @@ class ResponsiveScores(Environment):
     @cached_property
     def _everybody(self) -> Array:
         """P(label) in each table, (replicates, groups, 4, 2)."""
-        return np.ascontiguousarray(self._tables.above[..., 0, :])
+        return np.ascontiguousarray(self.tables.above[..., 0, :])
 
     def _above(self, thresholds: Array, raised: Array | float) -> Array:
         """Return P(score + raised ≥ threshold, label) in each table, (…, 4, 2), of thresholds (replicates, …).
 
         The axes of thresholds after the first two, replicates and groups, follow those two.
         """
-        _, by_cell, spacing = self._tables
+        _, by_cell, spacing = self.tables
         more = [1] * (thresholds.ndim - 1)
         if self._told["ties"]:
             ties = self._by_replicate["ties"].reshape(-1, *more)
@@ -350,7 +351,7 @@ class ResponsiveScores(Environment):
     @cached_property
     def _first_cells(self) -> NDArray[np.intp]:
         """Row of the first cell of each replicate and group in the table by cell, (replicates or 1, groups)."""
-        replicates = len(self._tables.above)
+        replicates = len(self.tables.above)
         return np.arange(replicates * self.group_count).reshape(replicates, -1) * (CELLS + 1)
 
     @cached_property
@@ -371,7 +372,7 @@ class ResponsiveScores(Environment):
 
     def group_shares(self, state: ResponsiveState) -> Array:
         """Return the share of each group among those who come, (replicates, groups)."""
-        size = self._by_group["shares"] * np.maximum(state.size, LEAST)
+        size = self.by_group["shares"] * np.maximum(state.size, LEAST)
         return np.asarray(size / size.sum(axis=1, keepdims=True))
 
     @cached_property
@@ -407,7 +408,7 @@ class ResponsiveScores(Environment):
         """Return P(bin, label) in each table, raised ones last, (replicates, groups, 4 or 8, bins · 2)."""
         key = edges.tobytes()
         if key not in self._kept:
-            shape = (len(self._tables.above), self.group_count, len(edges))
+            shape = (len(self.tables.above), self.group_count, len(edges))
             each = np.broadcast_to(edges, shape)
             parts = []
             for raised in (0.0, self._by_replicate["lift"][..., None])[: 1 + self._lifted]:
@@ -467,20 +468,20 @@ class ResponsiveScores(Environment):
         moved = approach(now, within(base + gain * beyond), rate)
         size = state.size
         if self._comes:
-            size = approach(size, np.exp(self._by_group["participation_gain"] * beyond), rate)
+            size = approach(size, np.exp(self.by_group["participation_gain"] * beyond), rate)
         quality, inflation, relabelled = moved
         return ResponsiveState(quality, inflation, relabelled, size, heard, state.round + float(self.changes))
 
     @cached_property
     def _answers(self) -> tuple[Array, Array]:
         """Base and gain of what answers as a share, (3, replicates or 1, groups) each."""
-        names, known = ("quality", "inflation", "relabelled"), self._by_group
+        names, known = ("quality", "inflation", "relabelled"), self.by_group
         base = np.stack(np.broadcast_arrays(*(known[name] for name in names)))
         return base, np.stack(np.broadcast_arrays(*(known[f"{name}_gain"] for name in names)))
 
     @cached_property
     def _comes(self) -> bool:
-        return bool(self._by_group["participation_gain"].any())
+        return bool(self.by_group["participation_gain"].any())
 
     @cached_property
     def hastened(self) -> ResponsiveScores:
@@ -492,15 +493,15 @@ class ResponsiveScores(Environment):
 
         Below 1 there is one steady state, which any rate and lag lead to. Above, there may be several.
         """
-        above = self._tables.above  # (replicates or 1, groups, 4, cells + 1, 2)
+        above = self.tables.above  # (replicates or 1, groups, 4, cells + 1, 2)
         rows = [np.broadcast_to(self._by_replicate[name], (len(above), 1)) for name in ("lift", "by_outcome", "cross")]
         names = ("quality_gain", "inflation_gain", "relabelled_gain", "participation_gain")
-        gains = np.stack([np.broadcast_to(np.abs(self._by_group[name]), above.shape[:2]) for name in names], axis=1)
+        gains = np.stack([np.broadcast_to(np.abs(self.by_group[name]), above.shape[:2]) for name in names], axis=1)
         return max(self._steepest(*row) for row in zip(above, gains, *(row[:, 0] for row in rows), strict=True))
 
     def _steepest(self, above: Array, gains: Array, lift: float, by_outcome: float, cross: float) -> float:
         accepted, outcome = above.sum(axis=-1), (above[..., 1] - HARM * above[..., 0]) / (2.0 * HARM)
-        raised = round(lift / self._tables.spacing)
+        raised = round(lift / self.tables.spacing)
 
         def moved(table: Array) -> Array:
             """Largest change per group of one more strong, inflated or relabelled person, (3, groups)."""

@@ -11,6 +11,7 @@ from fairgate.core.environments.drift import Drift
 from fairgate.core.environments.gaussian_scores import GaussianScores
 from fairgate.core.environments.location_scale import LocationScale
 from fairgate.core.environments.performative import Performative
+from fairgate.core.environments.responsive_scores import ResponsiveScores
 from fairgate.core.environments.score_pools import ScorePools
 from fairgate.core.environments.strategic import Strategic
 from fairgate.errors import InputError
@@ -22,6 +23,7 @@ PURE: dict[type, Any] = {
     environments.GaussianScores: GaussianScores,
     environments.LocationScale: LocationScale,
     environments.Performative: Performative,
+    environments.ResponsiveScores: ResponsiveScores,
     environments.ScorePools: ScorePools,
     environments.Strategic: Strategic,
 }
