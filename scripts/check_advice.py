@@ -251,7 +251,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--fresh", type=int, default=5)
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=SIZES, help="people of a table; none for the last table alone"
+    )
     parser.add_argument("--levels", type=float, nargs="+", default=SURE_LEVELS)
     parser.add_argument("--binding", type=int, default=10, help="worlds whose constraint binds")
     parser.add_argument("--told", type=int, default=4_000, help="people of a table whose stated probabilities are held")

@@ -67,6 +67,7 @@ SPACES: dict[str, dict[str, tuple[float, float]]] = {
     "exploring-ips": {"explore": (0.005, 0.3), "width": (0.1, 6.0), "forgetting": (0.002, 0.2)},
     "exploring-dr": {"explore": (0.005, 0.3), "width": (0.1, 6.0), "forgetting": (0.002, 0.2)},
     "repeated-retraining": {"width": (0.1, 6.0), "forgetting": (0.001, 0.2)},
+    "retraining-lottery": {"width": (0.1, 6.0), "forgetting": (0.001, 0.2)},
     "threshold-optimizer": {"collect": (5, 200)},
     "best-lottery": {"collect": (5, 100)},
 }

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from fairgate.bench.worlds.board import lowest_tenth
+from fairgate.bench.worlds.board import CLASSES, lowest_tenth
 from scripts.passages import rewrite
 
 
@@ -44,17 +44,20 @@ def lines_of(document: dict[str, Any]) -> list[str]:
     for level, rows in document["board"].items():
         found += [
             "",
-            f"| `{level}`, {rows[0]['worlds']} worlds | share | median | worst tenth | violation | feasible in the "
-            "tail | settled | ahead of the best baseline |",
-            "|---|---:|---:|---:|---:|---:|---:|---:|",
+            f"| `{level}`, {rows[0]['worlds']} worlds | among | share | median | worst tenth | violation | feasible in "
+            "the tail | settled | ahead of the best baseline |",
+            "|---|---|---:|---:|---:|---:|---:|---:|---:|",
         ]
         for row in rows:
             name = row["learner"] if row["rank"] else f"({row['learner']})"
             share, ahead = row["share"], row["ahead"]
             settled = "–" if row["settled"] is None else f"{row['settled']:.0%}"
-            far = "best baseline" if ahead is None else f"{ahead['value']:+.2f} {ends(ahead)}"
+            best = row["learner"] in document["best_baseline"].get(level, {}).values()
+            alone = "best baseline" if best else "no baseline"
+            far = alone if ahead is None else f"{ahead['value']:+.2f} {ends(ahead)}"
             found.append(
-                f"| {name} | {round(share['value'], 2) + 0.0:.2f} {ends(share)} | {row['median']:.2f} "
+                f"| {name} | {CLASSES[row['among']]} | {round(share['value'], 2) + 0.0:.2f} {ends(share)} "
+                f"| {row['median']:.2f} "
                 f"| {row['worst_tenth']:.2f} | {row['violation']:.4f} | {row['feasible_tail']:.0%} | {settled} "
                 f"| {far} |"
             )

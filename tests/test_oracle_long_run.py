@@ -126,6 +126,19 @@ def test_a_lottery_that_comes_to_no_rest_is_no_candidate(monkeypatch: pytest.Mon
     np.testing.assert_allclose(once, again, atol=1e-9)
 
 
+def test_a_lottery_that_is_only_slow_is_not_left_out_as_if_it_led_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_run, "PATIENCE", 250)
+    slow = CreditLevels(rate=0.005)
+    problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)])
+    task = fg.Task(slow, problem, np.array([0.1, 0.9]), name="slow")
+    for solve in (lambda: slow.long_run_cells(Policy.uniform([0.5], groups=2)), lambda: best_lottery(task, QUICK)):
+        with pytest.raises(fg.InputError, match=r"CreditLevels is still on its way under the lottery .* or write hast"):
+            solve()
+    monkeypatch.undo()
+    patient = slow.long_run_cells(Policy.uniform([0.5], groups=2))
+    np.testing.assert_allclose(patient, CreditLevels().long_run_cells(Policy.uniform([0.5], groups=2)), atol=1e-6)
+
+
 @settings(max_examples=15)
 @given(
     up=st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)),

@@ -40,6 +40,7 @@ def test_tables_settings_and_page_are_written(folder: Path) -> None:
     settings = json.loads((folder / "settings.json").read_text())
     assert settings["seeds"] == 4
     assert settings["over"] == {"rate": [0.1, 0.3, 0.5], "epsilon": [0.02, 0.06]}
+    assert settings["levels"] == {"ofs": "bandit", "random": "bandit"}
     assert settings["versions"]["numpy"] == np.__version__
     assert json.loads(table.schema.metadata[b"fairgate"])["code"] == settings["code"]
     assert "Sweep of mve-s" in (folder / "sweep.html").read_text()

@@ -215,12 +215,27 @@ def test_the_page_says_first_who_wins_in_how_many_settings(flat: Sweep) -> None:
     wins = int((found.learner == 0).sum())
     sure = int(((found.learner == 0) & (found.p_value < 0.05)).sum())
     first = Answer(flat).sentences()[0]
+    beside = [f"(success {row.success:.0%}, violation {row.violation:.1f})" for row in Answer(flat).standings]
     assert first.startswith(
-        f"ofs wins in {wins} of 23 settings ({wins / 23:.0%}), significantly in {sure}; safe-forecast in "
+        f"ofs wins in {wins} of 23 settings ({wins / 23:.0%}), significantly in {sure} {beside[0]}; safe-forecast in "
     )
+    assert first.endswith(f"{beside[1]}.")
     page = written(flat)
     assert page.index(first) < page.index("<h2")
     assert "rate 0.02187, epsilon 0.1, every learner: InputError: rate must be in [0, 1], got 2" in page
+
+
+def test_learners_that_see_different_feedback_are_not_compared_without_saying_so(flat: Sweep) -> None:
+    levels = {"ofs": "bandit", "safe-forecast": "selective-labels"}
+    differ, alike = (
+        replace(flat, settings={**flat.settings, "levels": each})
+        for each in (levels, dict.fromkeys(levels, "selective-labels"))
+    )
+    sentence = "They do not see the same feedback: ofs at level bandit, safe-forecast at level selective-labels."
+    assert Answer(differ).sentences()[1] == sentence
+    assert sentence in render(differ)
+    assert sentence in " ".join(" ".join(text_of(differ)).split())
+    assert "feedback" not in " ".join(Answer(alike).sentences())
 
 
 def test_regions_count_the_settings_that_each_learner_wins(flat: Sweep) -> None:

@@ -283,6 +283,12 @@ def test_one_world_that_a_learner_fails_in_counts_and_not_its_whole_block(tmp_pa
     assert {row.learner: row.lacking for row in found.board.levels["bandit"]} == {"random": 0, "choosy": 1}
 
 
+def test_worlds_in_which_nobody_can_be_judged_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    """A learner that looks at nothing plays where a constraint asks for hidden labels, but is not judged there."""
+    with pytest.raises(fg.InputError, match="none of these learners can be judged in any of these worlds"):
+        run_worlds(tmp_path, [7], ["random"], rounds=5)
+
+
 class Memoriser:
     """Knows the best threshold of every world that it was made with, by its cost; elsewhere it accepts everybody."""
 

@@ -14,7 +14,7 @@ import pytest
 import scripts.passages
 from fairgate.bench.worlds.board import WorldRow
 from fairgate.estimates import Estimate
-from scripts.worlds_board import called, classes_of, main
+from scripts.worlds_board import called, classes_of, lines_of, main
 
 SEARCHES = ["safe-search-lottery", "safe-search-no-lottery"]
 
@@ -47,6 +47,17 @@ def test_every_class_has_a_line_beside_the_best_baseline(document: dict[str, Any
         "| `repeated-retraining`, the best baseline there | 0 to 19 | 3,000 | none | −0.60 [−0.80, 0.90] | 0.90 "
         "| −0.40 | – | 0.0003 | 97.3% | 0.4%, – |"
     )
+
+
+def test_the_board_names_classes_and_who_has_no_baseline(document: dict[str, Any]) -> None:
+    settings = document["settings"] | {"purpose": "development", "seeds": 1}
+    lines = lines_of(document | {"settings": settings, "threshold_share": 0.7})
+    (none, best) = (
+        next(line for line in lines if f"| {name} |" in line) for name in ("mixture", "repeated-retraining")
+    )
+    assert none.startswith("| mixture | lotteries | −1.10 [")
+    assert none.endswith("| no baseline |")
+    assert best.endswith("| best baseline |")
 
 
 def test_past_decisions_are_told_where_a_learner_started_from_them(document: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.counts import Counts
 from fairgate.environments.state import State, distance, join, magnitude, repeat, take
-from fairgate.errors import NoSteadyStateError
+from fairgate.errors import InputError, NoSteadyStateError
 from fairgate.policy import Policy
 from fairgate.settings import Array
 
@@ -31,6 +31,9 @@ PATIENCE = 250 * LOOK
 """Rounds after which a move is looked at, and after 4, 16, … times as many, when it must be half of the last at most.
 
 So a loop that slows down on its way is not taken for one that goes on for ever."""
+
+SLOWER = 0.99
+"""A loop whose moves shrink from look to look, to this share since the last check at most, may well come to rest."""
 
 
 def iterate(environment: Environment, thresholds: Array) -> State:
@@ -68,6 +71,7 @@ def _at_rest(environment: Environment, mover: Callable[[Rows], Move], thresholds
     left = np.arange(thresholds.shape[1])
     state, moved = _start(environment, len(left)), mover(left)
     earlier, check = np.full(len(left), np.inf), PATIENCE
+    last, shrinks = earlier, np.ones(len(left), dtype=bool)  # the move at the last look, and whether none was larger
     places: list[Rows] = []
     ends: list[State] = []
     for rounds in count(1):
@@ -77,9 +81,14 @@ def _at_rest(environment: Environment, mover: Callable[[Rows], Move], thresholds
         move = distance(before, state)
         moves = ~(move <= STOPPED * (1.0 + magnitude(state)))  # NaN moves
         lost = ~np.isfinite(move)
+        last, shrinks = move, shrinks & (move <= last)
         if rounds == check:
-            lost |= moves & (move > 0.5 * earlier)
-            earlier, check = move, 4 * check
+            late = moves & (move > 0.5 * earlier)
+            slow = late & shrinks & (move < SLOWER * earlier)
+            if slow.any():
+                raise _too_slow(environment, thresholds, left[slow], rounds, move[slow])
+            lost |= late
+            earlier, check, shrinks = move, 4 * check, np.ones_like(shrinks)
         if lost.any():
             raise _no_rest(environment, thresholds, left[lost], rounds, move[lost])
         if 2 * moves.sum() <= len(left):  # half have stopped: the others go on without them
@@ -87,6 +96,7 @@ def _at_rest(environment: Environment, mover: Callable[[Rows], Move], thresholds
             places.append(left[rest])
             ends.append(take(state, rest))
             left, state, earlier = left[going], take(state, going), earlier[going]
+            last, shrinks = last[going], shrinks[going]
             if not len(left):
                 break
             moved = mover(left)
@@ -94,14 +104,26 @@ def _at_rest(environment: Environment, mover: Callable[[Rows], Move], thresholds
 
 
 def _no_rest(environment: Environment, thresholds: Array, lost: Rows, rounds: int, moves: Array) -> NoSteadyStateError:
-    options = thresholds[:, lost[0]].tolist()
-    which = f"thresholds {options[0]}" if len(options) == 1 else f"the lottery of thresholds {options}"
     return NoSteadyStateError(
-        f"{type(environment).__name__} has no steady state for {which}: after {rounds} expected rounds a round still "
-        f"moves the state by {moves[0]:.3g}; freeze it with at(round_number) if it changes by itself, write "
-        "expected_update if its people move at random",
+        f"{type(environment).__name__} has no steady state for {_which(thresholds, lost)}: after {rounds} expected "
+        f"rounds a round still moves the state by {moves[0]:.3g}; freeze it with at(round_number) if it changes by "
+        "itself, write expected_update if its people move at random",
         lost,
     )
+
+
+def _too_slow(environment: Environment, thresholds: Array, slow: Rows, rounds: int, moves: Array) -> InputError:
+    """Refuse: where it leads is not known, so that nothing may be left out as if it led nowhere."""
+    return InputError(
+        f"{type(environment).__name__} is still on its way under {_which(thresholds, slow)} after {rounds} expected "
+        f"rounds: a round moves the state by {moves[0]:.3g}, less and less. If it is only slow, say where it ends with "
+        "steady_state, or write hastened, which ends there in fewer rounds"
+    )
+
+
+def _which(thresholds: Array, places: Rows) -> str:
+    options = thresholds[:, places[0]].tolist()
+    return f"thresholds {options[0]}" if len(options) == 1 else f"the lottery of thresholds {options}"
 
 
 def _cut(environment: Environment, rows: Rows) -> Environment:

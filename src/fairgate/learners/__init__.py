@@ -14,6 +14,7 @@ from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
 from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
+from fairgate.learners.baselines.retraining_lottery import RetrainingLottery
 from fairgate.learners.baselines.thompson import Thompson
 from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
 from fairgate.learners.baselines.two_point import TwoPoint
@@ -53,6 +54,7 @@ __all__ = [
     "PrimalDual",
     "Random",
     "RepeatedRetraining",
+    "RetrainingLottery",
     "SafeForecast",
     "SafeSearch",
     "SmoothOptimist",

@@ -24,6 +24,7 @@ from fairgate.learners.baselines.gradient import BanditGradient, PrimalDual
 from fairgate.learners.baselines.performative_gradient import PerformativeGradient
 from fairgate.learners.baselines.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.learners.baselines.repeated_retraining import RepeatedRetraining
+from fairgate.learners.baselines.retraining_lottery import RetrainingLottery
 from fairgate.learners.baselines.thompson import Thompson
 from fairgate.learners.baselines.threshold_optimizer import ThresholdOptimizer
 from fairgate.learners.baselines.two_point import TwoPoint
@@ -51,6 +52,7 @@ LEARNERS: dict[str, Callable[..., Learner[Any]]] = {
     "per-group": PerGroup,
     "mixture": Mixture,
     "repeated-retraining": RepeatedRetraining,
+    "retraining-lottery": RetrainingLottery,
     "two-point": TwoPoint,
     "epoch-zeroth-order": EpochZerothOrder,
     "performative-gradient": PerformativeGradient,

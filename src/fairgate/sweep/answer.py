@@ -42,6 +42,13 @@ class Standing:
     worst_shortfall: float
     excess: float
 
+    @property
+    def beside(self) -> str:
+        """What must stand beside the number of settings that it wins: success and violation; empty if not known."""
+        if math.isnan(self.success):
+            return ""
+        return f" (success {self.success:.0%}, violation {self.violation:.1f})"
+
 
 @dataclass(frozen=True)
 class Region:
@@ -176,7 +183,7 @@ class Answer:
         if not self.settings:
             return [f"Every setting failed: {amount(self.lost, 'setting')}."]
         total = self.settings
-        found = [self._first()] if self.alone else [self._winners()]
+        found = [self._first()] if self.alone else [*filter(None, (self._winners(), self._levels()))]
         if self.ties:
             ties = "1 setting is a tie" if self.ties == 1 else f"{self.ties} settings are ties"
             found.append(f"{ties}: the best learners have exactly the same mean.")
@@ -222,8 +229,19 @@ class Answer:
         for row in self.standings:
             wins = counted(row.wins, self.settings) if not parts else f"{row.wins} ({row.wins / self.settings:.0%})"
             told = f"{wins}, significantly in {row.sure}" if row.wins else "none"
-            parts.append(f"{row.learner} {'wins ' if not parts else ''}in {told}")
+            parts.append(f"{row.learner} {'wins ' if not parts else ''}in {told}{row.beside}")
         return "; ".join(parts) + "."
+
+    def _levels(self) -> str:
+        """Say what learners see, if that differs: who sees more should win; empty if all see the same."""
+        known = self.sweep.settings.get("levels", {})
+        seen: dict[str, list[str]] = {}
+        for name in self.sweep.learners:
+            seen.setdefault(known.get(name, ""), []).append(name)
+        if "" in seen or len(seen) < 2:
+            return ""
+        parts = [f"{' and '.join(names)} at level {level}" for level, names in seen.items()]
+        return f"They do not see the same feedback: {', '.join(parts)}."
 
 
 def counted(some: int, total: int) -> str:

@@ -142,7 +142,8 @@ def sweep(
                 for piece, text in complete(folder, packing.work(), engine, said, "block", quiet=say is None):
                     lost |= {cell.key: text for cell in packing.packs[piece.name].cells}
             kept.read(folder, packing.packs)
-        made = {"commands": commands, "code": code, "versions": versions(), "design": design}
+        levels = {name: learner.level for name, learner in known.learners.items()}
+        made = {"commands": commands, "levels": levels, "code": code, "versions": versions(), "design": design}
         found = _assembled(plan, cells, kept, lost, made)
     if keep == "summary":
         return found

@@ -124,6 +124,11 @@ def run_worlds(
         why = matrix.failures[0] if matrix.failures else "none may see what their constraints ask for"
         raise InputError(f"no learner got through any world: {why}")
     board = rank(matrix, policies)
+    if not board.levels:
+        raise InputError(
+            "none of these learners can be judged in any of these worlds: constraints ask for labels that their levels "
+            "do not see, or nothing allowed is feasible there"
+        )
     size = {"rounds": rounds, "seeds": seeds, "seed": seed, **({"history": history} if history else {})}
     bench = WorldBench(matrix, board, describe(matrix, board, size, entrants))
     write(bench, folder)

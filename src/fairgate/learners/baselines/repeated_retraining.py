@@ -143,12 +143,24 @@ class RepeatedRetraining(Learner[RetrainingState]):
 
     def prediction(self, state: RetrainingState) -> Prediction:
         """Return what every threshold would do to recent people."""
-        people = np.maximum(state.scores.sum(axis=-1), 1e-9)
-        good = optimistic_share(state.labels, benefit=1.0)
-        mass = state.scores / people[..., None]
-        rates, positives = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (mass, mass * good))
-        weight = people[..., None] * (1.0 + np.asarray(self.discount)[..., None, None]) + 1.0
+        people, rates, positives = self.recent(state)
+        weight = self.weight(people)[..., None]
         error = np.sqrt(np.maximum(rates * (1.0 - rates), 1.0 / weight) / weight)[..., 1:]
         everybody = np.broadcast_to(positives[..., :1], error.shape)
         shares = people / people.sum(axis=1, keepdims=True)
         return Prediction(shares, rates[..., 1:], positives[..., 1:], everybody, error, np.zeros_like(error))
+
+    def recent(self, state: RetrainingState) -> tuple[Array, Array, Array]:
+        """Return recent people (R, G), and the shares of them that score above the lower end of each bin.
+
+        Those are of all and of positives, (R, G, K+1) each; bin 0 has everybody.
+        """
+        people = np.maximum(state.scores.sum(axis=-1), 1e-9)
+        good = optimistic_share(state.labels, benefit=1.0)
+        mass = state.scores / people[..., None]
+        rates, positives = (each[..., ::-1].cumsum(axis=-1)[..., ::-1] for each in (mass, mass * good))
+        return people, rates, positives
+
+    def weight(self, people: Array) -> Array:
+        """Return how many people the shares of so many discounted ones are as precise as, and one more, (R, G)."""
+        return np.asarray(people * (1.0 + np.asarray(self.discount)[..., None]) + 1.0)
