@@ -20,7 +20,8 @@ from fairgate.advice.money import money_of
 from fairgate.advice.recommendation import Recommendation, recommend
 from fairgate.advice.report.words import badge
 from fairgate.advice.steady import Reference, Response, Steady, reference_rates, settle
-from fairgate.advice.today import Today, look
+from fairgate.advice.today import Today, counted, look
+from fairgate.constraints.base import check_residuals
 from fairgate.errors import InputError
 from fairgate.people.applicants import Applicants
 from fairgate.progress import stage
@@ -221,8 +222,10 @@ def find_frontiers(candidates: Applicants, aims: Aims, steady: list[Steady]) -> 
 def candidates_of(applicants: Applicants, aims: Aims) -> Applicants:
     """Join bins until there are about 512, so that the best or nearest of all thresholds today is one of them.
 
-    The threshold in use is one of them, too, so that keeping it changes nothing.
+    The threshold in use is one of them, too, so that keeping it changes nothing. Constraints whose residuals do not fit
+    their names are refused here, before anything is read off them.
     """
+    check_residuals(aims.problem.constraints, counted(applicants))
     places = [settle(applicants, aims.problem, Response(0.0, 0.0)).cut]
     places += [] if applicants.above[:, -1].any() else [len(applicants.cuts) - 1]  # accepting nobody
     if aims.current is not None:

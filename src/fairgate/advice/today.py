@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from fairgate.advice.aims import Aims
 from fairgate.advice.intervals import gap_interval
 from fairgate.amounts import amount
-from fairgate.constraints.base import check_residuals
 from fairgate.counts import Counts
 from fairgate.estimates import Estimate, quantile_of, wilson
 from fairgate.people.applicants import Applicants
@@ -54,6 +53,12 @@ class Today:
         return f"Today({amount(len(self.thresholds), 'threshold')}, {int(self.feasible.sum())} feasible)"
 
 
+def counted(applicants: Applicants) -> Counts:
+    """Count the people of the table whom each threshold accepts, by group, label and decision."""
+    taken = tail(applicants.filled)
+    return Counts(np.moveaxis(np.stack((taken[:, :1] - taken, taken), axis=-1), 1, 0))
+
+
 def look(applicants: Applicants, aims: Aims) -> Today:
     """Work out every threshold's figures for the people of the table.
 
@@ -72,9 +77,7 @@ def look(applicants: Applicants, aims: Aims) -> Today:
     sizes = np.broadcast_to(applicants.sizes[:, None], accepted.shape)
     reward, error = reward_of(applicants, aims.unit_cost)
     reach = quantile_of() * error
-    taken = tail(applicants.filled)
-    counts = Counts(np.moveaxis(np.stack((taken[:, :1] - taken, taken), axis=-1), 1, 0))
-    check_residuals(aims.problem.constraints, counts)
+    counts = counted(applicants)
     found = aims.problem.assess(counts)
     acceptance = Figures(counts.overall, *wilson(accepted.sum(axis=0), applicants.people))
     least = np.maximum(reward - reach, -aims.unit_cost * acceptance.high)

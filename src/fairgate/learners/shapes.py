@@ -27,7 +27,7 @@ def filled(kind: Callable[..., T], sizes: Mapping[str, int], **given: Any) -> T:
         if get_origin(hint) is Annotated:
             array, axes = get_args(hint)
             shape = [sum(int(sizes.get(part, part)) for part in axis.split("+")) for axis in axes.split()]
-            numbers = np.asarray(given.get(name, 0), dtype=get_args(get_args(array)[1])[0])
+            numbers = np.asarray(given.get(name, 0), dtype=_scalar(array))
             made[name] = np.array(np.broadcast_to(numbers, shape))
         elif name not in given and isinstance(hint, type) and is_dataclass(hint):
             made[name] = filled(hint, sizes)
@@ -43,6 +43,12 @@ def sizes_of(setting: Setting, replicates: int) -> dict[str, int]:
 def fresh(kind: Callable[..., T], setting: Setting, common: Mapping[str, Any], **given: Any) -> T:
     """Make a learner's state; see :func:`filled`."""
     return filled(kind, sizes_of(setting, common["replicates"]), **common, **given)
+
+
+def _scalar(array: Any) -> Any:
+    """Return the type of the numbers in ``NDArray[…]``, which names it directly from NumPy 2.5 on."""
+    *_, last = get_args(array)
+    return get_args(last)[0] if get_args(last) else last
 
 
 @functools.cache

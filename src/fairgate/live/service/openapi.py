@@ -80,9 +80,9 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def refusals_of(route: Route) -> dict[int | str, dict[str, Any]]:
-    """Return the description of the refusals that a route has."""
+    """Return the description of the refusals that a route has; a name with a slash leads to another path, so to 405."""
     body = (408, 409, 415) if route.takes else ()
-    return refusals(401, 403, 404, 422, 429, *body, *route.refusals)
+    return refusals(401, 403, 404, 405, 422, 429, *body, *route.refusals)
 
 
 def extras(route: Route) -> dict[str, Any]:
