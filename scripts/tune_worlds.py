@@ -1,6 +1,6 @@
 """Tune every baseline with one budget on development worlds, and write src/fairgate/worlds/tuned.toml.
 
-    python -m scripts.tune_worlds                       # about ten minutes on two idle cores
+    python -m scripts.tune_worlds                       # a quarter of an hour on two idle cores
     python -m scripts.tune_worlds --write               # the same, and write the file
     python -m scripts.tune_worlds --learners ofs,random # some of them
     python -m scripts.tune_worlds --quick               # few worlds and rounds, to see that it works
@@ -147,8 +147,8 @@ def main() -> None:
     if chosen.write:
         head = (
             f"# Settings of baselines on random worlds: the best of {count} tried on worlds 0 to {worlds - 1}, "
-            f"{rounds} rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default."
-            "\n\n"
+            f"{rounds} rounds each,\n# by `python -m scripts.tune_worlds --write`. What is not here keeps its default. "
+            f"The mean shares are those of the best\n# of {count} in the worlds it was chosen in, and so too high.\n\n"
         )
         FILE.write_text(head + "\n".join(lines), encoding="utf-8")
 
