@@ -41,6 +41,32 @@ def as_array(value: Any) -> NDArray[Any]:
     return found
 
 
+def put(array: Array, place: Array, value: Array) -> Array:
+    """Return an array with another value at one place of its first axis.
+
+    >>> put(np.zeros(3), 1, 5.0)
+    array([0., 5., 0.])
+    """
+    if namespace(array) is not np:
+        return array.at[place].set(value)
+    changed = array.copy()
+    changed[place] = value
+    return changed
+
+
+def add_at(array: Array, places: tuple[Array, ...], values: Array) -> Array:
+    """Return an array to which each value is added at its place, as often as a place is named.
+
+    >>> add_at(np.zeros(3), (np.array([0, 2, 2]),), np.ones(3))
+    array([1., 0., 2.])
+    """
+    if namespace(array) is not np:
+        return array.at[places].add(values)
+    changed = array.copy()
+    np.add.at(changed, places, values)
+    return changed
+
+
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
     """Make a frozen dataclass whose fields JAX compiles with as arguments, so that new values compile nothing new.

@@ -183,8 +183,8 @@ class Feedback(NamedTuple):
     observation
         The counts it may see.
     credits
-        Where labels are delayed, what those that arrived say of the policies that accepted these people; None if all
-        labels are known at once.
+        Where labels are delayed, what those that arrived say of the policies that accepted these people: a tuple of
+        :class:`Credit`, or in the pure core its `Credits`; None if all labels are known at once.
     round
         Number of the round, by which later :class:`Arrival` of its labels refer to it; −1 if none will.
     """
@@ -192,13 +192,14 @@ class Feedback(NamedTuple):
     reward: Array
     residuals: Array
     observation: Observation
-    credits: tuple[Credit, ...] | None = None
+    credits: Any = None
     round: int = -1
 
     def credited(self, played: Policy) -> tuple[Credit, ...]:
         """Return what labels say of policies, whether delayed or not; `played` is the policy of this round."""
         if self.credits is not None:
-            return self.credits
+            found: tuple[Credit, ...] = self.credits
+            return found
         people = self.observation.people.sum(axis=1)
         labels = np.stack((self.observation.negatives, self.observation.positives), axis=-1)
         return (Credit(self.round, played, True, labels, self.reward, np.ones(len(people)), people),)

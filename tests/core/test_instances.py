@@ -40,7 +40,7 @@ def pure(task: fg.Task) -> Task:
 
 def alone(task: Task, learner: OFS) -> Any:
     """Play a task in NumPy and return counts and thresholds of each round."""
-    state, happened = begin(task, learner), []
+    state, happened = begin(task, learner, Draws.of(3, 0, 0)), []
     for number in range(ROUNDS):
         state, each = play(task, learner, BATCH, Draws.of(3, 0, number), state)
         happened.append((each.counts, each.played.thresholds))
@@ -57,7 +57,9 @@ def together(tasks: Task, learner: OFS) -> Any:
                 state, happened = play(task, learner, BATCH, draws, state)
                 return state, (happened.counts, happened.played.thresholds)
 
-            return jax.lax.scan(step, begin(task, learner), jax.numpy.arange(ROUNDS, dtype=np.uint32))[1]
+            zero = jax.numpy.zeros(1, dtype=np.uint32)
+            start = begin(task, learner, Draws(jax.numpy.asarray(KEY), zero, zero))
+            return jax.lax.scan(step, start, jax.numpy.arange(ROUNDS, dtype=np.uint32))[1]
 
         return jax.vmap(one)(tasks)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from fairgate.arrays import namespace
+from fairgate.arrays import Array, namespace
+from fairgate.core.labels import Credits
 from fairgate.counts import Counts
-from fairgate.problem import Feedback, Observation, Problem
+from fairgate.problem import Assessment, Feedback, Observation, Problem
 
 
-def reveal(problem: Problem, counts: Counts, level: str) -> Feedback:
-    """Return the reward and the residuals of a batch of one loop, and as much of its counts as the level shows.
+def reveal(problem: Problem, counts: Counts, assessed: Assessment, level: str) -> Feedback:
+    """Return reward and residuals of a batch of one loop, as `assessed`, and as much of its counts as the level shows.
 
     The levels are those of :class:`~fairgate.Observation`. Residuals that depend on labels of rejected applicants are
     NaN below level ``"full-labels"``.
     """
     xp = namespace(counts.cells)
-    reward, residuals = problem.assess(counts)
+    reward, residuals = assessed
     if level != "full-labels" and any(problem.hidden):
         residuals = xp.where(xp.asarray(problem.hidden), xp.nan, residuals)
     cells = counts.cells
@@ -26,3 +27,19 @@ def reveal(problem: Problem, counts: Counts, level: str) -> Feedback:
         if level != "scores":
             seen = seen._replace(labels=binned.sum(axis=3) if level == "full-labels" else binned[..., 1])
     return Feedback(reward, residuals, seen)
+
+
+def late(seen: Feedback, level: str, counts: Counts, credited: Credits, arrived: Array) -> Feedback:
+    """Return the feedback where labels of the accepted arrive late: `arrived` are those that do now, by score bin.
+
+    The reward is the mean over the policies they belong to, weighted by share; NaN if no label arrived.
+    """
+    xp = namespace(arrived)
+    known, whole = arrived.sum(axis=1), credited.share.sum()
+    reward = xp.where(whole > 0.0, (credited.share * credited.reward).sum() / xp.where(whole > 0.0, whole, 1.0), xp.nan)
+    observation = seen.observation._replace(positives=known[:, 1], negatives=known[:, 0])
+    if level in ("selective-labels", "full-labels"):
+        assert counts.binned is not None
+        rejected = counts.binned[..., 0] if level == "full-labels" else 0.0  # their labels are known at once
+        observation = observation._replace(labels=arrived + rejected)
+    return seen._replace(reward=reward, observation=observation, credits=credited)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ def _alike(tasks: Sequence[Task]) -> list[Task]:
     kind = type(environments[0])
     if hasattr(kind, "alike") and all(type(each) is kind for each in environments):
         environments = kind.alike(environments)
-    return [Task(each, task.setting) for each, task in zip(environments, tasks, strict=True)]
+    return [dataclasses.replace(task, environment=each) for each, task in zip(environments, tasks, strict=True)]
 
 
 def _together(*values: Any) -> Array:

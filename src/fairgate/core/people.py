@@ -26,17 +26,33 @@ def draw(probabilities: Array, words: Array) -> Array:
     """
     xp = namespace(probabilities, words)
     flat = xp.reshape(probabilities, (-1,))
-    words = xp.minimum(words, xp.uint32(HIGHEST - 1))
-    few = flat.shape[0] <= FEW
-    sums = (xp.tri(len(flat), dtype=flat.dtype) * flat).sum(axis=1) if few else xp.cumsum(flat)
-    ends = xp.astype(xp.clip(sums[:-1] * 2.0**32, 0.0, float(HIGHEST)), xp.uint32)
-    if few:  # sums of products and comparisons run in one pass; a running sum and a search do not
+    ends, words = _ends(xp, flat), xp.minimum(words, xp.uint32(HIGHEST - 1))
+    if len(flat) <= FEW:  # sums of comparisons run in one pass; a search does not
         below = (words[None, :] < ends[:, None]).sum(axis=1)
         none, whole = xp.zeros((1,), dtype=below.dtype), xp.full((1,), words.shape[0], dtype=below.dtype)
         found = xp.diff(xp.concatenate((none, below, whole)))
     else:
         found = _tally(xp, xp.searchsorted(ends, words, side="right"), flat.shape[0])
     return xp.astype(xp.reshape(found, probabilities.shape), flat.dtype)
+
+
+def places(probabilities: Array, words: Array) -> Array:
+    """Return the cell of each applicant whom :func:`draw` counts, as a place in the flattened cells.
+
+    >>> import numpy as np
+    >>> places(np.array([0.25, 0.25, 0.5]), np.array([0, 2**30, 2**31, 2**32 - 1], dtype=np.uint32))
+    array([0, 1, 2, 2])
+    """
+    xp = namespace(probabilities, words)
+    ends = _ends(xp, xp.reshape(probabilities, (-1,)))
+    return xp.searchsorted(ends, xp.minimum(words, xp.uint32(HIGHEST - 1)), side="right")
+
+
+def _ends(xp: Any, flat: Array) -> Array:
+    """Return where each cell but the last ends on the unit interval, in words."""
+    few = len(flat) <= FEW  # sums of products run in one pass; a running sum does not
+    sums = (xp.tri(len(flat), dtype=flat.dtype) * flat).sum(axis=1) if few else xp.cumsum(flat)
+    return xp.astype(xp.clip(sums[:-1] * 2.0**32, 0.0, float(HIGHEST)), xp.uint32)
 
 
 def draw_cells(cells: Array, words: Array) -> Array:
@@ -53,9 +69,20 @@ def draw_binned(binned: Array, words: Array) -> Array:
 
     A word stands for an applicant of one group, label and score bin, whatever the policy.
     """
+    return namespace(binned).moveaxis(draw(_ordered(binned), words), 2, 1)[:, ::-1, :, ::-1]
+
+
+def people_of(binned: Array, words: Array) -> tuple[Array, Array, Array, Array]:
+    """Return group, score bin, label and decision of each applicant whom :func:`draw_binned` counts."""
     xp = namespace(binned)
-    ordered = xp.moveaxis(binned[:, ::-1, :, ::-1], 1, 2)  # group, label, bin from the top, decision
-    return xp.moveaxis(draw(ordered, words), 2, 1)[:, ::-1, :, ::-1]
+    ordered = _ordered(binned)
+    group, label, below, rejected = xp.unravel_index(places(ordered, words), ordered.shape)
+    return group, binned.shape[1] - 1 - below, label, 1 - rejected
+
+
+def _ordered(binned: Array) -> Array:
+    """Order cells by group, label, score bin from the top, and decision, the accepted first."""
+    return namespace(binned).moveaxis(binned[:, ::-1, :, ::-1], 1, 2)
 
 
 def _tally(xp: Any, places: Array, length: int) -> Array:

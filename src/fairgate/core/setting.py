@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairgate.arrays import Array, record, static
+from fairgate.core.labels import LabelDelay
 from fairgate.problem import Problem
 
 
@@ -29,7 +30,8 @@ class Setting:
 
 @record
 class Task:
-    """An environment, and what its learner is told."""
+    """An environment, what its learner is told, and when labels arrive: None if all do at once."""
 
     environment: Any
     setting: Setting
+    delay: LabelDelay | None = None

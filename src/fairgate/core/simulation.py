@@ -15,6 +15,7 @@ from fairgate import learners as configured
 from fairgate import tasks
 from fairgate.arrays import Array, record, register
 from fairgate.core import environments, learners
+from fairgate.core.labels import LabelDelay
 from fairgate.core.loop import Round, State, begin, play
 from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
@@ -110,7 +111,10 @@ def simulate(
     if isinstance(learner, configured.Learner):
         check_level(learner, task.problem)
     setting = Setting(task.problem, task.thresholds, task.environment.group_count)
-    pure = Task(environments.pure(task.environment), setting), learners.pure(learner)
+    pure = (
+        Task(environments.pure(task.environment), setting, LabelDelay.of(task.environment)),
+        learners.pure(learner),
+    )
     last = tail_of(rounds, tail)
     player = _compiled if chosen == "jax" else _plain
     found = player(
@@ -151,9 +155,9 @@ class Totals:
         counts, exact = Counts(happened.counts), Counts(happened.probabilities)
         true = problem.assess(exact)
         return Totals(
-            self.reward + counted * happened.feedback.reward,
+            self.reward + counted * happened.assessed.reward,
             self.gap + counted * counts.gap,
-            self.violation + violation(happened.feedback.residuals),
+            self.violation + violation(happened.assessed.residuals),
             self.population_reward + counted * true.reward,
             self.population_gap + counted * exact.gap,
             self.population_violation + violation(true.residuals),
@@ -181,10 +185,10 @@ class Played(NamedTuple):
     @classmethod
     def of(cls, happened: Round, traces: dict[str, Array]) -> Played:
         """Return what is kept of a round."""
-        policy, feedback = happened.played, happened.feedback
+        policy, assessed = happened.played, happened.assessed
         return cls(
-            policy.thresholds, policy.weights, happened.counts, happened.probabilities, feedback.reward,
-            feedback.residuals, traces,
+            policy.thresholds, policy.weights, happened.counts, happened.probabilities, assessed.reward,
+            assessed.residuals, traces,
         )  # fmt: skip
 
 
@@ -200,9 +204,10 @@ def _plain(
     """Play loop by loop in NumPy."""
     kept: list[Any] = []
     for loop in range(loops):
-        state, totals, steps = begin(task, learner), Totals.none(np), []
+        first_draws = Draws(key, np.array([loop], dtype=np.uint32), np.zeros(1, dtype=np.uint32))
+        state, totals, steps = begin(task, learner, first_draws), Totals.none(np), []
         for number in range(rounds):
-            draws = Draws(key, np.array([loop], dtype=np.uint32), np.array([number], dtype=np.uint32))
+            draws = dataclasses.replace(first_draws, round=np.array([number], dtype=np.uint32))
             state, happened, traces = _body(task, learner, batch, draws, state)
             if whole:
                 steps.append(Played.of(happened, traces))
@@ -263,7 +268,8 @@ def _rounds() -> Callable[..., Any]:
                 state, happened, traces = _body(task, learner, batch, Draws(key, loop[None], number[None]), state)
                 return state, Played.of(happened, traces)
 
-            return jax.lax.scan(step, begin(task, learner), jnp.arange(rounds, dtype=jnp.uint32))[1]
+            start = begin(task, learner, Draws(key, loop[None], jnp.zeros(1, dtype=jnp.uint32)))
+            return jax.lax.scan(step, start, jnp.arange(rounds, dtype=jnp.uint32))[1]
 
         return jax.vmap(one)(numbers)
 
@@ -286,7 +292,7 @@ def _totals() -> Callable[..., Any]:
                 state, happened = play(task, learner, batch, Draws(key, loop[None], number[None]), state)
                 return state, totals.add(task.setting.problem, happened, (number >= first) * 1.0)
 
-            start = begin(task, learner), Totals.none(jnp)
+            start = begin(task, learner, Draws(key, loop[None], jnp.zeros(1, dtype=jnp.uint32))), Totals.none(jnp)
             return jax.lax.fori_loop(jnp.uint32(0), rounds, step, start)[1]
 
         return jax.vmap(one)(numbers)

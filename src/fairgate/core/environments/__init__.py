@@ -36,9 +36,4 @@ def pure(described: environments.Environment) -> Any:
     if kind not in PURE:
         names = ", ".join(each.__name__ for each in PURE)
         raise InputError(f"environment must be one with a pure form ({names}), got {kind.__name__}")
-    if described.label_arrival < 1.0 or described.label_loss > 0.0:
-        raise InputError(
-            f"{kind.__name__}: label_arrival must be 1 and label_loss 0 in the core of pure functions, which has no "
-            f"late labels yet, got {described.label_arrival:g} and {described.label_loss:g}: use fairgate.simulate"
-        )
     return PURE[kind].of(described)

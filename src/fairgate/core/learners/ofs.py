@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from fairgate.arrays import Array, namespace, record
+from fairgate.arrays import Array, add_at, namespace, record
+from fairgate.core.labels import Credits
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
 from fairgate.problem import Feedback
@@ -13,10 +14,14 @@ from fairgate.random import Draws, Purpose
 
 @record
 class Memory:
-    """Rounds so far, (); plays (K,), mean reward (K,) and mean residuals (J, K) of each threshold of the grid."""
+    """Rounds so far, (); plays (K,), mean reward (K,) and mean residuals (J, K) of each threshold of the grid.
+
+    `credited` (K,) is how many of the plays have their labels, which is all unless labels arrive late.
+    """
 
     rounds: Array
     plays: Array
+    credited: Array
     reward: Array
     residuals: Array
 
@@ -37,7 +42,8 @@ class OFS:
     def init(self, setting: Setting) -> Memory:
         """Begin with no plays and all estimates 0."""
         xp, arms = namespace(setting.grid), len(setting.grid)
-        return Memory(xp.zeros(()), xp.zeros(arms), xp.zeros(arms), xp.zeros((len(setting.problem.names), arms)))
+        none = xp.zeros(arms)
+        return Memory(xp.zeros(()), none, none, none, xp.zeros((len(setting.problem.names), arms)))
 
     def radius(self, memory: Memory) -> Array:
         """Return the radius b_i(t) of each threshold."""
@@ -61,14 +67,25 @@ class OFS:
         xp = namespace(memory.plays)
         here = (setting.grid == played.thresholds[0, 0]) * 1.0
         plays = memory.plays + here
-        step = here / xp.maximum(plays, 1.0)
+        share, earned = (here, here * feedback.reward) if feedback.credits is None else late(setting, feedback.credits)
+        credited = memory.credited + share
         return Memory(
             memory.rounds + 1.0,
             plays,
-            memory.reward + step * (feedback.reward - memory.reward),
-            memory.residuals + step * (feedback.residuals[:, None] - memory.residuals),
+            credited,
+            memory.reward + (earned - share * memory.reward) / xp.where(credited > 0.0, credited, 1.0),
+            memory.residuals + here / xp.maximum(plays, 1.0) * (feedback.residuals[:, None] - memory.residuals),
         )
 
     def traces(self, memory: Memory) -> dict[str, Array]:
         """Return how many thresholds seem feasible."""
         return {"feasible": ((memory.residuals + self.radius(memory)).max(axis=0) <= 0.0).sum()}
+
+
+def late(setting: Setting, credited: Credits) -> tuple[Array, Array]:
+    """Return what labels that arrived say of each threshold: of how many plays, and their reward, (K,) each."""
+    threshold = credited.policies.thresholds[:, 0, 0]
+    xp = namespace(threshold)
+    arm = xp.minimum(xp.searchsorted(setting.grid, threshold), len(setting.grid) - 1)
+    share, none = credited.share * (setting.grid[arm] == threshold), xp.zeros(len(setting.grid))
+    return add_at(none, (arm,), share), add_at(none, (arm,), share * credited.reward)
