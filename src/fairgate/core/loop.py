@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from fairgate.arrays import Array, namespace
 from fairgate.core.feedback import late, reveal
-from fairgate.core.labels import Pending
-from fairgate.core.people import draw_binned, draw_cells, people_of
+from fairgate.core.labels import Credits, LabelDelay, Pending
+from fairgate.core.people import draw_binned, people_of
 from fairgate.core.policy import Policy
-from fairgate.core.setting import Task
+from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.problem import Assessment, Feedback
 from fairgate.random import Draws, Purpose
@@ -53,27 +53,48 @@ def play(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> tu
     """Play one round with `batch` applicants."""
     environment, setting = task.environment, task.setting
     policy = learner.propose(setting, state.memory, draws)
-    words = draws.words(Purpose.PEOPLE, batch)
-    if learner.level == "bandit":
-        probabilities = environment.cells(state.population, policy)
-        binned = probabilities[:, None]  # all scores in one bin
-        counts = Counts(draw_cells(probabilities, words))
-    else:
-        binned = decided(environment.histogram(state.population, setting.grid), policy.accepts(setting.grid))
-        probabilities = binned.sum(axis=1)
-        drawn = draw_binned(binned, words)
-        counts = Counts(drawn.sum(axis=1))
-        counts.binned = drawn
+    expected = chances(environment, setting, learner.level, state.population, policy)
+    counts, pending, arrived = meet(task.delay, setting, batch, draws, expected, policy, state.pending)
     assessed = setting.problem.assess(counts)
-    feedback, pending = reveal(setting.problem, counts, assessed, learner.level), state.pending
-    if pending is not None and task.delay is not None:
-        when, known = task.delay.rounds(draws.words(Purpose.LABELS, batch))
-        *people, accepted = people_of(binned, words)
-        pending = pending.send(draws.round[0], policy, counts, when, known & (accepted == 1), people)
-        feedback = late(feedback, learner.level, counts, *pending.arriving(draws.round[0], setting.problem))
+    feedback = reveal(setting.problem, counts, assessed, learner.level)
+    if arrived is not None:
+        feedback = late(feedback, learner.level, counts, *arrived)
     memory = learner.observe(setting, state.memory, draws, policy, feedback)
     population = environment.update(state.population, policy, counts, draws)
-    return State(population, memory, pending), Round(policy, counts.cells, probabilities, assessed, feedback)
+    return State(population, memory, pending), Round(policy, counts.cells, expected.sum(axis=1), assessed, feedback)
+
+
+def chances(environment: Any, setting: Setting, level: str, population: Any, policy: Policy) -> Array:
+    """Return P(group, bin, label, decision), with all scores in one bin where the learner's level sees none."""
+    if level == "bandit":
+        return environment.cells(population, policy)[:, None]
+    return decided(environment.histogram(population, setting.grid), policy.accepts(setting.grid))
+
+
+def meet(
+    delay: LabelDelay | None,
+    setting: Setting,
+    batch: int,
+    draws: Draws,
+    expected: Array,
+    policy: Policy,
+    pending: Pending | None,
+) -> tuple[Counts, Pending | None, tuple[Credits, Array] | None]:
+    """Draw a batch and send its labels on their way.
+
+    Returns its counts, also by score bin, the labels on their way, and those that arrive: by policy, and by score bin.
+    Without a delay the last two are None.
+    """
+    words = draws.words(Purpose.PEOPLE, batch)
+    drawn = draw_binned(expected, words)
+    counts = Counts(drawn.sum(axis=1))
+    counts.binned = drawn
+    if delay is None or pending is None:
+        return counts, None, None
+    when, known = delay.rounds(draws.words(Purpose.LABELS, batch))
+    *people, accepted = people_of(expected, words)
+    pending = pending.send(draws.round[0], policy, counts, when, known & (accepted == 1), people)
+    return counts, pending, pending.arriving(draws.round[0], setting.problem)
 
 
 def decided(histogram: Array, accepts: Array) -> Array:

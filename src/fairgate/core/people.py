@@ -55,15 +55,6 @@ def _ends(xp: Any, flat: Array) -> Array:
     return xp.astype(xp.clip(sums[:-1] * 2.0**32, 0.0, float(HIGHEST)), xp.uint32)
 
 
-def draw_cells(cells: Array, words: Array) -> Array:
-    """Draw the counts of cells (groups, 2 labels, 2 decisions).
-
-    The accepted of a group and label come first, as those with high scores do in :func:`draw_binned`, so that both
-    draw the same counts under a threshold.
-    """
-    return draw(cells[..., ::-1], words)[..., ::-1]
-
-
 def draw_binned(binned: Array, words: Array) -> Array:
     """Draw the counts of cells by score bin, (groups, bins, 2 labels, 2 decisions).
 

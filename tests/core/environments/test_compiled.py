@@ -9,7 +9,7 @@ import pytest
 
 from fairgate.arrays import Array, register
 from fairgate.core.environments import pure
-from fairgate.core.people import draw_cells
+from fairgate.core.people import draw_binned
 from fairgate.core.policy import Policy
 from fairgate.counts import Counts
 from fairgate.random import Draws
@@ -37,7 +37,7 @@ def live(environments: tuple[Any, ...], states: tuple[Any, ...], given: Any) -> 
     """Return the states of all environments after one round, and the counts in it."""
     words, policies = given
     counts = [
-        Counts(draw_cells(each.cells(state, policy), words))
+        Counts(draw_binned(each.cells(state, policy)[:, None], words)[:, 0])
         for each, state, policy in zip(environments, states, policies, strict=True)
     ]
     moving = zip(environments, states, policies, counts, strict=True)
