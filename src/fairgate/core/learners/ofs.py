@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from fairgate.arrays import Array, namespace, record
+from fairgate.core.learners.components.arms import arm_at
+from fairgate.core.learners.components.chance import any_of, happens
+from fairgate.core.learners.components.memory import taught
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
 from fairgate.problem import Feedback
@@ -53,21 +56,18 @@ class OFS:
         optimistic = xp.where(feasible, memory.reward + radius, -xp.inf)
         chosen = xp.where(feasible.any(), optimistic.argmax(), excess.argmin())
         luck, anywhere = draws.words(Purpose.LEARNER, 2)
-        explores = luck < self.exploration * 2.0**32
-        return Policy.at(setting.grid[xp.where(explores, anywhere % arms, chosen)])
+        explores = happens(luck, self.exploration)
+        return Policy.at(setting.grid[xp.where(explores, any_of(anywhere, arms), chosen)])
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
         """Move the means of the threshold that was played: line 10."""
         xp = namespace(memory.plays)
-        here = (setting.grid == played.thresholds[0, 0]) * 1.0
+        here = arm_at(setting.grid, played.thresholds[0, 0])
         plays = memory.plays + here
         step = here / xp.maximum(plays, 1.0)
-        return Memory(
-            memory.rounds + 1.0,
-            plays,
-            memory.reward + step * (feedback.reward - memory.reward),
-            memory.residuals + step * (feedback.residuals[:, None] - memory.residuals),
-        )
+        reward = memory.reward + step * (feedback.reward - memory.reward)
+        residuals = memory.residuals + step * (feedback.residuals[:, None] - memory.residuals)
+        return taught(feedback, memory, Memory(memory.rounds + 1.0, plays, reward, residuals))
 
     def traces(self, memory: Memory) -> dict[str, Array]:
         """Return how many thresholds seem feasible."""
