@@ -129,8 +129,9 @@ class Counts:
     @classmethod
     def of_decisions(cls, people: Array, accepted: Array) -> Counts:
         """Return counts of people and accepted (…, groups) as if all labels were 0: enough to read decisions off."""
-        decided = np.stack((people - accepted, accepted), axis=-1)
-        return cls(np.stack((decided, np.zeros_like(decided)), axis=-2))
+        xp = namespace(people, accepted)
+        decided = xp.stack((people - accepted, accepted), axis=-1)
+        return cls(xp.stack((decided, xp.zeros_like(decided)), axis=-2))
 
     @property
     def group_count(self) -> int:

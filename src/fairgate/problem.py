@@ -228,12 +228,13 @@ def best_feasible(reward: Array, residuals: Array, known: NDArray[np.bool_] | No
     >>> int(best_feasible(reward, residuals)), int(best_feasible(reward, residuals + 0.3))
     (1, 0)
     """
+    xp = namespace(reward, residuals)
     feasible = is_feasible(residuals) if known is None else is_feasible(residuals) & known
-    best = np.where(feasible, reward, -np.inf).argmax(axis=-1)
-    if feasible.any(axis=-1).all():
+    best = xp.where(feasible, reward, -np.inf).argmax(axis=-1)
+    if xp is np and feasible.any(axis=-1).all():
         return np.asarray(best)
-    broken = violation(residuals) if known is None else np.where(known, violation(residuals), np.inf)
-    return np.asarray(np.where(feasible.any(axis=-1), best, broken.argmin(axis=-1)))
+    broken = violation(residuals) if known is None else xp.where(known, violation(residuals), np.inf)
+    return as_array(xp.where(feasible.any(axis=-1), best, broken.argmin(axis=-1)))
 
 
 def coarse(labels: NDArray[Any]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from enum import IntEnum
 
 import numpy as np
@@ -86,6 +87,10 @@ class Draws:
     def of(cls, seed: int, loop: int, round_number: int) -> Draws:
         """Return the numbers of a loop and round, for NumPy."""
         return cls(key_of(seed), np.array([loop], dtype=np.uint32), np.array([round_number], dtype=np.uint32))
+
+    def next(self) -> Draws:
+        """Return the numbers of the round after this one."""
+        return dataclasses.replace(self, round=self.round + namespace(self.round).uint32(1))
 
     def words(self, purpose: Purpose, count: int) -> Array:
         """Return `count` words of 32 bits."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fairgate.arrays import as_array
+from fairgate.arrays import as_array, namespace
 from fairgate.constraints.base import Constraint, Measure, Needs, Words
 from fairgate.counts import Counts, across_groups, per_person
 from fairgate.errors import InputError
@@ -114,7 +114,8 @@ class OutcomeImprovement(Constraint):
 
     def uniform_window(self) -> tuple[Number, Number]:
         """Return the probabilities at which it could be met: whether it is depends on labels that nobody knows yet."""
-        return np.maximum(np.divide(self.minimum, self.rise), 0.0), 1.0
+        least = as_array(as_array(self.minimum) / as_array(self.rise))
+        return namespace(least).maximum(least, 0.0), 1.0
 
     def measures(self, counts: Counts) -> Sequence[Measure]:
         """Return the smallest mean change, in points."""

@@ -23,3 +23,16 @@ def ndtr(values: Array) -> Array:
     else:
         from jax.scipy.special import erfc
     return 0.5 * erfc(scaled)
+
+
+def ndtri(shares: Array) -> Array:
+    """Return the number that a standard normal one is below with each of these probabilities.
+
+    >>> float(ndtri(np.array(0.5)))
+    0.0
+    """
+    if namespace(shares) is np:
+        from scipy.special import ndtri as inverse
+    else:
+        from jax.scipy.special import ndtri as inverse
+    return inverse(shares)

@@ -6,10 +6,33 @@ import dataclasses
 from typing import Any
 
 from fairgate import learners
+from fairgate.core.learners.best_lottery import BestLottery
+from fairgate.core.learners.conformal_tracker import ConformalTracker
+from fairgate.core.learners.controls import AcceptAll, Fixed, Random
+from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
+from fairgate.core.learners.explore_then_commit import ExploreThenCommit
+from fairgate.core.learners.gradient import BanditGradient, PrimalDual
 from fairgate.core.learners.ofs import OFS
+from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.core.learners.thompson import Thompson
+from fairgate.core.learners.two_point import TwoPoint
 from fairgate.errors import InputError
 
-PURE: dict[type, Any] = {learners.OFS: OFS}
+PURE: dict[type, Any] = {
+    learners.AcceptAll: AcceptAll,
+    learners.BanditGradient: BanditGradient,
+    learners.BestLottery: BestLottery,
+    learners.ConformalTracker: ConformalTracker,
+    learners.EpsilonGreedy: EpsilonGreedy,
+    learners.ExploreThenCommit: ExploreThenCommit,
+    learners.Fixed: Fixed,
+    learners.OFS: OFS,
+    learners.PessimisticOptimistic: PessimisticOptimistic,
+    learners.PrimalDual: PrimalDual,
+    learners.Random: Random,
+    learners.Thompson: Thompson,
+    learners.TwoPoint: TwoPoint,
+}
 """The pure form of each learner that users configure, with the same settings."""
 
 

@@ -6,6 +6,9 @@ from typing import ClassVar
 
 from fairgate.arrays import Array, add_at, namespace, record
 from fairgate.core.labels import Credits
+from fairgate.core.learners.components.arms import arm_at
+from fairgate.core.learners.components.chance import any_of, happens
+from fairgate.core.learners.components.memory import taught
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
 from fairgate.problem import Feedback
@@ -59,23 +62,23 @@ class OFS:
         optimistic = xp.where(feasible, memory.reward + radius, -xp.inf)
         chosen = xp.where(feasible.any(), optimistic.argmax(), excess.argmin())
         luck, anywhere = draws.words(Purpose.LEARNER, 2)
-        explores = luck < self.exploration * 2.0**32
-        return Policy.at(setting.grid[xp.where(explores, anywhere % arms, chosen)])
+        explores = happens(luck, self.exploration)
+        return Policy.at(setting.grid[xp.where(explores, any_of(anywhere, arms), chosen)])
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
         """Move the means of the threshold that was played: line 10."""
         xp = namespace(memory.plays)
-        here = (setting.grid == played.thresholds[0, 0]) * 1.0
+        here = arm_at(setting.grid, played.thresholds[0, 0])
         plays = memory.plays + here
-        share, earned = (here, here * feedback.reward) if feedback.credits is None else late(setting, feedback.credits)
+        residuals = memory.residuals + here / xp.maximum(plays, 1.0) * (feedback.residuals[:, None] - memory.residuals)
+        if feedback.credits is None:
+            reward = memory.reward + here / xp.maximum(plays, 1.0) * (feedback.reward - memory.reward)
+            return taught(feedback, memory, Memory(memory.rounds + 1.0, plays, plays, reward, residuals))
+        share, earned = late(setting, feedback.credits)  # also where nobody came
         credited = memory.credited + share
-        return Memory(
-            memory.rounds + 1.0,
-            plays,
-            credited,
-            memory.reward + (earned - share * memory.reward) / xp.where(credited > 0.0, credited, 1.0),
-            memory.residuals + here / xp.maximum(plays, 1.0) * (feedback.residuals[:, None] - memory.residuals),
-        )
+        reward = memory.reward + (earned - share * memory.reward) / xp.where(credited > 0.0, credited, 1.0)
+        before = Memory(memory.rounds, memory.plays, credited, reward, memory.residuals)
+        return taught(feedback, before, Memory(memory.rounds + 1.0, plays, credited, reward, residuals))
 
     def traces(self, memory: Memory) -> dict[str, Array]:
         """Return how many thresholds seem feasible."""

@@ -1,0 +1,1 @@
+"""Parts that several learners are made of. They know nothing of the learners."""

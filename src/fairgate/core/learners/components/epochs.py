@@ -1,0 +1,148 @@
+"""Epochs: learners that keep a threshold for several rounds, and learn from those as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from fairgate.arrays import Array, namespace, record
+from fairgate.core.learners.components.memory import came, either
+from fairgate.core.learners.components.played import as_proposed
+from fairgate.core.learners.components.schedule import when
+from fairgate.core.policy import Policy
+from fairgate.core.setting import Setting
+from fairgate.counts import Counts
+from fairgate.problem import Feedback, Problem
+from fairgate.random import Draws
+
+
+@record
+class Epoch:
+    """What an epoch has shown so far.
+
+    Attributes
+    ----------
+    threshold
+        Kept throughout, ().
+    age
+        Rounds since the epoch began, ().
+    rounds
+        As many of them as count, ().
+    sums
+        Reward and residuals of these, (1 + J,).
+    people, accepted, positives
+        Of these, and accepted people of label 1, (groups,).
+    """
+
+    threshold: Array
+    age: Array
+    rounds: Array
+    sums: Array
+    people: Array
+    accepted: Array
+    positives: Array
+
+    @classmethod
+    def begun(cls, setting: Setting, threshold: Array) -> Epoch:
+        """Return an epoch that has shown nothing yet."""
+        xp = namespace(setting.grid)
+        none = xp.zeros(setting.groups)
+        return cls(threshold, xp.zeros(()), xp.zeros(()), xp.zeros(1 + len(setting.problem.names)), none, none, none)
+
+    def with_round(self, feedback: Feedback) -> Epoch:
+        """Return the epoch with a round that counts."""
+        seen = feedback.observation
+        shown = namespace(self.sums).concatenate((feedback.reward[None], feedback.residuals))
+        return dataclasses.replace(
+            self, rounds=self.rounds + 1.0, sums=self.sums + shown, people=self.people + seen.people,
+            accepted=self.accepted + seen.accepted, positives=self.positives + seen.positives,
+        )  # fmt: skip
+
+    def shown(self, problem: Problem) -> Array:
+        """Return reward and residuals, (1 + J,); see :func:`pooled`."""
+        means = self.sums / namespace(self.sums).maximum(self.rounds, 1.0)
+        return pooled(problem, means, self.people, self.accepted)
+
+
+@record
+class Memory:
+    """The epoch in play, and what the learner `knows` of those before it."""
+
+    epoch: Epoch
+    knows: Any
+
+
+class Epochs(ABC):
+    r"""Keep a threshold for `epoch_length` rounds, so that the state can settle, and learn from the last of them.
+
+    All loops end an epoch in the same round, so what :meth:`digest` and :meth:`pick` take to work out is spent once an
+    epoch. The first `burn_in` rounds do not count, nor do rounds in which something else was played than proposed,
+    or nobody came; an epoch of which no round counts is forgotten.
+    """
+
+    level: ClassVar[str] = "bandit"
+    epoch_length: Array
+    burn_in: Array
+
+    @abstractmethod
+    def begin(self, setting: Setting) -> Any:
+        """Return what is known before the first epoch."""
+
+    @abstractmethod
+    def pick(self, setting: Setting, knows: Any, draws: Draws) -> Array:
+        """Return the threshold of the next epoch, ()."""
+
+    @abstractmethod
+    def digest(self, setting: Setting, knows: Any, epoch: Epoch) -> Any:
+        """Return what is known after an epoch."""
+
+    def clock(self, memory: Memory, draws: Draws) -> tuple[Array, Array]:
+        """Whether this round counts, and whether it is the last of its epoch."""
+        place = draws.round[0] % self.epoch_length
+        return place >= self.burn_in, place == self.epoch_length - 1
+
+    def init(self, setting: Setting) -> Memory:
+        """Begin the first epoch, whose threshold is picked once there are random numbers to pick it by."""
+        return Memory(Epoch.begun(setting, setting.grid[0]), self.begin(setting))
+
+    def threshold(self, setting: Setting, memory: Memory, draws: Draws) -> Array:
+        """Return the threshold of the epoch."""
+        begins = draws.round[0] == 0
+        return when(begins, lambda: self.pick(setting, memory.knows, draws), lambda: memory.epoch.threshold)
+
+    def propose(self, setting: Setting, memory: Memory, draws: Draws) -> Policy:
+        """Play the threshold of the epoch."""
+        return Policy.at(self.threshold(setting, memory, draws))
+
+    def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
+        """Add the round to its epoch; after the last, digest the epoch, and pick the threshold of the next."""
+        counts, last = self.clock(memory, draws)
+        threshold = self.threshold(setting, memory, draws)
+        epoch = dataclasses.replace(memory.epoch, threshold=threshold, age=memory.epoch.age + 1.0)
+        ours = as_proposed(setting.grid, played, threshold)
+        epoch = either(counts & ours & came(feedback), epoch.with_round(feedback), epoch)
+
+        def digested() -> Memory:
+            knows = either(epoch.rounds > 0, self.digest(setting, memory.knows, epoch), memory.knows)
+            return Memory(Epoch.begun(setting, self.pick(setting, knows, draws.next())), knows)
+
+        found: Memory = when(last, digested, lambda: Memory(epoch, memory.knows))
+        return found
+
+
+def pooled(problem: Problem, means: Array, people: Array, accepted: Array) -> Array:
+    r"""Return reward and residuals (1 + J, …) of several batches, of which `means` are the means.
+
+    Residuals on decisions alone are read off the summed counts (…, groups) instead: a mean of batch gaps is about
+    :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true gap is 0, which is 0.05 for 256 people, and
+    hardly any threshold would seem fair.
+    """
+    xp = namespace(means)
+    somebody = xp.where(people.sum(axis=-1, keepdims=True) > 0, people, 1.0)
+    counts = Counts.of_decisions(somebody, accepted)
+    rows = [means[0]]
+    for constraint in problem.constraints:
+        own = means[len(rows) : len(rows) + len(constraint.names)]
+        rows.extend(constraint.residuals(counts) if constraint.needs == "decisions" else own)
+    return xp.stack(rows)

@@ -1,0 +1,19 @@
+"""Played: whether a learner's proposal was played, or somebody overrode it."""
+
+from __future__ import annotations
+
+from fairgate.arrays import Array
+from fairgate.core.policy import Policy
+
+NEAR = 1e-6
+"""Part of the grid's interval within which two thresholds are the same: compiled code may round one in two ways."""
+
+
+def as_proposed(grid: Array, played: Policy, threshold: Array) -> Array:
+    """Whether all groups were held to this threshold, ().
+
+    >>> import numpy as np
+    >>> bool(as_proposed(np.array([0.0, 1.0]), Policy.per_group(np.array([0.5, 0.6])), 0.5))
+    False
+    """
+    return (abs(played.thresholds - threshold) <= NEAR * (grid[-1] - grid[0])).all()

@@ -1,0 +1,58 @@
+"""Random, Fixed and AcceptAll: controls that learn nothing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from fairgate.arrays import Array, namespace, record
+from fairgate.core.learners.components.chance import any_of
+from fairgate.core.policy import Policy
+from fairgate.core.setting import Setting
+from fairgate.problem import Feedback
+from fairgate.random import Draws, Purpose
+
+
+class Control:
+    """A learner that learns nothing."""
+
+    level: ClassVar[str] = "bandit"
+
+    def init(self, setting: Setting) -> tuple[()]:
+        """Remember nothing."""
+        return ()
+
+    def observe(
+        self, setting: Setting, memory: tuple[()], draws: Draws, played: Policy, feedback: Feedback
+    ) -> tuple[()]:
+        """Learn nothing."""
+        return ()
+
+
+@record
+class Random(Control):
+    """Play a threshold of the grid, each as likely as any other."""
+
+    def propose(self, setting: Setting, memory: tuple[()], draws: Draws) -> Policy:
+        """Play any threshold."""
+        return Policy.at(setting.grid[any_of(draws.words(Purpose.LEARNER, 1)[0], len(setting.grid))])
+
+
+@record
+class Fixed(Control):
+    """Play one threshold in every round."""
+
+    threshold: Array
+
+    def propose(self, setting: Setting, memory: tuple[()], draws: Draws) -> Policy:
+        """Play it."""
+        return Policy.at(namespace(setting.grid).asarray(self.threshold))
+
+
+@record
+class AcceptAll(Control):
+    """Accept everybody, whatever the score."""
+
+    def propose(self, setting: Setting, memory: tuple[()], draws: Draws) -> Policy:
+        """Return −∞."""
+        xp = namespace(setting.grid)
+        return Policy.at(xp.full((), -xp.inf))
