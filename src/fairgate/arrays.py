@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -65,6 +66,53 @@ def add_at(array: Array, places: tuple[Array, ...], values: Array) -> Array:
     changed = array.copy()
     np.add.at(changed, places, values)
     return changed
+
+
+def piled(parts: Sequence[Any]) -> Any:
+    """Stack arrays of NumPy along a new first axis; of records, tuples and dicts of arrays, each array.
+
+    >>> piled([(1.0, {"x": np.zeros(2)}), (3.0, {"x": np.ones(2)})])
+    (array([1., 3.]), {'x': array([[0., 0.],
+           [1., 1.]])})
+    """
+    return _rebuilt(parts[0], lambda get: piled([get(each) for each in parts]), lambda: np.stack(parts))
+
+
+def each_of(pile: Any) -> list[Any]:
+    """Return the parts that :func:`piled` stacked.
+
+    >>> each_of((np.array([1.0, 3.0]), None, np.eye(2)))[1]
+    (np.float64(3.0), None, array([0., 1.]))
+    """
+    return [taken(pile, place) for place in range(_length(pile) or 0)]
+
+
+def taken(pile: Any, place: Any) -> Any:
+    """Return the part of each array at this place of its first axis."""
+    return _rebuilt(pile, lambda get: taken(get(pile), place), lambda: pile[place])
+
+
+def _rebuilt(like: Any, part: Callable[[Callable[[Any], Any]], Any], leaf: Callable[[], Any]) -> Any:
+    """Make something like this of its parts, each of which is asked for by how it is got; None has none."""
+    if like is None:
+        return None
+    if dataclasses.is_dataclass(like):
+        fields = [each for each in dataclasses.fields(like) if not each.metadata.get("static")]
+        made = {each.name: part(lambda of, name=each.name: getattr(of, name)) for each in fields}  # type: ignore[misc]
+        return dataclasses.replace(like, **made)  # type: ignore[type-var]
+    if isinstance(like, dict):
+        return {name: part(lambda of, name=name: of[name]) for name in like}  # type: ignore[misc]
+    if isinstance(like, tuple):
+        made_parts = [part(lambda of, place=place: of[place]) for place in range(len(like))]  # type: ignore[misc]
+        return type(like)(*made_parts) if hasattr(like, "_fields") else tuple(made_parts)
+    return leaf()
+
+
+def _length(pile: Any) -> int | None:
+    """Return the length of the first axis of the arrays, None if there is no array."""
+    found: list[int] = []
+    _rebuilt(pile, lambda get: found.append(_length(get(pile)) or 0), lambda: found.append(len(pile)))
+    return max(found, default=None)
 
 
 @dataclass_transform(frozen_default=True)

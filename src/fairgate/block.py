@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairgate.environments.state import flatten
 from fairgate.learners import Learner
-from fairgate.loop import Loop, Round
+from fairgate.loop import Loop
 from fairgate.nature import Nature, Repeated, Strided
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, Problem
@@ -83,7 +84,8 @@ class Block:
                 if self.record:
                     kept.keep_state(t, loop.state)
                 happened = loop.play(policy)
-                kept.keep(t, happened, {name: learner.trace(state, name) for name in learner.traces})
+                traces = {name: learner.trace(state, name) for name in learner.traces}
+                kept.keep(t, happened.played, happened.counts, happened.probabilities, traces)
                 learner.observe(state, policy, happened.feedback)
                 if progress is not None and loop.round % 100 == 0:
                     progress(100 * self.replicates)
@@ -153,9 +155,11 @@ class Kept:
         self.thresholds, self.weights = room.policies
         self.states: dict[str, Array] = {}
 
-    def keep(self, t: int, happened: Round, traces: Mapping[str, Array]) -> None:
+    def keep(
+        self, t: int, played: Policy, counts: NDArray[Any], probabilities: Array, traces: Mapping[str, Array]
+    ) -> None:
         """Keep a round."""
-        thresholds, weights = happened.played
+        thresholds, weights = played
         more = len(weights) - len(self.weights)
         if more > 0:  # a lottery of more thresholds than any before: others have weight 0
             self.thresholds, self.weights = widened(self.thresholds, more, np.inf), widened(self.weights, more, 0.0)
@@ -164,7 +168,7 @@ class Kept:
             self.weights[: len(weights), :, t] = weights
         if more < 0:
             self.thresholds[more:, :, t], self.weights[more:, :, t] = np.inf, 0.0
-        self.room.counts[:, t], self.room.probabilities[:, t] = happened.counts, happened.probabilities
+        self.room.counts[:, t], self.room.probabilities[:, t] = counts, probabilities
         for name, values in traces.items():
             self.room.traces[name][:, t] = values
 
@@ -193,3 +197,42 @@ def _assess(problem: Problem, cells: Any, into: Assessment) -> None:
         few = slice(first, first + FEW)
         found = problem.assess(cells[:, few].swapaxes(0, 1))  # replicates last, as settings by replicate are
         into.reward[:, few], into.residuals[:, :, few] = found.reward.T, found.residuals.swapaxes(1, 2)
+
+
+def joined(runs: Sequence[Run], room: Run | None = None) -> Run:
+    """Put runs of other replicates together; lotteries of fewer thresholds get more of weight 0.
+
+    `room` is the whole run, if they were written to their places in it, where only lotteries found no place.
+    """
+    if len(runs) == 1:
+        return runs[0]
+
+    def policy(each: Sequence[Policy]) -> Policy:
+        most = max(len(one.weights) for one in each)
+        thresholds = [widened(one.thresholds, most - len(one.weights), np.inf) for one in each]
+        weights = [widened(one.weights, most - len(one.weights), 0.0) for one in each]
+        return Policy(np.concatenate(thresholds, axis=1), np.concatenate(weights, axis=1))
+
+    def assessment(each: Sequence[Assessment]) -> Assessment:
+        rewards, residuals = zip(*each, strict=True)
+        return Assessment(np.concatenate(rewards), np.concatenate(residuals, axis=1))
+
+    first = runs[0]
+    finals = [each.final for each in runs if each.final is not None]
+    final = policy(finals) if finals else None
+    states = {name: np.concatenate([each.states[name] for each in runs]) for name in first.states}
+    if room is not None:
+        lotteries = any(len(each.policies.weights) > 1 for each in runs)
+        policies = policy([each.policies for each in runs]) if lotteries else room.policies
+        return replace(room, policies=policies, final=final, states=states)
+    return replace(
+        first,
+        policies=policy([each.policies for each in runs]),
+        counts=np.concatenate([each.counts for each in runs]),
+        probabilities=np.concatenate([each.probabilities for each in runs]),
+        batch=assessment([each.batch for each in runs]),
+        population=assessment([each.population for each in runs]),
+        traces={name: np.concatenate([each.traces[name] for each in runs]) for name in first.traces},
+        final=final,
+        states=states,
+    )

@@ -10,15 +10,13 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from fairgate.block import Block, Progress, empty_run, widened
+from fairgate.block import Block, Progress, empty_run, joined
 from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
 from fairgate.learners.base import as_learner, check_level
 from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
-from fairgate.policy import Policy
-from fairgate.problem import Assessment
 from fairgate.run import Run
 from fairgate.settings import Array, common_replicates, whole_number
 from fairgate.summary import Summary, gather, lengths_of
@@ -254,42 +252,3 @@ def _blocks(whole: Block, at_once: int) -> list[Block]:
 def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
     """Return the replicates that are simulated together."""
     return [slice(low, min(low + size, replicates)) for low in range(0, replicates, size)]
-
-
-def joined(runs: Sequence[Run], room: Run | None = None) -> Run:
-    """Put runs of other replicates together; lotteries of fewer thresholds get more of weight 0.
-
-    `room` is the whole run, if they were written to their places in it, where only lotteries found no place.
-    """
-    if len(runs) == 1:
-        return runs[0]
-
-    def policy(each: Sequence[Policy]) -> Policy:
-        most = max(len(one.weights) for one in each)
-        thresholds = [widened(one.thresholds, most - len(one.weights), np.inf) for one in each]
-        weights = [widened(one.weights, most - len(one.weights), 0.0) for one in each]
-        return Policy(np.concatenate(thresholds, axis=1), np.concatenate(weights, axis=1))
-
-    def assessment(each: Sequence[Assessment]) -> Assessment:
-        rewards, residuals = zip(*each, strict=True)
-        return Assessment(np.concatenate(rewards), np.concatenate(residuals, axis=1))
-
-    first = runs[0]
-    finals = [each.final for each in runs if each.final is not None]
-    final = policy(finals) if finals else None
-    states = {name: np.concatenate([each.states[name] for each in runs]) for name in first.states}
-    if room is not None:
-        lotteries = any(len(each.policies.weights) > 1 for each in runs)
-        policies = policy([each.policies for each in runs]) if lotteries else room.policies
-        return replace(room, policies=policies, final=final, states=states)
-    return replace(
-        first,
-        policies=policy([each.policies for each in runs]),
-        counts=np.concatenate([each.counts for each in runs]),
-        probabilities=np.concatenate([each.probabilities for each in runs]),
-        batch=assessment([each.batch for each in runs]),
-        population=assessment([each.population for each in runs]),
-        traces={name: np.concatenate([each.traces[name] for each in runs]) for name in first.traces},
-        final=final,
-        states=states,
-    )

@@ -91,7 +91,7 @@ def _together(task: Task, learners: Sequence[Learner[Any]], size: Size) -> list[
         proposed = [learner.propose(state) for learner, state in zip(learners, states, strict=True)]
         policy = loop.admitted(_stacked(proposed), learners)
         happened = loop.play(policy)
-        kept.keep(t, happened, {})
+        kept.keep(t, happened.played, happened.counts, happened.probabilities, {})
         for each, (learner, state) in enumerate(zip(learners, states, strict=True)):
             for name in learner.traces:
                 traces[each][name][:, t] = learner.trace(state, name)

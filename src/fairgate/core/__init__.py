@@ -22,6 +22,7 @@ A *learner* is a record of its settings with
 
 ===================================  =================================================================================
 ``level``                            the feedback that it sees, a class attribute: ``"bandit"`` to ``"full-labels"``
+``learns_late``                      whether it learns from labels that arrive late; not if it does not say so
 ``init(setting)``                    its memory before the first round: a record of arrays, whose shapes never change
 ``propose(setting, memory, draws)``  the policy to play now; random numbers only with purpose ``LEARNER``
 ``observe(setting, memory, draws,    its memory after a round in which ``played`` was played, by itself or by somebody

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.arrays import Array, register
-from fairgate.core.setting import Task
+from fairgate.arrays import Array
+from fairgate.core.setting import Task, register_parts
 from fairgate.errors import InputError
 
 
@@ -24,8 +24,7 @@ def stacked(tasks: Sequence[Task]) -> Task:
     from jax import tree
 
     for task in tasks:
-        problem = task.setting.problem
-        register(type(problem), type(problem.utility), *(type(each) for each in problem.constraints))
+        register_parts(task.setting.problem)
     try:
         found: Task = tree.map(_together, *_alike(tasks))
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairgate.arrays import Array, record, static
+from fairgate.arrays import Array, record, register, static
 from fairgate.core.labels import LabelDelay
 from fairgate.problem import Problem
 
@@ -35,3 +35,8 @@ class Task:
     environment: Any
     setting: Setting
     delay: LabelDelay | None = None
+
+
+def register_parts(problem: Problem) -> None:
+    """Tell JAX of a problem's classes."""
+    register(type(problem), type(problem.utility), *(type(each) for each in problem.constraints))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -13,21 +13,23 @@ import numpy as np
 
 from fairgate import learners as configured
 from fairgate import tasks
-from fairgate.arrays import Array, record, register
+from fairgate.arrays import Array, record
+from fairgate.block import joined
 from fairgate.core import environments, learners
+from fairgate.core.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
 from fairgate.core.labels import LabelDelay
 from fairgate.core.loop import Round, State, begin, play
-from fairgate.core.setting import Setting, Task
+from fairgate.core.setting import Setting, Task, register_parts
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.learners.base import check_level
+from fairgate.learners.base import as_learner, check_level
 from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.random import Draws, key_of
 from fairgate.run import Run
 from fairgate.settings import whole_number
-from fairgate.summary import Summary
+from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tail import tail_of
 
 TOGETHER = 100
@@ -35,6 +37,9 @@ TOGETHER = 100
 
 MANY = 1 << 17
 """Loops that a GPU plays together: enough to keep it busy."""
+
+ARRAY = 250
+"""Loops that a learner or an environment for arrays plays together."""
 
 LIBRARIES = ("jax", "numpy")
 
@@ -64,7 +69,7 @@ class Size:
 
 def simulate(
     task: tasks.Task,
-    learner: configured.Learner[Any],
+    learner: Any,
     rounds: int = 3000,
     seeds: int = 10,
     *,
@@ -83,7 +88,7 @@ def simulate(
     Parameters
     ----------
     task, learner
-        One of each that has a pure form.
+        What to do, and who does it. What has no pure form is driven round by round beside the compiled rest.
     rounds, seeds, seed, batch
         Length of each loop, number of loops, root of the random numbers, applicants per round.
     keep
@@ -108,28 +113,74 @@ def simulate(
     chosen = library or ("jax" if find_spec("jax") else "numpy")
     if chosen not in LIBRARIES:
         raise InputError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+    if not learners.is_pure(learner):
+        learner = as_learner(learner)
     if isinstance(learner, configured.Learner):
         check_level(learner, task.problem)
-    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
-    pure = (
-        Task(environments.pure(task.environment), setting, LabelDelay.of(task.environment)),
-        learners.pure(learner),
-    )
-    last = tail_of(rounds, tail)
-    player = _compiled if chosen == "jax" else _plain
-    found = player(
-        *pure, batch, key_of(seed), rounds=rounds, loops=seeds, first=rounds - last, whole=keep == "run",
-        size=size or Size(),
-    )  # fmt: skip
     settings = {
-        "task": task.describe(), "learner": learner.describe(), **asked, "seed": seed, "batch": batch,
+        "task": task.describe(), "learner": _described(learner), **asked, "seed": seed, "batch": batch,
         "coupling": "common",
     }  # fmt: skip
+    last, whole = tail_of(rounds, tail), keep == "run"
+    delay = LabelDelay.of(task.environment)
+    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
+    pure = learners.pure(learner) if learners.is_pure(learner) else None
+    if delay is not None and not getattr(pure, "learns_late", False):
+        pure = None  # the learner for arrays credits late labels
+    origin = Origin(task, learner, simulate)
+    if pure is None or not environments.is_pure(task.environment):
+        stages = [
+            Stage(setting, delay, learner.level, batch, key_of(seed), numbers, chosen) for numbers in _blocks(seeds)
+        ]
+        lengths = [rounds] if whole else lengths_of(rounds, last)
+        played = (_hosted(stage, task, learner, pure, seed, lengths, settings) for stage in stages)
+        if whole:
+            return dataclasses.replace(joined([run for (run,) in played]), settings=settings, origin=origin)
+        found = [gather(each) for each in played]
+        figures = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+        return Summary(figures, {**settings, "tail": last})
+    player = _compiled if chosen == "jax" else _plain
+    found = player(
+        Task(environments.pure(task.environment), setting, delay), pure, batch, key_of(seed), rounds=rounds,
+        loops=seeds, first=rounds - last, whole=whole, size=size or Size(),
+    )  # fmt: skip
     if keep == "summary":
         return Summary(
             {name: np.asarray(value) for name, value in found.figures(last).items()}, {**settings, "tail": last}
         )
-    return dataclasses.replace(_run(found, task, settings), origin=Origin(task, learner, simulate))
+    return dataclasses.replace(_run(found, task, settings), origin=origin)
+
+
+def _hosted(
+    stage: Stage,
+    task: tasks.Task,
+    learner: Any,
+    pure: Any,
+    seed: int,
+    lengths: Sequence[int],
+    settings: dict[str, Any],
+) -> Iterator[Run]:
+    """Play a block of loops round by round: learner, environment or both in plain Python."""
+    own, nature = (np.random.default_rng([seed, int(stage.loops[0]), purpose]) for purpose in (1, 2))
+    people: Any
+    if environments.is_pure(task.environment):
+        people = PurePeople(stage, environments.pure(task.environment))
+    else:
+        people = ArrayPeople(stage, task.environment, nature)
+    player: Any = ArrayLearner(stage, learner, task, own) if pure is None else PureLearner(stage, pure)
+    return pieces(people, player, task.problem, lengths, settings)
+
+
+def _blocks(loops: int) -> list[Array]:
+    return [np.arange(low, min(low + ARRAY, loops), dtype=np.uint32) for low in range(0, loops, ARRAY)]
+
+
+def _described(learner: Any) -> dict[str, Any]:
+    """Return class and settings of a learner."""
+    if isinstance(learner, configured.Learner):
+        return learner.describe()
+    fields = dataclasses.fields(learner) if dataclasses.is_dataclass(learner) else ()
+    return {"kind": type(learner).__name__, **{each.name: getattr(learner, each.name) for each in fields}}
 
 
 @record
@@ -235,8 +286,7 @@ def _compiled(
     """Play blocks of loops, compiled once for all of them: the last is filled up with loops that are dropped."""
     import jax
 
-    problem = task.setting.problem
-    register(type(problem), type(problem.utility), *(type(each) for each in problem.constraints))
+    register_parts(task.setting.problem)
     place = jax.devices(size.device)[0]
     together = min(loops, size.together or (MANY if place.platform == "gpu" else TOGETHER))
     given: Any = {"rounds": rounds} if whole else {"rounds": np.uint32(rounds), "first": np.uint32(first)}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.amounts import amount
+from fairgate.block import joined
 from fairgate.errors import InputError, unknown_name
 from fairgate.estimates import half_width, wilson
 from fairgate.frames import Backend, frame_of
@@ -23,7 +24,7 @@ from fairgate.reading import told
 from fairgate.recipe import pack, unpack
 from fairgate.run import Run
 from fairgate.settings import Array
-from fairgate.simulation import Size, joined
+from fairgate.simulation import Size
 from fairgate.statistics import holm, paired_t_test
 from fairgate.store import plain, prepare_folder, read_saved, write_table, write_text
 from fairgate.sweep.cells import Plan

@@ -14,7 +14,6 @@ from fairgate.core.environments.performative import Performative
 from fairgate.core.environments.responsive_scores import ResponsiveScores
 from fairgate.core.environments.score_pools import ScorePools
 from fairgate.core.environments.strategic import Strategic
-from fairgate.errors import InputError
 
 PURE: dict[type, Any] = {
     environments.CreditScores: CreditScores,
@@ -30,10 +29,11 @@ PURE: dict[type, Any] = {
 """The pure form of each environment that users describe."""
 
 
+def is_pure(described: environments.Environment) -> bool:
+    """Whether an environment has a pure form."""
+    return type(described) in PURE
+
+
 def pure(described: environments.Environment) -> Any:
     """Return the pure form of an environment."""
-    kind = type(described)
-    if kind not in PURE:
-        names = ", ".join(each.__name__ for each in PURE)
-        raise InputError(f"environment must be one with a pure form ({names}), got {kind.__name__}")
-    return PURE[kind].of(described)
+    return PURE[type(described)].of(described)

@@ -16,7 +16,6 @@ from fairgate.core.learners.ofs import OFS
 from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.core.learners.thompson import Thompson
 from fairgate.core.learners.two_point import TwoPoint
-from fairgate.errors import InputError
 
 PURE: dict[type, Any] = {
     learners.AcceptAll: AcceptAll,
@@ -36,12 +35,14 @@ PURE: dict[type, Any] = {
 """The pure form of each learner that users configure, with the same settings."""
 
 
-def pure(configured: Any) -> Any:
+def is_pure(learner: Any) -> bool:
+    """Whether a learner is in pure form, or has one."""
+    return type(learner) in PURE or (hasattr(learner, "init") and not hasattr(learner, "start"))
+
+
+def pure(learner: Any) -> Any:
     """Return the pure form of a learner; one that is pure already is returned as it is."""
-    kind = type(configured)
-    if kind in PURE.values():
-        return configured
-    if kind not in PURE:
-        names = ", ".join(each.__name__ for each in PURE)
-        raise InputError(f"learner must be one with a pure form ({names}), got {kind.__name__}")
-    return PURE[kind](**{each.name: getattr(configured, each.name) for each in dataclasses.fields(configured)})
+    kind = PURE.get(type(learner))
+    if kind is None:
+        return learner
+    return kind(**{each.name: getattr(learner, each.name) for each in dataclasses.fields(learner)})

@@ -16,6 +16,7 @@ class Control:
     """A learner that learns nothing."""
 
     level: ClassVar[str] = "bandit"
+    learns_late: ClassVar[bool] = True
 
     def init(self, setting: Setting) -> tuple[()]:
         """Remember nothing."""

@@ -41,6 +41,7 @@ class OFS:
     exploration: Array = 0.03
 
     level: ClassVar[str] = "bandit"
+    learns_late: ClassVar[bool] = True
 
     def init(self, setting: Setting) -> Memory:
         """Begin with no plays and all estimates 0."""
