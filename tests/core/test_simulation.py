@@ -79,7 +79,7 @@ def test_what_has_no_pure_form_is_refused() -> None:
     task = fg.load_task("label-delay")
     with pytest.raises(fg.InputError, match="label_arrival must be 1 and label_loss 0"):
         simulate(task, fg.OFS(), rounds=5, seeds=1, library="numpy")
-    with pytest.raises(fg.InputError, match=r"learner must be one with a pure form \(.*OFS.*\), got Bayesian"):
-        simulate(fg.load_task("german"), fg.load_learner("bayesian"), rounds=5, seeds=1, library="numpy")
+    with pytest.raises(fg.InputError, match=r"learner must be one with a pure form \(.*OFS.*\), got Exp3PrimalDual"):
+        simulate(fg.load_task("german"), fg.load_learner("exp3-primal-dual"), rounds=5, seeds=1, library="numpy")
     with pytest.raises(fg.InputError, match="library must be one of jax, numpy, got 'torch'"):
         simulate(fg.load_task("german"), fg.OFS(), rounds=5, seeds=1, library="torch")

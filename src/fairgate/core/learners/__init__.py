@@ -6,9 +6,11 @@ import dataclasses
 from typing import Any
 
 from fairgate import learners
+from fairgate.core.learners.bayesian import Bayesian
 from fairgate.core.learners.best_lottery import BestLottery
 from fairgate.core.learners.conformal_tracker import ConformalTracker
 from fairgate.core.learners.controls import AcceptAll, Fixed, Random
+from fairgate.core.learners.epoch_zeroth_order import EpochZerothOrder
 from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
@@ -21,8 +23,10 @@ from fairgate.errors import InputError
 PURE: dict[type, Any] = {
     learners.AcceptAll: AcceptAll,
     learners.BanditGradient: BanditGradient,
+    learners.Bayesian: Bayesian,
     learners.BestLottery: BestLottery,
     learners.ConformalTracker: ConformalTracker,
+    learners.EpochZerothOrder: EpochZerothOrder,
     learners.EpsilonGreedy: EpsilonGreedy,
     learners.ExploreThenCommit: ExploreThenCommit,
     learners.Fixed: Fixed,
