@@ -10,6 +10,7 @@ from fairgate.core.learners.bayesian import Bayesian
 from fairgate.core.learners.best_lottery import BestLottery, uniform_window
 from fairgate.core.learners.conformal_tracker import ConformalTracker
 from fairgate.core.learners.controls import AcceptAll, Fixed, Random
+from fairgate.core.learners.doubly_optimistic import DoublyOptimistic
 from fairgate.core.learners.epoch_zeroth_order import EpochZerothOrder
 from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
@@ -178,3 +179,25 @@ def test_zeroth_order_steps_by_the_difference_of_two_points() -> None:
     gained = [shown(setting, uniform(each)).reward for each in found.played]
     slope = (gained[0] - gained[1]) / (found.thresholds[0] - found.thresholds[1])
     assert found.memory.knows.centre == pytest.approx(0.5 + 0.3 * slope)
+
+
+def test_doubly_optimistic_goes_up_the_grid_and_then_stays_at_the_best_feasible() -> None:
+    learner, setting = DoublyOptimistic(epoch_length=2, burn_in=1), setting_of()
+    found = told(learner, setting, 3000)
+    assert found.thresholds[: 2 * ARMS] == np.repeat(setting.grid, 2).tolist()
+    assert set(found.thresholds[-300:]) == {0.5}
+    assert learner.recommend(setting, found.memory).thresholds == 0.5
+    assert learner.traces(found.memory)["infeasible"] == 0.0
+
+
+def test_doubly_optimistic_says_if_nothing_is_feasible() -> None:
+    learner, setting = DoublyOptimistic(), setting_of(0.35, 0.4)
+    assert learner.traces(told(learner, setting, 3000).memory)["infeasible"] == 1.0
+
+
+def test_a_visit_begins_again_if_it_is_overridden() -> None:
+    learner = DoublyOptimistic(epoch_length=4, burn_in=1)
+    found = told(learner, setting_of(), 7, override={2: Policy.at(ANYTHING)})
+    assert found.thresholds == [0.0, 0.0, 0.9, 0.0, 0.0, 0.0, 0.0]
+    assert found.memory.visits.tolist() == [1, 0, 0, 0, 0]
+    assert found.memory.evidence.people[0].tolist() == [400, 400]  # of rounds 1, 4, 5 and 6

@@ -10,6 +10,7 @@ from fairgate.core.learners.bayesian import Bayesian
 from fairgate.core.learners.best_lottery import BestLottery
 from fairgate.core.learners.conformal_tracker import ConformalTracker
 from fairgate.core.learners.controls import AcceptAll, Fixed, Random
+from fairgate.core.learners.doubly_optimistic import DoublyOptimistic
 from fairgate.core.learners.epoch_zeroth_order import EpochZerothOrder
 from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
@@ -26,6 +27,7 @@ PURE: dict[type, Any] = {
     learners.Bayesian: Bayesian,
     learners.BestLottery: BestLottery,
     learners.ConformalTracker: ConformalTracker,
+    learners.DoublyOptimistic: DoublyOptimistic,
     learners.EpochZerothOrder: EpochZerothOrder,
     learners.EpsilonGreedy: EpsilonGreedy,
     learners.ExploreThenCommit: ExploreThenCommit,
