@@ -19,12 +19,13 @@ References
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, gammaln
 
+from fairgate.arrays import namespace
 from fairgate.counts import across_groups
 from fairgate.errors import InputError
 from fairgate.settings import Array
@@ -32,8 +33,17 @@ from fairgate.settings import Array
 EDGE = 1e-8
 """Successes or failures below this count as none; discounting leaves such crumbs."""
 
+LEAST = 1e-30
+"""Trials that are divided by where there are none."""
+
 FAR = 700.0
 """Logit beyond which a share is 0 or 1 to the last digit."""
+
+STEPS = 7
+"""Steps of Halley's method in compiled code, which takes as many whatever it finds: NumPy never needed more."""
+
+MOST = 26
+"""The last bet that compiled code looks at: enough for sums of squared deviations of up to 10¹⁴ squared ranges."""
 
 
 def rate_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tuple[Array, Array]:
@@ -55,8 +65,30 @@ def rate_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tu
     >>> low.round(3), high.round(3)
     (array([0.   , 0.   , 0.166, 0.249]), array([1.   , 0.377, 0.463, 0.355]))
     """
-    level = _level(alpha)
-    hits, tries = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    xp, level = namespace(successes, trials, alpha), _level(alpha)
+    hits, tries = xp.asarray(successes, dtype=float), xp.asarray(trials, dtype=float)
+    if xp is np:
+        _check_trials(hits, tries)
+    hits, tries, level = xp.broadcast_arrays(xp.minimum(hits, tries), tries, level)
+    some = xp.maximum(tries, LEAST)  # where there are no trials, the result is put in at the end
+    share, rest = hits / some, (tries - hits) / some
+    chances = _log_gamma(xp)
+    surprise = xp.log(np.pi / level) - chances(hits + 0.5) - chances(tries - hits + 0.5) + chances(tries + 1.0)
+    none, every = hits < EDGE, tries - hits < EDGE
+    reach = surprise / some  # c + H(h)
+    inside = ~(none | every)  # elsewhere the ends are known in closed form, and something harmless is solved
+    share, rest, target = xp.where(inside, share, 0.5), xp.where(inside, rest, 0.5), xp.where(inside, reach, 1.0)
+    away = xp.sqrt(2.0 * xp.maximum(target + share * xp.log(share) + rest * xp.log(rest), 1e-15) / (share * rest))
+    centre, skew = xp.log(share / rest), xp.clip((rest - share) * away / 6.0, -4.0, 4.0)
+    low = _solve(xp, share, target, centre - away * xp.exp(skew))
+    high = _solve(xp, share, target, centre + away * xp.exp(-skew))
+    low = xp.where(inside, low, xp.where(every, xp.exp(-reach), 0.0))
+    high = xp.where(inside, high, xp.where(none, -xp.expm1(-reach), 1.0))
+    return xp.where(tries > 0, low, 0.0), xp.where(tries > 0, high, 1.0)
+
+
+def _check_trials(hits: Array, tries: Array) -> None:
+    """Say so if there are more successes than trials."""
     right = (hits >= 0) & np.isfinite(tries) & (hits <= tries * (1 + 1e-9))
     if not right.all():
         place = np.flatnonzero(~right)[0]
@@ -64,35 +96,30 @@ def rate_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tu
         raise InputError(
             f"successes must be between 0 and trials, and trials finite, got {hit:g} of {tried:g} at position {place}"
         )
-    hits, tries, level = np.broadcast_arrays(np.minimum(hits, tries), tries, level)
-    some = np.maximum(tries, 1e-200)  # where there are no trials, the result is put in at the end
-    share, rest = hits / some, (tries - hits) / some
-    surprise = np.log(np.pi / level) - gammaln(hits + 0.5) - gammaln(tries - hits + 0.5) + gammaln(tries + 1.0)
-    none, every = hits < EDGE, tries - hits < EDGE
-    reach = surprise / some  # c + H(h)
-    inside = ~(none | every)  # elsewhere the ends are known in closed form, and something harmless is solved
-    share, rest, target = np.where(inside, share, 0.5), np.where(inside, rest, 0.5), np.where(inside, reach, 1.0)
-    away = np.sqrt(2.0 * np.maximum(target + share * np.log(share) + rest * np.log(rest), 1e-15) / (share * rest))
-    centre, skew = np.log(share / rest), np.clip((rest - share) * away / 6.0, -4.0, 4.0)
-    low = _solve(share, target, centre - away * np.exp(skew))
-    high = _solve(share, target, centre + away * np.exp(-skew))
-    low = np.where(inside, low, np.where(every, np.exp(-reach), 0.0))
-    high = np.where(inside, high, np.where(none, -np.expm1(-reach), 1.0))
-    return np.where(tries > 0, low, 0.0), np.where(tries > 0, high, 1.0)
 
 
-def _solve(share: Array, reach: Array, x: Array) -> Array:
+def _log_gamma(xp: Any) -> Any:
+    """Return log Γ of a library."""
+    if xp is np:
+        return gammaln
+    from jax.scipy.special import gammaln as of_jax
+
+    return of_jax
+
+
+def _solve(xp: Any, share: Array, reach: Array, x: Array) -> Array:
     """Solve log(1 + eˣ) − share · x = reach by Halley's method on x's side of logit(share), and return p."""
-    x = np.clip(x, -FAR, FAR)
-    for _ in range(40):
-        odds = np.exp(x)
+    x = xp.clip(x, -FAR, FAR)
+    for _ in range(40 if xp is np else STEPS):
+        odds = xp.exp(x)
         p = odds / (1.0 + odds)
         slope = p - share
-        newton = (np.log1p(odds) - share * x - reach) / slope
-        before, x = x, np.clip(x - newton / (1.0 - 0.5 * newton * p * (1.0 - p) / slope), -FAR, FAR)
-        if np.abs(x - before).max(initial=0.0) < 5e-3:  # each step cubes the error
+        newton = (xp.log1p(odds) - share * x - reach) / slope
+        before, x = x, xp.clip(x - newton / (1.0 - 0.5 * newton * p * (1.0 - p) / slope), -FAR, FAR)
+        if xp is np and np.abs(x - before).max(initial=0.0) < 5e-3:  # each step cubes the error
             break
-    return np.asarray(1.0 / (1.0 + np.exp(-x)))
+    found: Array = 1.0 / (1.0 + xp.exp(-x))
+    return found
 
 
 class Box(NamedTuple):
@@ -116,9 +143,9 @@ def box(accepted: ArrayLike, people: ArrayLike, alpha: ArrayLike) -> Box:
     (np.float64(0.69), np.float64(0.8))
     """
     taken, came = _by_group(accepted, people)
-    each = _level(alpha)[..., None] / (came.shape[-1] + 1)
-    taken = np.concatenate((taken, across_groups(np.add, taken)[..., None]), axis=-1)
-    came = np.concatenate((came, across_groups(np.add, came)[..., None]), axis=-1)
+    xp, each = namespace(taken, came), _level(alpha)[..., None] / (came.shape[-1] + 1)
+    taken = xp.concatenate((taken, across_groups(np.add, taken)[..., None]), axis=-1)
+    came = xp.concatenate((came, across_groups(np.add, came)[..., None]), axis=-1)
     low, high = rate_bounds(taken, came, each)
     return Box(low[..., :-1], high[..., :-1], low[..., -1], high[..., -1])
 
@@ -146,15 +173,16 @@ def gap_range(low: Array, high: Array) -> tuple[Array, Array]:
     (np.float64(0.2), np.float64(0.8))
     """
     apart = across_groups(np.maximum, low) - across_groups(np.minimum, high)
-    return np.maximum(apart, 0.0), largest_difference(high, low)
+    return namespace(apart).maximum(apart, 0.0), largest_difference(high, low)
 
 
 def largest_difference(first: Array, second: Array) -> Array:
     """Return the largest first[a] − second[b] over two different groups a and b, the last axis."""
     if first.shape[-1] < 2:
         raise InputError("a gap compares groups and needs at least 2, got 1 group")
-    smallest, next_smallest = np.moveaxis(np.partition(second, 1, axis=-1)[..., :2], -1, 0)
-    of_another = np.where(second == smallest[..., None], next_smallest[..., None], smallest[..., None])
+    xp = namespace(first, second)
+    smallest, next_smallest = xp.moveaxis(xp.partition(second, 1, axis=-1)[..., :2], -1, 0)
+    of_another = xp.where(second == smallest[..., None], next_smallest[..., None], smallest[..., None])
     return across_groups(np.maximum, first - of_another)
 
 
@@ -186,9 +214,10 @@ def add_batch(sums: Sums, total: ArrayLike, squares: ArrayLike, people: ArrayLik
     >>> add_batch(one, total=20.0, squares=60.0, people=100)
     Sums(total=np.float64(50.0), spread=np.float64(106.94...), people=np.float64(200.0))
     """
-    gained, squared, came = (np.asarray(value, dtype=np.float64) for value in (total, squares, people))
-    predicted = (sums.total + np.asarray(guess)) / (sums.people + 1.0)
-    spread = np.maximum(squared - 2.0 * predicted * gained + came * predicted**2, 0.0)  # but for rounding
+    xp = namespace(total, squares, people, *sums)
+    gained, squared, came = (xp.asarray(value, dtype=float) for value in (total, squares, people))
+    predicted = (sums.total + xp.asarray(guess)) / (sums.people + 1.0)
+    spread = xp.maximum(squared - 2.0 * predicted * gained + came * predicted**2, 0.0)  # but for rounding
     return Sums(sums.total + gained, sums.spread + spread, sums.people + came)
 
 
@@ -216,28 +245,34 @@ def mean_bounds(sums: Sums, low: ArrayLike, high: ArrayLike, alpha: ArrayLike) -
     >>> lower.round(3), upper.round(3)
     (np.float64(0.086), np.float64(0.114))
     """
-    bottom, top = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    total, spread, count = (np.asarray(value, dtype=np.float64) for value in sums)
+    xp = namespace(*sums, low, high, alpha)
+    bottom, top, total, spread, count = (xp.asarray(value, dtype=float) for value in (low, high, *sums))
+    if xp is np:
+        _check_sums(sums, low, high)
+    scale, some = top - bottom, xp.where(count > 0, count, 1.0)
+    variance, cost = spread / scale**2, xp.log(2.0 / _level(alpha))
+    last = 1 + int(np.ceil(0.5 * np.log2(1.0 + np.max(variance, initial=0.0)))) if xp is np else MOST
+    reach = xp.full(np.broadcast_shapes(variance.shape, cost.shape), np.inf)
+    for k in range(-2, last + 1):
+        bet, away = 1.0 / (1.0 + 2.0**k), abs(k - 3)  # l_k, and how far from the favourite
+        weight = (2.0 / 3.0) / ((away + 1.0) * (away + 2.0))
+        line = (cost - np.log(weight)) / bet + ((-np.log1p(-bet) - bet) / bet) * variance
+        reach = xp.minimum(reach, line)
+    mean, width = xp.where(count > 0, total / some, 0.0), xp.where(count > 0, scale * reach / some, np.inf)
+    return xp.clip(mean - width, bottom, top), xp.clip(mean + width, bottom, top)
+
+
+def _check_sums(sums: Sums, low: ArrayLike, high: ArrayLike) -> None:
+    """Say so if these are no sums of values in a range."""
+    bottom, top, total, spread, count = (np.asarray(value, dtype=np.float64) for value in (low, high, *sums))
     if not ((bottom < top).all() and np.isfinite(top - bottom).all()):
         raise InputError(f"low must be below high, both finite, got low={low!r} and high={high!r}")
     if not ((spread >= 0).all() and (count >= 0).all() and np.isfinite(total + spread + count).all()):
         raise InputError(f"sums must be finite, spread and people at least 0, got {sums!r}")
-    mean = np.divide(total, count, out=np.zeros(np.broadcast_shapes(total.shape, count.shape)), where=count > 0)
+    mean = total / np.where(count > 0, count, 1.0)
     slack = 1e-9 * (top - bottom)  # rounding of sums
     if not ((count == 0) | ((mean >= bottom - slack) & (mean <= top + slack))).all():
         raise InputError(f"sums must be of values between low={low!r} and high={high!r}, got {sums!r}")
-    scale = top - bottom
-    variance, cost = spread / scale**2, np.log(2.0 / _level(alpha))
-    reach = np.full(np.broadcast_shapes(variance.shape, cost.shape), np.inf)
-    last = 1 + int(np.ceil(0.5 * np.log2(1.0 + np.max(variance, initial=0.0))))
-    for k in range(-2, last + 1):
-        bet, away = 1.0 / (1.0 + 2.0**k), abs(k - 3)  # l_k, and how far from the favourite
-        weight = (2.0 / 3.0) / ((away + 1.0) * (away + 2.0))
-        np.minimum(reach, (cost - np.log(weight)) / bet + ((-np.log1p(-bet) - bet) / bet) * variance, out=reach)
-    width = np.divide(
-        scale * reach, count, out=np.full(np.broadcast(reach, count, scale).shape, np.inf), where=count > 0
-    )
-    return np.clip(mean - width, bottom, top), np.clip(mean + width, bottom, top)
 
 
 def running_bounds(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -> tuple[Array, Array]:
@@ -280,14 +315,16 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, alpha: ArrayLike) -
 
 
 def _level(alpha: ArrayLike) -> Array:
-    level = np.asarray(alpha, dtype=np.float64)
-    if not ((level > 0) & (level < 1)).all():
+    xp = namespace(alpha)
+    level: Array = xp.asarray(alpha, dtype=float)
+    if xp is np and not ((level > 0) & (level < 1)).all():
         raise InputError(f"alpha must be above 0 and below 1, got {alpha!r}")
     return level
 
 
 def _by_group(accepted: ArrayLike, people: ArrayLike) -> tuple[Array, Array]:
-    taken, came = np.asarray(accepted, dtype=np.float64), np.asarray(people, dtype=np.float64)
+    xp = namespace(accepted, people)
+    taken, came = xp.asarray(accepted, dtype=float), xp.asarray(people, dtype=float)
     if taken.shape != came.shape or came.ndim < 1 or came.shape[-1] < 1:
         raise InputError(
             f"accepted and people must have the same shape (…, groups), got {taken.shape} and {came.shape}"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairgate.arrays import as_array
 from fairgate.confidence import Box, gap_range
 from fairgate.constraints.base import Limit, Needs, compare_groups
 from fairgate.constraints.gap import Gap
@@ -49,12 +50,12 @@ class DemographicParity(Gap):
     def lowest(self, box: Box) -> Sequence[Array]:
         """Return the smallest residual in the box: the largest L of a group minus the smallest U, or 0, minus ε."""
         compare_groups(self, box.rates_low.shape[-1])
-        return (gap_range(box.rates_low, box.rates_high)[0] - np.asarray(self.epsilon),)
+        return (gap_range(box.rates_low, box.rates_high)[0] - as_array(self.epsilon),)
 
     def highest(self, box: Box) -> Sequence[Array]:
         """Return the largest residual in the box: the largest U of a group minus the smallest L of another, minus ε."""
         compare_groups(self, box.rates_low.shape[-1])
-        return (gap_range(box.rates_low, box.rates_high)[1] - np.asarray(self.epsilon),)
+        return (gap_range(box.rates_low, box.rates_high)[1] - as_array(self.epsilon),)
 
     def limits(self) -> Sequence[Limit]:
         """Return the largest gap."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fairgate.arrays import as_array
+from fairgate.arrays import as_array, namespace
 from fairgate.confidence import Box, largest_difference
 from fairgate.constraints.base import Constraint, Measure, Needs, Words, compare_groups, rounded
 from fairgate.constraints.pieces import Pieces, differences
@@ -66,13 +66,13 @@ class DisparateImpact(Constraint):
         """Return the smallest residual in the box, where all rates are as near the smallest U as they can be."""
         compare_groups(self, box.rates_low.shape[-1])
         smallest = across_groups(np.minimum, box.rates_high)
-        largest = np.maximum(across_groups(np.maximum, box.rates_low), smallest)
-        return (np.asarray(self.ratio) * largest - smallest,)
+        largest = namespace(smallest).maximum(across_groups(np.maximum, box.rates_low), smallest)
+        return (as_array(self.ratio) * largest - smallest,)
 
     def highest(self, box: Box) -> Sequence[Array]:
         """Return the largest residual in the box, `ratio` times a group's U minus another's L."""
         compare_groups(self, box.rates_low.shape[-1])
-        ratio = np.asarray(self.ratio)[..., None]
+        ratio = as_array(self.ratio)[..., None]
         return (largest_difference(ratio * box.rates_high, box.rates_low),)
 
     def pieces(self, groups: int) -> Sequence[Pieces]:

@@ -19,6 +19,7 @@ from fairgate.random import Draws
 BANDITS = (
     "ofs", "random", "fixed:threshold=0.1", "accept-all", "best-lottery", "unconstrained", "primal-dual",
     "epsilon-greedy", "explore-then-commit", "pessimistic-optimistic", "two-point", "thompson", "conformal-tracker",
+    "bayesian", "safe-bayesian", "epoch-zeroth-order", "epoch-zeroth-order:points=1", "doubly-optimistic",
 )  # fmt: skip
 """Learners that see counts only, and have a pure form."""
 

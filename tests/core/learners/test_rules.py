@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.core.learners.bayesian import Bayesian
 from fairgate.core.learners.best_lottery import BestLottery, uniform_window
 from fairgate.core.learners.conformal_tracker import ConformalTracker
 from fairgate.core.learners.controls import AcceptAll, Fixed, Random
+from fairgate.core.learners.doubly_optimistic import DoublyOptimistic
+from fairgate.core.learners.epoch_zeroth_order import EpochZerothOrder
 from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
@@ -137,3 +140,64 @@ def test_the_tracker_scans_and_then_stays_where_the_residual_is_0() -> None:
     assert found.thresholds[:4] == [0.125, 0.375, 0.625, 0.875]
     assert found.thresholds[4:6] == pytest.approx([0.65, 0.6])  # above and below the least violating
     assert found.memory.knows.centre == pytest.approx(0.7, abs=0.03)
+
+
+def test_bayesian_has_the_posterior_of_a_gaussian_process() -> None:
+    setting, learner = setting_of(), Bayesian(epoch_length=1, burn_in=0, noise=0.1)
+    knows = told(learner, setting, 12).memory.knows
+    means, sd = learner.posterior(knows)
+    seen = knows.arms.plays > 0
+    prior = 0.25 * np.exp(-0.5 * ((setting.grid[:, None] - setting.grid) / 0.2) ** 2)
+    gain = prior[:, seen] @ np.linalg.inv(prior[np.ix_(seen, seen)] + np.diag(0.01 / knows.arms.plays[seen]))
+    np.testing.assert_allclose(means, (gain @ knows.arms.shown[:, seen].T).T, atol=1e-9)
+    np.testing.assert_allclose(sd**2, np.diag(prior - gain @ prior[seen]), atol=1e-9)
+
+
+def test_bayesian_finds_the_best_feasible_threshold() -> None:
+    found = told(Bayesian(epoch_length=1, burn_in=0), setting_of(), 40)
+    assert set(found.thresholds[-10:]) == {0.5}
+    assert Bayesian().recommend(setting_of(), found.memory).thresholds == 0.5
+
+
+def test_safe_bayesian_plays_nothing_that_is_infeasible() -> None:
+    bold, careful = (Bayesian(epoch_length=1, burn_in=0, safe=safe, beta=2.0, length=0.4) for safe in (False, True))
+    setting = setting_of(0.2, 0.8)
+    assert set(told(bold, setting, 40).thresholds) & {0.0, 1.0}
+    assert set(told(careful, setting, 40).thresholds) <= {0.25, 0.5, 0.75}
+
+
+def test_epochs_of_the_zeroth_order_grow_with_what_the_world_remembers() -> None:
+    learner = EpochZerothOrder(epoch_length=3, burn_in=2, memory=4.0, points=1)
+    found = np.array(told(learner, setting_of(), 3 + 5 + 6 + 6 + 1).thresholds)
+    changes = np.flatnonzero(np.diff(found) != 0.0) + 1
+    assert changes.tolist() == [3, 8, 14, 20]  # 2, 2 + ⌈2 log 2⌉, 2 + ⌈2 log 3⌉, 2 + ⌈2 log 4⌉ and a look
+
+
+def test_zeroth_order_steps_by_the_difference_of_two_points() -> None:
+    setting, learner = setting_of(0.0, 1.0), EpochZerothOrder(epoch_length=1, burn_in=0, radius=0.1)
+    found = told(learner, setting, 2)
+    gained = [shown(setting, uniform(each)).reward for each in found.played]
+    slope = (gained[0] - gained[1]) / (found.thresholds[0] - found.thresholds[1])
+    assert found.memory.knows.centre == pytest.approx(0.5 + 0.3 * slope)
+
+
+def test_doubly_optimistic_goes_up_the_grid_and_then_stays_at_the_best_feasible() -> None:
+    learner, setting = DoublyOptimistic(epoch_length=2, burn_in=1), setting_of()
+    found = told(learner, setting, 3000)
+    assert found.thresholds[: 2 * ARMS] == np.repeat(setting.grid, 2).tolist()
+    assert set(found.thresholds[-300:]) == {0.5}
+    assert learner.recommend(setting, found.memory).thresholds == 0.5
+    assert learner.traces(found.memory)["infeasible"] == 0.0
+
+
+def test_doubly_optimistic_says_if_nothing_is_feasible() -> None:
+    learner, setting = DoublyOptimistic(), setting_of(0.35, 0.4)
+    assert learner.traces(told(learner, setting, 3000).memory)["infeasible"] == 1.0
+
+
+def test_a_visit_begins_again_if_it_is_overridden() -> None:
+    learner = DoublyOptimistic(epoch_length=4, burn_in=1)
+    found = told(learner, setting_of(), 7, override={2: Policy.at(ANYTHING)})
+    assert found.thresholds == [0.0, 0.0, 0.9, 0.0, 0.0, 0.0, 0.0]
+    assert found.memory.visits.tolist() == [1, 0, 0, 0, 0]
+    assert found.memory.evidence.people[0].tolist() == [400, 400]  # of rounds 1, 4, 5 and 6

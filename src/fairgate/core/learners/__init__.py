@@ -6,9 +6,12 @@ import dataclasses
 from typing import Any
 
 from fairgate import learners
+from fairgate.core.learners.bayesian import Bayesian
 from fairgate.core.learners.best_lottery import BestLottery
 from fairgate.core.learners.conformal_tracker import ConformalTracker
 from fairgate.core.learners.controls import AcceptAll, Fixed, Random
+from fairgate.core.learners.doubly_optimistic import DoublyOptimistic
+from fairgate.core.learners.epoch_zeroth_order import EpochZerothOrder
 from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
@@ -20,8 +23,11 @@ from fairgate.core.learners.two_point import TwoPoint
 PURE: dict[type, Any] = {
     learners.AcceptAll: AcceptAll,
     learners.BanditGradient: BanditGradient,
+    learners.Bayesian: Bayesian,
     learners.BestLottery: BestLottery,
     learners.ConformalTracker: ConformalTracker,
+    learners.DoublyOptimistic: DoublyOptimistic,
+    learners.EpochZerothOrder: EpochZerothOrder,
     learners.EpsilonGreedy: EpsilonGreedy,
     learners.ExploreThenCommit: ExploreThenCommit,
     learners.Fixed: Fixed,
