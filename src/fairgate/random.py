@@ -92,10 +92,10 @@ class Draws:
         """Return the numbers of the round after this one."""
         return dataclasses.replace(self, round=self.round + namespace(self.round).uint32(1))
 
-    def words(self, purpose: Purpose, count: int) -> Array:
-        """Return `count` words of 32 bits."""
+    def words(self, purpose: Purpose, count: int, start: Array | int = 0) -> Array:
+        """Return `count` words of 32 bits; `start` counts the groups of four that others of this purpose have."""
         xp = namespace(self.loop)
-        place = xp.arange(-(-count // 4), dtype=xp.uint32)
+        place = xp.arange(-(-count // 4), dtype=xp.uint32) + xp.uint32(start)
         purposes = xp.full((1,), int(purpose), dtype=xp.uint32)
         found = philox((self.round, self.loop, purposes, place), (self.key[0:1], self.key[1:2]))
         return xp.concatenate(found)[:count]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fairgate.arrays import Array, namespace
+from fairgate.core.binomials import draw_many
 from fairgate.core.feedback import late, reveal
 from fairgate.core.labels import Credits, LabelDelay, Pending
 from fairgate.core.people import draw_binned, people_of
@@ -13,6 +14,12 @@ from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.problem import Assessment, Feedback
 from fairgate.random import Draws, Purpose
+
+ONE_BY_ONE = 1000
+"""Applicants up to whom each is drawn by a random word of their own, whatever the policy."""
+
+A_BINOMIAL = 25
+"""Applicants who are drawn one by one in the time of one binomial, measured for 8 and 168 cells."""
 
 
 class State(NamedTuple):
@@ -85,16 +92,24 @@ def meet(
     Returns its counts, also by score bin, the labels on their way, and those that arrive: by policy, and by score bin.
     Without a delay the last two are None.
     """
-    words = draws.words(Purpose.PEOPLE, batch)
-    drawn = draw_binned(expected, words)
-    counts = Counts(drawn.sum(axis=1))
-    counts.binned = drawn
     if delay is None or pending is None:
-        return counts, None, None
+        if batch > max(ONE_BY_ONE, A_BINOMIAL * expected.size):
+            drawn = draw_many(expected, batch, draws)
+        else:
+            drawn = draw_binned(expected, draws.words(Purpose.PEOPLE, batch))
+        return _by_bin(drawn), None, None
+    words = draws.words(Purpose.PEOPLE, batch)
+    counts = _by_bin(draw_binned(expected, words))
     when, known = delay.rounds(draws.words(Purpose.LABELS, batch))
     *people, accepted = people_of(expected, words)
     pending = pending.send(draws.round[0], policy, counts, when, known & (accepted == 1), people)
     return counts, pending, pending.arriving(draws.round[0], setting.problem)
+
+
+def _by_bin(drawn: Array) -> Counts:
+    counts = Counts(drawn.sum(axis=1))
+    counts.binned = drawn
+    return counts
 
 
 def decided(histogram: Array, accepts: Array) -> Array:

@@ -1,0 +1,135 @@
+"""Large batches: counts of cells drawn by binomials, at a cost that does not grow with the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fairgate.arrays import Array, has_64_bits, namespace
+from fairgate.random import Draws, Purpose
+
+SMALL = 10.0
+"""Expected number of successes, or of failures if there are fewer, up to which the distribution is added up."""
+
+TRY = 1 << 20
+"""Place of the words of the first try to draw by rejection, beyond all that are used otherwise."""
+
+
+def draw_many(probabilities: Array, batch: int, draws: Draws) -> Array:
+    """Count `batch` applicants in cells of these probabilities, which sum to 1.
+
+    The applicants are parted in two, then each part in two, until every cell has its own: a multinomial distribution,
+    one binomial per cell.
+    """
+    xp = namespace(probabilities)
+    flat = xp.reshape(probabilities, (-1,))
+    levels = (len(flat) - 1).bit_length()
+    sums = [xp.concatenate((flat, xp.zeros(((1 << levels) - len(flat),), dtype=flat.dtype)))]
+    for _ in range(levels):
+        sums.append(sums[-1][0::2] + sums[-1][1::2])
+    counts = xp.full((1,), float(batch), dtype=flat.dtype)
+    for whole, parts in zip(sums[:0:-1], sums[-2::-1], strict=True):
+        share = xp.clip(parts[0::2] / xp.where(whole > 0.0, whole, 1.0), 0.0, 1.0)
+        share = xp.where(parts[1::2] > 0.0, share, 1.0)  # what rounding leaves falls into no cell of probability 0
+        left = binomial(counts, share, draws, start=len(whole))
+        counts = xp.reshape(xp.stack((left, counts - left), axis=-1), (-1,))
+    return xp.reshape(counts[: len(flat)], probabilities.shape)
+
+
+def binomial(trials: Array, chance: Array, draws: Draws, start: int = 0) -> Array:
+    """Return numbers of successes, one of each pair of `trials` and `chance`, (N,).
+
+    `start` tells the random numbers of several calls in one round apart: no two may lie less than N apart.
+    """
+    xp = namespace(chance)
+    rare = xp.minimum(chance, 1.0 - chance)
+    few = trials * rare <= SMALL
+    low = _added_up(trials, xp.where(few, rare, 0.0), _uniform(draws, start, len(chance)))
+    high = _rejected(xp.where(few, 1000.0, trials), xp.where(few, 0.5, rare), few, draws, start)
+    found = xp.where(few, low, high)
+    return xp.where(chance > 0.5, trials - found, found)
+
+
+def _added_up(trials: Array, chance: Array, luck: Array) -> Array:
+    """Add the probabilities of 0, 1, 2 … successes up, until they exceed a uniform number."""
+    xp = namespace(chance)
+    odds = chance / (1.0 - chance)
+
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        left, each, count = state
+        left, more = left - each, (left > each) & (each > 0.0)  # rounding may leave some luck in the end
+        return xp.where(more, left, 0.0), each * xp.maximum(trials - count, 0.0) / (count + 1.0) * odds, count + more
+
+    none = xp.exp(trials * xp.log1p(-chance))
+    start = luck, none, xp.zeros_like(chance)
+    return xp.minimum(_until(lambda state: (state[0] > 0.0).any(), step, start)[2], trials)
+
+
+def _rejected(trials: Array, chance: Array, done: Array, draws: Draws, start: int) -> Array:
+    """Draw by transformed rejection, algorithm BTRS [1]_, for chances up to a half, where it is not `done`.
+
+    References
+    ----------
+    .. [1] W. Hörmann. The generation of binomial random variates. J. Statistical Computation and Simulation 46, 1993.
+    """
+    xp = namespace(chance)
+    spread = xp.sqrt(trials * chance * (1.0 - chance))
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * chance
+    centre, peak = trials * chance + 0.5, 0.92 - 4.2 / b
+    alpha, odds = (2.83 + 5.1 / b) * spread, chance / (1.0 - chance)
+    log_odds = xp.log(odds)
+    mode = xp.floor((trials + 1.0) * chance)
+    at_mode = (
+        (mode + 0.5) * xp.log((mode + 1.0) / (odds * (trials - mode + 1.0)))
+        + (trials + 1.0) * xp.log(trials - mode + 1.0) + _tail(mode) + _tail(trials - mode)
+    )  # fmt: skip
+
+    def attempt(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        found, number, done = state
+        place = (number + xp.uint32(1)) * xp.uint32(TRY) + xp.uint32(2 * start)
+        luck = _uniform(draws, place, 2 * len(chance))
+        u, v = luck[: len(chance)] - 0.5, luck[len(chance) :]
+        edge = 0.5 - xp.abs(u)
+        count = xp.floor((2.0 * a / edge + b) * u + centre)
+        inside = (count >= 0.0) & (count <= trials)
+        count = xp.clip(count, 0.0, trials)
+        above, below = xp.log(trials - count + 1.0), xp.log(count + 1.0)
+        bound = (
+            at_mode - (trials + 1.0) * above + (count + 0.5) * (log_odds + above - below)
+            - _tail(count) - _tail(trials - count)
+        )  # fmt: skip
+        accepted = inside & (xp.log(v * alpha / (a / (edge * edge) + b)) <= bound)
+        accepted = accepted | ((edge >= 0.07) & (v <= peak))
+        return xp.where(done, found, count), number + xp.uint32(1), done | accepted
+
+    start_of_tries = xp.zeros_like(chance), xp.zeros((), dtype=xp.uint32), done
+    return _until(lambda state: ~state[2].all(), attempt, start_of_tries)[0]
+
+
+def _tail(count: Array) -> Array:
+    """Return log k! less Stirling's formula for it, to 10⁻⁶, and to 3·10⁻⁴ of 0, which is hardly ever drawn."""
+    more = count + 1.0
+    square = more * more
+    return (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / 1680.0 / square) / square) / square) / more
+
+
+def _uniform(draws: Draws, start: Any, count: int) -> Array:
+    """Return numbers between 0 and 1, neither of which occurs."""
+    words = draws.words(Purpose.PEOPLE, count, start)
+    xp = namespace(words)
+    wide = has_64_bits(xp)
+    found = (xp.astype(words, xp.float64 if wide else xp.float32) + 0.5) * 2.0**-32
+    return found if wide else xp.minimum(found, 1.0 - 2.0**-24)
+
+
+def _until(going: Callable[[Any], Array], step: Callable[[Any], Any], state: Any) -> Any:
+    if namespace(*state) is np:
+        while going(state):
+            state = step(state)
+        return state
+    from jax.lax import while_loop
+
+    return while_loop(going, step, state)
