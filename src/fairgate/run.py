@@ -28,7 +28,7 @@ from fairgate.store import read_saved, table_bytes, write_bytes
 from fairgate.tail import tail_of
 from fairgate.tasks import Task
 
-SIZE = ("rounds", "seeds", "seed", "batch", "coupling", "parts")
+SIZE = ("rounds", "seeds", "seed", "batch", "coupling", "parts", "library")
 """Settings of a run that say how much was simulated."""
 
 FORMAT = 3
@@ -184,7 +184,7 @@ class Run:
 
     @property
     def size(self) -> dict[str, Any]:
-        """Rounds, seeds, seed, batch, coupling and parts, as :func:`~fairgate.simulate` takes them."""
+        """Rounds, seeds, seed, batch, coupling, parts and library, as :func:`~fairgate.simulate` takes them."""
         return {name: self.settings[name] for name in SIZE if name in self.settings}
 
     @property

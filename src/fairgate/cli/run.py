@@ -52,6 +52,10 @@ def run(
         Path | None,
         typer.Option(help="Table of past decisions to start from: columns score, group, accepted and outcome."),
     ] = None,
+    library: Annotated[
+        str | None,
+        typer.Option(help="jax: each loop by itself, compiled, much faster for few loops; numpy: the same, slowly."),
+    ] = None,
 ) -> None:
     """Run learners on a task in the closed loop and compare them with the oracle."""
     chosen = find_task(task)
@@ -70,7 +74,13 @@ def run(
     with progress(rounds * seeds * len(learners), quiet=as_json) as start:
         for name, each in learners.items():
             report = start(f"{chosen.name}: {name}")
-            size: dict[str, Any] = {"seed": seed, "batch": batch, "workers": workers, "progress": report}
+            size: dict[str, Any] = {
+                "seed": seed,
+                "batch": batch,
+                "workers": workers,
+                "progress": report,
+                "library": library,
+            }
             with _said(f"learner {name!r} failed on {chosen.name}"):
                 result = fg.simulate(chosen, each, rounds, seeds, **size)
             summaries[name] = result.summary(last)

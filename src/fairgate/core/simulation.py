@@ -119,7 +119,7 @@ def simulate(
         check_level(learner, task.problem)
     settings = {
         "task": task.describe(), "learner": _described(learner), **asked, "seed": seed, "batch": batch,
-        "coupling": "common",
+        "coupling": "common", "library": chosen,
     }  # fmt: skip
     last, whole = tail_of(rounds, tail), keep == "run"
     delay = LabelDelay.of(task.environment)

@@ -1,0 +1,45 @@
+"""`library=`: a simulation by the core of pure functions, from the same front door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairgate as fg
+
+
+def test_it_is_a_run_like_any_other(tmp_path: Path) -> None:
+    run = fg.simulate("german", fg.OFS(), rounds=30, seeds=2, library="numpy")
+    assert run.thresholds.shape == (2, 30, 2)
+    assert run.settings["library"] == "numpy"
+    run.save(tmp_path / "run.parquet")
+    kept = fg.Run.load(tmp_path / "run.parquet")
+    again = fg.simulate(kept.task(), kept.rebuilt_learner(), **kept.size)
+    np.testing.assert_array_equal(again.counts, run.counts)
+
+
+def test_a_plain_learner_and_a_summary() -> None:
+    line = fg.simulate("label-delay", fg.load_learner("mixture"), rounds=12, seeds=2, library="numpy", keep="summary")
+    assert line.settings["library"] == "numpy"
+    assert len(line.per_replicate()["reward"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"parts": 2, "seeds": 2}, "parts must not be given with library, which needs arrays for it, got 2"),
+        ({"record": "state"}, r"record must not be given with library, .* got \('state',\)"),
+        ({"coupling": "independent"}, "coupling must not be given with library"),
+        ({"library": "torch"}, "library must be one of jax, numpy, got 'torch'"),
+    ],
+)
+def test_what_needs_arrays_is_refused(given: dict[str, object], said: str) -> None:
+    with pytest.raises(fg.InputError, match=said):
+        fg.simulate("german", fg.OFS(), **{"rounds": 3, "seeds": 1, "library": "numpy", **given})  # type: ignore[call-overload]
+
+
+def test_settings_that_vary_by_replicate_are_refused() -> None:
+    with pytest.raises(fg.InputError, match="library must not be given where settings vary by replicate"):
+        fg.simulate("german", fg.OFS(c=np.array([0.1, 0.2])), rounds=3, library="numpy")
