@@ -20,6 +20,7 @@ BANDITS = (
     "ofs", "random", "fixed:threshold=0.1", "accept-all", "best-lottery", "unconstrained", "primal-dual",
     "epsilon-greedy", "explore-then-commit", "pessimistic-optimistic", "two-point", "thompson", "conformal-tracker",
     "bayesian", "safe-bayesian", "epoch-zeroth-order", "epoch-zeroth-order:points=1", "doubly-optimistic",
+    "smooth-optimist",
 )  # fmt: skip
 """Learners that see counts only, and have a pure form."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.core.learners import pure
+from fairgate.core.learners import pure, smooth_optimist
 from fairgate.core.learners.components.epochs import Memory
 from tests.core.learners.cases import BANDITS, empty, numbers, setting_of, told
 
@@ -36,4 +36,11 @@ def test_an_epoch_with_an_empty_batch_goes_by_the_others(name: str) -> None:
 
 
 def known(memory: Any) -> Any:
-    return numbers(memory.knows if isinstance(memory, Memory) else memory)
+    """Return what a learner knows, without its plans: epochs end and doubt grows while nobody comes."""
+    if isinstance(memory, Memory):
+        return numbers(memory.knows)
+    if isinstance(memory, smooth_optimist.Memory):
+        response = memory.response
+        acceptance = (response.acceptance.known.mean, response.acceptance.misfit, response.acceptance.support)
+        return numbers((*acceptance, response.labels, response.average, response.arrivals))
+    return numbers(memory)

@@ -16,6 +16,7 @@ from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
 from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.core.learners.smooth_optimist import SmoothOptimist
 from fairgate.core.learners.thompson import Thompson
 from fairgate.core.learners.two_point import TwoPoint
 from fairgate.core.policy import Policy
@@ -201,3 +202,28 @@ def test_a_visit_begins_again_if_it_is_overridden() -> None:
     assert found.thresholds == [0.0, 0.0, 0.9, 0.0, 0.0, 0.0, 0.0]
     assert found.memory.visits.tolist() == [1, 0, 0, 0, 0]
     assert found.memory.evidence.people[0].tolist() == [400, 400]  # of rounds 1, 4, 5 and 6
+
+
+def test_smooth_optimist_finds_the_best_feasible_threshold() -> None:
+    learner, setting = SmoothOptimist(), setting_of()
+    found = told(learner, setting, 300)
+    assert set(found.thresholds[-50:]) == {0.5}
+    assert learner.recommend(setting, found.memory).thresholds[0, 0] == 0.5
+    assert learner.traces(found.memory)["infeasible"] == 0.0
+
+
+def test_epochs_of_smooth_optimist_grow_with_the_age() -> None:
+    learner = SmoothOptimist(epoch_length=6)
+    assert [learner.rounds(np.array(age)) for age in (0.0, 61.0, 81.0, 1000.0)] == [3, 4, 5, 6]
+    assert told(learner, setting_of(), 62).memory.ends == 60 + 3
+    assert told(learner, setting_of(), 63).memory.ends == 63 + 4
+
+
+def test_smooth_optimist_rests_on_a_uniform_lottery_where_nothing_is_feasible() -> None:
+    setting = setting_of(0.35, 0.4)  # between the third threshold and the fourth
+    found = told(SmoothOptimist(), setting, 400)
+    assert SmoothOptimist().traces(found.memory)["infeasible"] == 1.0
+    assert found.thresholds[-1] == -np.inf
+    assert found.played[-1].weights == pytest.approx([0.36, 0.64])  # nobody is worth accepting on average
+    tried = told(SmoothOptimist(lottery=False), setting, 400)
+    assert set(tried.thresholds[-50:]) <= {0.5, 0.75}

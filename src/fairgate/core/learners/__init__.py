@@ -17,6 +17,7 @@ from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
 from fairgate.core.learners.ofs import OFS
 from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.core.learners.smooth_optimist import SmoothOptimist
 from fairgate.core.learners.thompson import Thompson
 from fairgate.core.learners.two_point import TwoPoint
 from fairgate.errors import InputError
@@ -36,6 +37,7 @@ PURE: dict[type, Any] = {
     learners.PessimisticOptimistic: PessimisticOptimistic,
     learners.PrimalDual: PrimalDual,
     learners.Random: Random,
+    learners.SmoothOptimist: SmoothOptimist,
     learners.Thompson: Thompson,
     learners.TwoPoint: TwoPoint,
 }

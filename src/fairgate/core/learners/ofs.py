@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from fairgate.arrays import Array, namespace, record
-from fairgate.core.learners.components.arms import arm_at
 from fairgate.core.learners.components.chance import any_of, happens
 from fairgate.core.learners.components.memory import taught
+from fairgate.core.learners.components.played import arm_played
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
 from fairgate.problem import Feedback
@@ -62,7 +62,7 @@ class OFS:
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
         """Move the means of the threshold that was played: line 10."""
         xp = namespace(memory.plays)
-        here = arm_at(setting.grid, played.thresholds[0, 0])
+        here = arm_played(setting.grid, played)
         plays = memory.plays + here
         step = here / xp.maximum(plays, 1.0)
         reward = memory.reward + step * (feedback.reward - memory.reward)
