@@ -10,14 +10,17 @@ import fairgate as fg
 from fairgate.core.learners.components.chance import any_of, happens, normal, side
 from fairgate.core.learners.components.drift_models import DriftModels
 from fairgate.core.learners.components.epochs import pooled
+from fairgate.core.learners.components.location_scale import LocationScale
 from fairgate.core.learners.components.memory import either
 from fairgate.core.learners.components.played import arm_played, as_proposed
 from fairgate.core.learners.components.uniform import feasible_window
 from fairgate.core.learners.components.worth import Rates, worth
 from fairgate.core.policy import Policy
 from fairgate.learners import drift_models as of_many
+from fairgate.learners.baselines.location_scale_model import LocationScaleModel
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction
+from fairgate.learners.shapes import filled
 from fairgate.random import Draws, Purpose
 from tests.core.learners.cases import setting_of
 
@@ -102,3 +105,18 @@ def test_the_window_of_feasible_lotteries_is_that_of_many_replicates() -> None:
     for name in ("interior", "german", "german-strict"):
         task = fg.load_task(name)
         np.testing.assert_allclose(feasible_window(task.problem, 2), acceptance_window(task.problem, 2)[:, 0])
+
+
+def test_a_location_scale_family_is_that_of_many_replicates() -> None:
+    rng, setting = np.random.default_rng(5), setting_of()
+    ours = LocationScale.unknown(setting)
+    theirs = filled(LocationScaleModel, {"R": 1, "G": GROUPS})
+    for threshold in (0.25, 0.75, 0.5, 0.0):
+        labels = rng.integers(0, 40, (GROUPS, ARMS + 1, 2)).astype(np.float64)
+        scores = labels.sum(axis=2) + rng.integers(0, 9, (GROUPS, ARMS + 1))
+        ours = ours.faded(np.array(0.9)).with_epoch(setting.grid, np.array(threshold), scores, labels)
+        theirs.fade(np.array([0.9]), np.ones(1, bool))
+        theirs.add(setting.grid, np.array([threshold]), scores[None], labels[None], np.ones(1, bool))
+    found, wanted = ours.rates(setting.grid), theirs.predict(setting.grid)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other[0], atol=1e-9)

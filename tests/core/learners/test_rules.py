@@ -15,6 +15,7 @@ from fairgate.core.learners.epoch_zeroth_order import EpochZerothOrder
 from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
+from fairgate.core.learners.performative_gradient import PerformativeGradient
 from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.core.learners.smooth_optimist import SmoothOptimist
 from fairgate.core.learners.thompson import Thompson
@@ -227,3 +228,18 @@ def test_smooth_optimist_rests_on_a_uniform_lottery_where_nothing_is_feasible() 
     assert found.played[-1].weights == pytest.approx([0.36, 0.64])  # nobody is worth accepting on average
     tried = told(SmoothOptimist(lottery=False), setting, 400)
     assert set(tried.thresholds[-50:]) <= {0.5, 0.75}
+
+
+def test_performative_gradient_plays_around_its_centre_and_moves_it_by_no_more_than_it_trusts() -> None:
+    learner = PerformativeGradient(epoch_length=1, burn_in=0, radius=0.25, trust=0.05)
+    found = told(learner, setting_of(), 2)
+    assert sorted(found.thresholds) == [0.25, 0.75]
+    assert 0.0 < abs(found.memory.knows.centre - 0.5) <= 0.05 + 1e-12
+    assert found.memory.knows.model.people == pytest.approx([198.0, 198.0])  # two epochs of 100, the first discounted
+
+
+@pytest.mark.parametrize("end", [0.0, 1.0])
+def test_performative_gradient_plays_both_sides_at_the_end_of_the_grid(end: float) -> None:
+    learner = PerformativeGradient(epoch_length=1, burn_in=0, radius=0.25, start_at=end)
+    for seed in range(6):
+        assert sorted(told(learner, setting_of(), 2, seed=seed).thresholds) == sorted((end, abs(end - 0.25)))
