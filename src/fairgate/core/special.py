@@ -36,3 +36,16 @@ def ndtri(shares: Array) -> Array:
     else:
         from jax.scipy.special import ndtri as inverse
     return inverse(shares)
+
+
+def expit(values: Array) -> Array:
+    """Return 1 / (1 + exp(−x)).
+
+    >>> float(expit(np.array(0.0)))
+    0.5
+    """
+    if namespace(values) is np:
+        from scipy.special import expit as logistic
+    else:
+        from jax.scipy.special import expit as logistic
+    return logistic(values)

@@ -16,12 +16,13 @@ from fairgate.counts import Counts
 from fairgate.problem import Feedback, Problem
 from fairgate.random import Draws
 
-BANDITS = (
+LEARNERS = (
     "ofs", "random", "fixed:threshold=0.1", "accept-all", "best-lottery", "unconstrained", "primal-dual",
     "epsilon-greedy", "explore-then-commit", "pessimistic-optimistic", "two-point", "thompson", "conformal-tracker",
     "bayesian", "safe-bayesian", "epoch-zeroth-order", "epoch-zeroth-order:points=1", "doubly-optimistic",
+    "smooth-optimist", "performative-gradient",
 )  # fmt: skip
-"""Learners that see counts only, and have a pure form."""
+"""Learners that have a pure form; all but the last see counts only."""
 
 ARMS = 5
 
@@ -50,10 +51,12 @@ def empty(policy: Policy) -> Array:
     return np.zeros((2, 2, 2))
 
 
-def shown(setting: Setting, cells: Array) -> Feedback:
-    """Return what a batch shows to a learner that sees counts only."""
+def shown(setting: Setting, cells: Array, level: str = "bandit") -> Feedback:
+    """Return what a batch shows; where score bins are seen, there are as many people in each."""
     counts = Counts(cells)
-    return reveal(setting.problem, counts, setting.problem.assess(counts), "bandit")
+    if level != "bandit":
+        counts.binned = np.repeat(cells[:, None] / (ARMS + 1), ARMS + 1, axis=1)
+    return reveal(setting.problem, counts, setting.problem.assess(counts), level)
 
 
 class Told(NamedTuple):
@@ -83,7 +86,7 @@ def told(
     for number in range(first, first + rounds):
         draws = Draws.of(seed, 0, number)
         policy = (override or {}).get(number) or learner.propose(setting, memory, draws)
-        memory = learner.observe(setting, memory, draws, policy, shown(setting, world(policy)))
+        memory = learner.observe(setting, memory, draws, policy, shown(setting, world(policy), learner.level))
         played.append(policy)
     return Told(played, memory)
 

@@ -7,7 +7,7 @@ import pytest
 
 import fairgate as fg
 from fairgate.core.simulation import simulate
-from tests.core.learners.cases import BANDITS
+from tests.core.learners.cases import LEARNERS
 
 pytest.importorskip("jax", reason="JAX is not installed: pip install 'fairgate[sim]'")
 
@@ -15,7 +15,7 @@ LOOPS = 200
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BANDITS)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_numpy_and_jax_play_the_same(name: str) -> None:
     task, learner = fg.load_task("interior"), fg.load_learner(name)
     compiled, plain = (simulate(task, learner, rounds=60, seeds=2, library=library) for library in ("jax", "numpy"))
@@ -30,7 +30,7 @@ def test_numpy_and_jax_play_the_same(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task_name", ["interior", "german"])
-@pytest.mark.parametrize("name", BANDITS)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_in_law_it_is_the_loop_for_arrays(name: str, task_name: str) -> None:
     """Of 100 comparisons one beyond 4 standard errors is a chance of 1 in 160."""
     task, learner = fg.load_task(task_name), fg.load_learner(name, task=task_name)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.core.learners import pure
+from fairgate.core.learners import pure, smooth_optimist
 from fairgate.core.learners.components.epochs import Memory
-from tests.core.learners.cases import BANDITS, empty, numbers, setting_of, told
+from tests.core.learners.cases import LEARNERS, empty, numbers, setting_of, told
 
 
-@pytest.mark.parametrize("name", BANDITS)
+@pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("epochs", [0, 3])
 def test_an_empty_batch_leaves_what_is_known_alone(name: str, epochs: int) -> None:
     learner, setting = pure(fg.load_learner(name)), setting_of()
@@ -25,7 +25,7 @@ def test_an_empty_batch_leaves_what_is_known_alone(name: str, epochs: int) -> No
     np.testing.assert_array_equal(known(after.memory), known(before.memory))
 
 
-@pytest.mark.parametrize("name", BANDITS)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_an_epoch_with_an_empty_batch_goes_by_the_others(name: str) -> None:
     learner, setting = pure(fg.load_learner(name)), setting_of()
     length = int(getattr(learner, "epoch_length", 4))
@@ -36,4 +36,11 @@ def test_an_epoch_with_an_empty_batch_goes_by_the_others(name: str) -> None:
 
 
 def known(memory: Any) -> Any:
-    return numbers(memory.knows if isinstance(memory, Memory) else memory)
+    """Return what a learner knows, without its plans: epochs end and doubt grows while nobody comes."""
+    if isinstance(memory, Memory):
+        return numbers(memory.knows)
+    if isinstance(memory, smooth_optimist.Memory):
+        response = memory.response
+        acceptance = (response.acceptance.known.mean, response.acceptance.misfit, response.acceptance.support)
+        return numbers((*acceptance, response.labels, response.average, response.arrivals))
+    return numbers(memory)

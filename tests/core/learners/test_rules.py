@@ -15,7 +15,9 @@ from fairgate.core.learners.epoch_zeroth_order import EpochZerothOrder
 from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
+from fairgate.core.learners.performative_gradient import PerformativeGradient
 from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.core.learners.smooth_optimist import SmoothOptimist
 from fairgate.core.learners.thompson import Thompson
 from fairgate.core.learners.two_point import TwoPoint
 from fairgate.core.policy import Policy
@@ -201,3 +203,43 @@ def test_a_visit_begins_again_if_it_is_overridden() -> None:
     assert found.thresholds == [0.0, 0.0, 0.9, 0.0, 0.0, 0.0, 0.0]
     assert found.memory.visits.tolist() == [1, 0, 0, 0, 0]
     assert found.memory.evidence.people[0].tolist() == [400, 400]  # of rounds 1, 4, 5 and 6
+
+
+def test_smooth_optimist_finds_the_best_feasible_threshold() -> None:
+    learner, setting = SmoothOptimist(), setting_of()
+    found = told(learner, setting, 300)
+    assert set(found.thresholds[-50:]) == {0.5}
+    assert learner.recommend(setting, found.memory).thresholds[0, 0] == 0.5
+    assert learner.traces(found.memory)["infeasible"] == 0.0
+
+
+def test_epochs_of_smooth_optimist_grow_with_the_age() -> None:
+    learner = SmoothOptimist(epoch_length=6)
+    assert [learner.rounds(np.array(age)) for age in (0.0, 61.0, 81.0, 1000.0)] == [3, 4, 5, 6]
+    assert told(learner, setting_of(), 62).memory.ends == 60 + 3
+    assert told(learner, setting_of(), 63).memory.ends == 63 + 4
+
+
+def test_smooth_optimist_rests_on_a_uniform_lottery_where_nothing_is_feasible() -> None:
+    setting = setting_of(0.35, 0.4)  # between the third threshold and the fourth
+    found = told(SmoothOptimist(), setting, 400)
+    assert SmoothOptimist().traces(found.memory)["infeasible"] == 1.0
+    assert found.thresholds[-1] == -np.inf
+    assert found.played[-1].weights == pytest.approx([0.36, 0.64])  # nobody is worth accepting on average
+    tried = told(SmoothOptimist(lottery=False), setting, 400)
+    assert set(tried.thresholds[-50:]) <= {0.5, 0.75}
+
+
+def test_performative_gradient_plays_around_its_centre_and_moves_it_by_no_more_than_it_trusts() -> None:
+    learner = PerformativeGradient(epoch_length=1, burn_in=0, radius=0.25, trust=0.05)
+    found = told(learner, setting_of(), 2)
+    assert sorted(found.thresholds) == [0.25, 0.75]
+    assert 0.0 < abs(found.memory.knows.centre - 0.5) <= 0.05 + 1e-12
+    assert found.memory.knows.model.people == pytest.approx([198.0, 198.0])  # two epochs of 100, the first discounted
+
+
+@pytest.mark.parametrize("end", [0.0, 1.0])
+def test_performative_gradient_plays_both_sides_at_the_end_of_the_grid(end: float) -> None:
+    learner = PerformativeGradient(epoch_length=1, burn_in=0, radius=0.25, start_at=end)
+    for seed in range(6):
+        assert sorted(told(learner, setting_of(), 2, seed=seed).thresholds) == sorted((end, abs(end - 0.25)))

@@ -16,7 +16,9 @@ from fairgate.core.learners.epsilon_greedy import EpsilonGreedy
 from fairgate.core.learners.explore_then_commit import ExploreThenCommit
 from fairgate.core.learners.gradient import BanditGradient, PrimalDual
 from fairgate.core.learners.ofs import OFS
+from fairgate.core.learners.performative_gradient import PerformativeGradient
 from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
+from fairgate.core.learners.smooth_optimist import SmoothOptimist
 from fairgate.core.learners.thompson import Thompson
 from fairgate.core.learners.two_point import TwoPoint
 
@@ -32,9 +34,11 @@ PURE: dict[type, Any] = {
     learners.ExploreThenCommit: ExploreThenCommit,
     learners.Fixed: Fixed,
     learners.OFS: OFS,
+    learners.PerformativeGradient: PerformativeGradient,
     learners.PessimisticOptimistic: PessimisticOptimistic,
     learners.PrimalDual: PrimalDual,
     learners.Random: Random,
+    learners.SmoothOptimist: SmoothOptimist,
     learners.Thompson: Thompson,
     learners.TwoPoint: TwoPoint,
 }

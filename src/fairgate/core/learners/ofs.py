@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from fairgate.arrays import Array, add_at, namespace, record
 from fairgate.core.labels import Credits
-from fairgate.core.learners.components.arms import arm_at
 from fairgate.core.learners.components.chance import any_of, happens
 from fairgate.core.learners.components.memory import taught
+from fairgate.core.learners.components.played import arm_played
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
 from fairgate.problem import Feedback
@@ -69,7 +69,7 @@ class OFS:
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
         """Move the means of the threshold that was played: line 10."""
         xp = namespace(memory.plays)
-        here = arm_at(setting.grid, played.thresholds[0, 0])
+        here = arm_played(setting.grid, played)
         plays = memory.plays + here
         residuals = memory.residuals + here / xp.maximum(plays, 1.0) * (feedback.residuals[:, None] - memory.residuals)
         if feedback.credits is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -33,6 +34,8 @@ class Epoch:
         Reward and residuals of these, (1 + J,).
     people, accepted, positives
         Of these, and accepted people of label 1, (groups,).
+    binned
+        Of these, people (groups, K + 1) and labels (groups, K + 1, 2) by score bin, if the learner sees them, else ().
     """
 
     threshold: Array
@@ -42,13 +45,16 @@ class Epoch:
     people: Array
     accepted: Array
     positives: Array
+    binned: tuple[Array, ...] = ()
 
     @classmethod
-    def begun(cls, setting: Setting, threshold: Array) -> Epoch:
+    def begun(cls, setting: Setting, threshold: Array, level: str) -> Epoch:
         """Return an epoch that has shown nothing yet."""
         xp = namespace(setting.grid)
-        none = xp.zeros(setting.groups)
-        return cls(threshold, xp.zeros(()), xp.zeros(()), xp.zeros(1 + len(setting.problem.names)), none, none, none)
+        none, sums = xp.zeros(setting.groups), xp.zeros(1 + len(setting.problem.names))
+        shape = setting.groups, len(setting.grid) + 1
+        binned = () if level == "bandit" else (xp.zeros(shape), xp.zeros((*shape, 2)))
+        return cls(threshold, xp.zeros(()), xp.zeros(()), sums, none, none, none, binned)
 
     def with_round(self, feedback: Feedback) -> Epoch:
         """Return the epoch with a round that counts."""
@@ -57,6 +63,7 @@ class Epoch:
         return dataclasses.replace(
             self, rounds=self.rounds + 1.0, sums=self.sums + shown, people=self.people + seen.people,
             accepted=self.accepted + seen.accepted, positives=self.positives + seen.positives,
+            binned=tuple(map(operator.add, self.binned, (seen.scores, seen.labels))),
         )  # fmt: skip
 
     def shown(self, problem: Problem) -> Array:
@@ -104,7 +111,7 @@ class Epochs(ABC):
 
     def init(self, setting: Setting) -> Memory:
         """Begin the first epoch, whose threshold is picked once there are random numbers to pick it by."""
-        return Memory(Epoch.begun(setting, setting.grid[0]), self.begin(setting))
+        return Memory(Epoch.begun(setting, setting.grid[0], self.level), self.begin(setting))
 
     def threshold(self, setting: Setting, memory: Memory, draws: Draws) -> Array:
         """Return the threshold of the epoch."""
@@ -125,7 +132,7 @@ class Epochs(ABC):
 
         def digested() -> Memory:
             knows = either(epoch.rounds > 0, self.digest(setting, memory.knows, epoch), memory.knows)
-            return Memory(Epoch.begun(setting, self.pick(setting, knows, draws.next())), knows)
+            return Memory(Epoch.begun(setting, self.pick(setting, knows, draws.next()), self.level), knows)
 
         found: Memory = when(last, digested, lambda: Memory(epoch, memory.knows))
         return found

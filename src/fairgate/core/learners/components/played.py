@@ -17,3 +17,17 @@ def as_proposed(grid: Array, played: Policy, threshold: Array) -> Array:
     False
     """
     return (abs(played.thresholds - threshold) <= NEAR * (grid[-1] - grid[0])).all()
+
+
+def arm_played(grid: Array, played: Policy) -> Array:
+    """Return 1 at the place in the grid of the one threshold that everybody was held to, and 0 elsewhere, (K,).
+
+    It is 0 throughout if groups had thresholds of their own, a lottery was drawn, or the grid has no such threshold.
+
+    >>> import numpy as np
+    >>> grid = np.array([0.0, 0.5])
+    >>> arm_played(grid, Policy.at(np.array(0.5))), arm_played(grid, Policy.per_group(grid))
+    (array([0., 1.]), array([0., 0.]))
+    """
+    single = played.thresholds[played.weights.argmax()]
+    return ((grid[:, None] == single).all(axis=1) & (played.weights.max() >= 1.0)) * 1.0

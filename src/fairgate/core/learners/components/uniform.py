@@ -1,0 +1,26 @@
+"""Uniform lotteries: everybody is accepted with one probability."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairgate.arrays import Array, namespace
+from fairgate.learners.forecast.exploration import PROBABILITIES, ROOM
+from fairgate.problem import Problem
+
+
+def feasible_window(problem: Problem, groups: int) -> tuple[Array, Array]:
+    """Return the lowest and highest probability at which a uniform lottery is feasible, one half if none is.
+
+    >>> import fairgate as fg
+    >>> low, high = feasible_window(fg.load_task("interior").problem, groups=2)
+    >>> float(low), float(high)
+    (0.22, 0.78)
+    """
+    decisions = np.stack((1.0 - PROBABILITIES, PROBABILITIES), axis=-1) / (2 * groups)
+    cells = np.broadcast_to(decisions[:, None, None, :], (len(PROBABILITIES), groups, 2, 2))
+    residuals = problem.assess(cells).residuals
+    xp = namespace(residuals)
+    probabilities, feasible = xp.asarray(PROBABILITIES), residuals.max(axis=0, initial=-1.0) <= -ROOM
+    low, high = feasible.argmax(), len(PROBABILITIES) - 1 - feasible[::-1].argmax()
+    return xp.where(feasible.any(), probabilities[low], 0.5), xp.where(feasible.any(), probabilities[high], 0.5)
