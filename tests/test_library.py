@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.learners import BestLottery, ThresholdOptimizer
 
 
 def test_it_is_a_run_like_any_other(tmp_path: Path) -> None:
@@ -40,6 +41,14 @@ def test_what_needs_arrays_is_refused(given: dict[str, object], said: str) -> No
         fg.simulate("german", fg.OFS(), **{"rounds": 3, "seeds": 1, "library": "numpy", **given})  # type: ignore[call-overload]
 
 
-def test_settings_that_vary_by_replicate_are_refused() -> None:
-    with pytest.raises(fg.InputError, match="library must not be given where settings vary by replicate"):
-        fg.simulate("german", fg.OFS(c=np.array([0.1, 0.2])), rounds=3, library="numpy")
+@pytest.mark.parametrize(
+    "learner", [fg.OFS(c=np.array([0.1, 0.6])), BestLottery(collect=[5, 10]), ThresholdOptimizer(collect=[5, 10])]
+)
+def test_settings_may_vary_by_replicate(learner: fg.Learner) -> None:
+    run = fg.simulate("german", learner, rounds=30, library="numpy")
+    assert run.settings["seeds"] == 2
+    for row in range(2):
+        alone = fg.simulate("german", learner.rows(row), rounds=30, seeds=2, library="numpy")
+        np.testing.assert_array_equal(run.thresholds[row], alone.thresholds[row])
+    with pytest.raises(fg.InputError, match="seeds must be 2, as many as the settings that vary by replicate, got 3"):
+        fg.simulate("german", learner, rounds=30, seeds=3, library="numpy")

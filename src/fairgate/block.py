@@ -23,6 +23,9 @@ from fairgate.tasks import Task
 Progress = Callable[[int], None]
 """Told the number of loop-rounds just finished."""
 
+BLOCK = 250
+"""Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
+
 FEW = 50
 """Rounds that are assessed together."""
 
@@ -236,3 +239,8 @@ def joined(runs: Sequence[Run], room: Run | None = None) -> Run:
         final=final,
         states=states,
     )
+
+
+def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
+    """Return the replicates that are simulated together."""
+    return [slice(low, min(low + size, replicates)) for low in range(0, replicates, size)]

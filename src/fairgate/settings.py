@@ -19,8 +19,8 @@ from fairgate.errors import InputError
 
 Array = NDArray[np.float64]
 
-Index = slice | NDArray[np.int64]
-"""Replicates to cut settings to."""
+Index = int | slice | NDArray[np.int64]
+"""Replicates to cut settings to; settings of a single one, by its number, are plain numbers."""
 Number = float | Sequence[float] | Array
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from fairgate.block import Block, Progress, empty_run, joined
+from fairgate.block import BLOCK, Block, Progress, blocks_of, empty_run, joined
 from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
@@ -22,9 +22,6 @@ from fairgate.settings import Array, common_replicates, whole_number
 from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tail import tail_of
 from fairgate.tasks import Task
-
-BLOCK = 250
-"""Replicates simulated together. Each block has its own seed, so results do not depend on the number of workers."""
 
 STACK = 1000
 """Replicates played at once, of several blocks if need be: Python's own time is shared by more of them."""
@@ -143,8 +140,8 @@ def simulate(
     library
         ``"jax"`` plays each loop by itself, compiled, which is fifty times as fast for one loop and twice for a
         hundred; ``"numpy"`` plays the same without JAX, slowly. Both draw other random numbers than a simulation by
-        arrays, which is what happens by default, of the same law. `record`, `parts`, ``coupling="independent"`` and
-        settings that vary by replicate need arrays.
+        arrays, which is what happens by default, of the same law. `record`, `parts` and ``coupling="independent"`` need
+        arrays.
 
     Examples
     --------
@@ -163,14 +160,14 @@ def simulate(
     workers = whole_number("workers", workers, 1)
     seed = whole_number("seed", seed, 0)
     if library is not None:
-        _need_no_arrays(task, learner, record=tuple(record), parts=parts, coupling=coupling)
+        _need_no_arrays(record=tuple(record), parts=parts, coupling=coupling)
         core = import_module("fairgate.core.simulation")  # found when asked for, as all learners are named there
         found: Run | Summary = core.simulate(
-            task, learner, rounds, 10 if seeds is None else seeds, seed=seed, batch=batch, keep=keep, tail=tail,
-            library=library, size=core.Size(workers=workers),
+            task, learner, rounds, seeds, seed=seed, batch=batch, keep=keep, tail=tail, library=library,
+            size=core.Size(workers=workers),
         )  # fmt: skip
         if progress is not None:
-            progress(rounds * (10 if seeds is None else seeds))
+            progress(rounds * found.settings["seeds"])
         return found
     for name in record:
         if name not in RECORDS:
@@ -210,14 +207,12 @@ def simulate(
     return replace(joined(done, room), settings=settings, origin=Origin(task, chosen, simulate))
 
 
-def _need_no_arrays(task: Task, learner: Any, **asked: Any) -> None:
+def _need_no_arrays(**asked: Any) -> None:
     """Refuse what only a simulation by arrays can do."""
     plain = {"record": (), "parts": 1, "coupling": None}
     for name, value in asked.items():
         if value not in (plain[name], "common"):
             raise InputError(f"{name} must not be given with library, which needs arrays for it, got {value!r}")
-    if task.replicates is not None or getattr(learner, "replicates", None) is not None:
-        raise InputError("library must not be given where settings vary by replicate: leave it out")
 
 
 def _summary(block: Block, progress: Progress | None = None, room: Run | None = None, *, tail: int) -> dict[str, Array]:
@@ -275,8 +270,3 @@ def _blocks(whole: Block, at_once: int) -> list[Block]:
             sizes = [each.stop - each.start for each in blocks_of(count, BLOCK)]
             found.append(replace(cut, number=index.start // BLOCK, stacked=sizes if len(sizes) > 1 else ()))
     return found
-
-
-def blocks_of(replicates: int, size: int = BLOCK) -> list[slice]:
-    """Return the replicates that are simulated together."""
-    return [slice(low, min(low + size, replicates)) for low in range(0, replicates, size)]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairgate.block import Block, Kept, empty_run
+from fairgate.block import BLOCK, Block, Kept, empty_run
 from fairgate.learners import Learner
 from fairgate.learners.base import Plain, check_level
 from fairgate.loop import Loop
@@ -23,7 +23,7 @@ from fairgate.policy import Policy
 from fairgate.problem import Feedback, Observation
 from fairgate.run import Run
 from fairgate.settings import Array
-from fairgate.simulation import BLOCK, Size, simulate
+from fairgate.simulation import Size, simulate
 from fairgate.tasks import Task
 
 AT_ONCE = 1_500_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -13,13 +13,14 @@ import numpy as np
 
 from fairgate import learners as configured
 from fairgate import tasks
-from fairgate.arrays import Array, record
-from fairgate.block import joined
+from fairgate.arrays import Array, piled, record
+from fairgate.block import blocks_of, joined
 from fairgate.core import environments, learners
+from fairgate.core.cast import Cast
 from fairgate.core.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
 from fairgate.core.labels import LabelDelay
 from fairgate.core.loop import Round, State, begin, play
-from fairgate.core.setting import Setting, Task, register_parts
+from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.learners.base import as_learner, check_level
@@ -28,7 +29,7 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.random import Draws, key_of
 from fairgate.run import Run
-from fairgate.settings import whole_number
+from fairgate.settings import common_replicates, described, rows_of, whole_number
 from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tail import tail_of
 
@@ -71,7 +72,7 @@ def simulate(
     task: tasks.Task,
     learner: Any,
     rounds: int = 3000,
-    seeds: int = 10,
+    seeds: int | None = None,
     *,
     seed: int = 0,
     batch: int = 256,
@@ -90,7 +91,8 @@ def simulate(
     task, learner
         What to do, and who does it. What has no pure form is driven round by round beside the compiled rest.
     rounds, seeds, seed, batch
-        Length of each loop, number of loops, root of the random numbers, applicants per round.
+        Length of each loop, number of loops (as many as settings that vary by replicate have values, else 10), root of
+        the random numbers, applicants per round.
     keep
         ``"run"`` keeps every round. ``"summary"`` keeps a line of figures per loop, in memory that does not grow with
         the rounds.
@@ -108,42 +110,46 @@ def simulate(
     >>> run, run.thresholds.shape
     (Run(german: 2 replicates × 50 rounds, 2 groups), (2, 50, 2))
     """
-    asked = {name: whole_number(name, value, 1) for name, value in (("rounds", rounds), ("seeds", seeds))}
-    whole_number("batch", batch, 1)
-    chosen = library or ("jax" if find_spec("jax") else "numpy")
-    if chosen not in LIBRARIES:
-        raise InputError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if not learners.is_pure(learner):
         learner = as_learner(learner)
     if isinstance(learner, configured.Learner):
         check_level(learner, task.problem)
+    varying = common_replicates({"the task": task.replicates, "the learner": getattr(learner, "replicates", None)})
+    loops = whole_number("seeds", (varying or 10) if seeds is None else seeds, 1)
+    if varying is not None and varying != loops:
+        raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
+    whole_number("rounds", rounds, 1)
+    whole_number("batch", batch, 1)
+    chosen = library or ("jax" if find_spec("jax") else "numpy")
+    if chosen not in LIBRARIES:
+        raise InputError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     settings = {
-        "task": task.describe(), "learner": _described(learner), **asked, "seed": seed, "batch": batch,
-        "coupling": "common", "library": chosen,
+        "task": task.describe(), "learner": described(learner), "rounds": rounds, "seeds": loops, "seed": seed,
+        "batch": batch, "coupling": "common", "library": chosen,
     }  # fmt: skip
     last, whole = tail_of(rounds, tail), keep == "run"
-    delay = LabelDelay.of(task.environment)
-    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
-    pure = learners.pure(learner) if learners.is_pure(learner) else None
-    if delay is not None and not getattr(pure, "learns_late", False):
-        pure = None  # the learner for arrays credits late labels
+    pure = learners.is_pure(learner) and environments.is_pure(task.environment)
+    if pure and LabelDelay.of(task.environment) is not None:
+        pure = getattr(learners.pure(learner), "learns_late", False)  # that for arrays credits late labels
     origin = Origin(task, learner, simulate)
-    if pure is None or not environments.is_pure(task.environment):
-        stages = [
-            Stage(setting, delay, learner.level, batch, key_of(seed), numbers, chosen) for numbers in _blocks(seeds)
-        ]
+    if not pure:
         lengths = [rounds] if whole else lengths_of(rounds, last)
-        played = (_hosted(stage, task, learner, pure, seed, lengths, settings) for stage in stages)
+        played = [_hosted(task, learner, key_of(seed), batch, chosen, block) for block in blocks_of(loops, ARRAY)]
+        runs = (pieces(*each, task.problem, lengths, settings) for each in played)
         if whole:
-            return dataclasses.replace(joined([run for (run,) in played]), settings=settings, origin=origin)
-        found = [gather(each) for each in played]
-        figures = {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+            return dataclasses.replace(joined([run for (run,) in runs]), settings=settings, origin=origin)
+        gathered = [gather(each) for each in runs]
+        figures = {name: np.concatenate([each[name] for each in gathered]) for name in gathered[0]}
         return Summary(figures, {**settings, "tail": last})
+    cast = Cast.of(
+        [(_task(task.rows(row)), learners.pure(rows_of(learner, row))) for row in range(varying)]
+        if varying
+        else [(_task(task), learners.pure(learner))]
+    )
     player = _compiled if chosen == "jax" else _plain
     found = player(
-        Task(environments.pure(task.environment), setting, delay), pure, batch, key_of(seed), rounds=rounds,
-        loops=seeds, first=rounds - last, whole=whole, size=size or Size(),
-    )  # fmt: skip
+        cast, batch, key_of(seed), rounds=rounds, loops=loops, first=rounds - last, whole=whole, size=size or Size()
+    )
     if keep == "summary":
         return Summary(
             {name: np.asarray(value) for name, value in found.figures(last).items()}, {**settings, "tail": last}
@@ -151,36 +157,33 @@ def simulate(
     return dataclasses.replace(_run(found, task, settings), origin=origin)
 
 
+def _task(task: tasks.Task) -> Task:
+    """Return a task in pure form."""
+    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
+    return Task(environments.pure(task.environment), setting, LabelDelay.of(task.environment))
+
+
 def _hosted(
-    stage: Stage,
-    task: tasks.Task,
-    learner: Any,
-    pure: Any,
-    seed: int,
-    lengths: Sequence[int],
-    settings: dict[str, Any],
-) -> Iterator[Run]:
-    """Play a block of loops round by round: learner, environment or both in plain Python."""
-    own, nature = (np.random.default_rng([seed, int(stage.loops[0]), purpose]) for purpose in (1, 2))
-    people: Any
-    if environments.is_pure(task.environment):
-        people = PurePeople(stage, environments.pure(task.environment))
-    else:
-        people = ArrayPeople(stage, task.environment, nature)
-    player: Any = ArrayLearner(stage, learner, task, own) if pure is None else PureLearner(stage, pure)
-    return pieces(people, player, task.problem, lengths, settings)
-
-
-def _blocks(loops: int) -> list[Array]:
-    return [np.arange(low, min(low + ARRAY, loops), dtype=np.uint32) for low in range(0, loops, ARRAY)]
-
-
-def _described(learner: Any) -> dict[str, Any]:
-    """Return class and settings of a learner."""
-    if isinstance(learner, configured.Learner):
-        return learner.describe()
-    fields = dataclasses.fields(learner) if dataclasses.is_dataclass(learner) else ()
-    return {"kind": type(learner).__name__, **{each.name: getattr(learner, each.name) for each in fields}}
+    task: tasks.Task, learner: Any, key: Array, batch: int, library: str, block: slice
+) -> tuple[PurePeople | ArrayPeople, PureLearner | ArrayLearner]:
+    """Return what a block of loops consists of, where learner, environment or both are in plain Python."""
+    varying = task.replicates is not None or getattr(learner, "replicates", None) is not None
+    if varying:
+        task, learner = task.rows(block), rows_of(learner, block)
+        if LabelDelay.of(task.environment) is not None:
+            raise InputError(f"settings must not vary by replicate where labels are late, unless {learner!r} is pure")
+    whole = _task(task) if environments.is_pure(task.environment) and not varying else None
+    late = LabelDelay.of(task.environment)
+    own = learners.pure(learner) if learners.is_pure(learner) and not varying else None
+    if late is not None and not getattr(own, "learns_late", False):
+        own = None
+    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
+    numbers = np.arange(block.start, block.stop, dtype=np.uint32)
+    stage = Stage(setting, late, learner.level, batch, key, numbers, library)
+    mind, nature = (np.random.default_rng([*key.tolist(), block.start, purpose]) for purpose in (1, 2))
+    people = ArrayPeople(stage, task.environment, nature) if whole is None else PurePeople(stage, whole.environment)
+    player = ArrayLearner(stage, learner, task, mind) if own is None else PureLearner(stage, own)
+    return people, player
 
 
 @record
@@ -229,18 +232,13 @@ class Played(NamedTuple):
     weights: Array
     counts: Array
     probabilities: Array
-    reward: Array
-    residuals: Array
     traces: dict[str, Array]
 
     @classmethod
     def of(cls, happened: Round, traces: dict[str, Array]) -> Played:
         """Return what is kept of a round."""
-        policy, assessed = happened.played, happened.assessed
-        return cls(
-            policy.thresholds, policy.weights, happened.counts, happened.probabilities, assessed.reward,
-            assessed.residuals, traces,
-        )  # fmt: skip
+        policy = happened.played
+        return cls(policy.thresholds, policy.weights, happened.counts, happened.probabilities, traces)
 
 
 def _body(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> tuple[State, Round, dict[str, Array]]:
@@ -249,12 +247,11 @@ def _body(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> t
     return state, happened, traces
 
 
-def _plain(
-    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool, size: Size
-) -> Any:
+def _plain(cast: Cast, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool, size: Size) -> Any:
     """Play loop by loop in NumPy."""
     kept: list[Any] = []
     for loop in range(loops):
+        task, learner = cast.at(loop)
         first_draws = Draws(key, np.array([loop], dtype=np.uint32), np.zeros(1, dtype=np.uint32))
         state, totals, steps = begin(task, learner, first_draws), Totals.none(np), []
         for number in range(rounds):
@@ -264,8 +261,16 @@ def _plain(
                 steps.append(Played.of(happened, traces))
             else:
                 totals = totals.add(task.setting.problem, happened, np.float64(number >= first))
-        kept.append(_stacked(steps) if whole else totals)
-    return _stacked(kept)
+        kept.append((_stacked(steps), _final(task, learner, state)) if whole else totals)
+    if not whole:
+        return _stacked(kept)
+    played, finals = zip(*kept, strict=True)
+    return _stacked(list(played)), None if finals[0] is None else piled(finals)
+
+
+def _final(task: Task, learner: Any, state: State) -> Any:
+    """Return the policy that a learner would keep, if it has one."""
+    return learner.recommend(task.setting, state.memory) if hasattr(learner, "recommend") else None
 
 
 def _stacked(each: list[Any]) -> Any:
@@ -281,12 +286,12 @@ def _stacked(each: list[Any]) -> Any:
 
 
 def _compiled(
-    task: Task, learner: Any, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool, size: Size
+    cast: Cast, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool, size: Size
 ) -> Any:
     """Play blocks of loops, compiled once for all of them: the last is filled up with loops that are dropped."""
     import jax
 
-    register_parts(task.setting.problem)
+    leaves = cast.leaves()
     place = jax.devices(size.device)[0]
     together = min(loops, size.together or (MANY if place.platform == "gpu" else TOGETHER))
     given: Any = {"rounds": rounds} if whole else {"rounds": np.uint32(rounds), "first": np.uint32(first)}
@@ -295,12 +300,25 @@ def _compiled(
     def block(start: int) -> Any:
         numbers = np.arange(start, start + together, dtype=np.uint32)
         with jax.enable_x64(size.bits == 64), jax.default_device(place):  # of this thread alone
-            found = play_block(task, learner, batch, key, numbers, **given)
+            found = play_block(leaves.of(numbers), batch, key, numbers, axes=leaves.axes, tree=leaves.tree, **given)
             return jax.tree.map(lambda values: np.asarray(values)[: loops - start], found)
 
     with ThreadPoolExecutor(size.workers) as pool:  # compiled code leaves Python's lock alone
         blocks = list(pool.map(block, range(0, loops, together)))
     return blocks[0] if len(blocks) == 1 else jax.tree.map(lambda *parts: np.concatenate(parts), *blocks)
+
+
+def _over_loops(
+    one: Callable[..., Any], leaves: list[Array], axes: Sequence[int | None], tree: Any, numbers: Array
+) -> Any:
+    """Call a function of task, learner and number of the loop for all loops."""
+    import jax
+
+    def alone(own: list[Array], loop: Array) -> Any:
+        task, learner = jax.tree.unflatten(tree, own)
+        return one(task, learner, loop)
+
+    return jax.vmap(alone, in_axes=(list(axes), 0))([jax.numpy.asarray(each) for each in leaves], numbers)
 
 
 @functools.cache
@@ -309,19 +327,18 @@ def _rounds() -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp
 
-    @functools.partial(jax.jit, static_argnames=("batch", "rounds"))
-    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, *, rounds: int) -> Any:
-        task, learner = jax.tree.map(jnp.asarray, (task, learner))
-
-        def one(loop: Array) -> Any:
+    @functools.partial(jax.jit, static_argnames=("batch", "rounds", "axes", "tree"))
+    def run(leaves: Any, batch: int, key: Array, numbers: Array, *, axes: Any, tree: Any, rounds: int) -> Any:
+        def one(task: Task, learner: Any, loop: Array) -> Any:
             def step(state: State, number: Array) -> Any:
                 state, happened, traces = _body(task, learner, batch, Draws(key, loop[None], number[None]), state)
                 return state, Played.of(happened, traces)
 
             start = begin(task, learner, Draws(key, loop[None], jnp.zeros(1, dtype=jnp.uint32)))
-            return jax.lax.scan(step, start, jnp.arange(rounds, dtype=jnp.uint32))[1]
+            state, played = jax.lax.scan(step, start, jnp.arange(rounds, dtype=jnp.uint32))
+            return played, _final(task, learner, state)
 
-        return jax.vmap(one)(numbers)
+        return _over_loops(one, leaves, axes, tree, numbers)
 
     return run
 
@@ -332,11 +349,11 @@ def _totals() -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp
 
-    @functools.partial(jax.jit, static_argnames="batch")
-    def run(task: Task, learner: Any, batch: int, key: Array, numbers: Array, *, rounds: Array, first: Array) -> Any:
-        task, learner = jax.tree.map(jnp.asarray, (task, learner))
-
-        def one(loop: Array) -> Any:
+    @functools.partial(jax.jit, static_argnames=("batch", "axes", "tree"))
+    def run(
+        leaves: Any, batch: int, key: Array, numbers: Array, *, axes: Any, tree: Any, rounds: Array, first: Array
+    ) -> Any:
+        def one(task: Task, learner: Any, loop: Array) -> Any:
             def step(number: Array, carried: Any) -> Any:
                 state, totals = carried
                 state, happened = play(task, learner, batch, Draws(key, loop[None], number[None]), state)
@@ -345,23 +362,34 @@ def _totals() -> Callable[..., Any]:
             start = begin(task, learner, Draws(key, loop[None], jnp.zeros(1, dtype=jnp.uint32))), Totals.none(jnp)
             return jax.lax.fori_loop(jnp.uint32(0), rounds, step, start)[1]
 
-        return jax.vmap(one)(numbers)
+        return _over_loops(one, leaves, axes, tree, numbers)
 
     return run
 
 
-def _run(found: Played, task: tasks.Task, settings: dict[str, Any]) -> Run:
+def _run(found: tuple[Played, Any], task: tasks.Task, settings: dict[str, Any]) -> Run:
     """Return the rounds as a :class:`fairgate.Run`."""
+    played, final = found
     groups = task.environment.group_count
-    thresholds = np.broadcast_to(found.thresholds, (*found.thresholds.shape[:-1], groups))
-    true = task.problem.assess(np.moveaxis(found.probabilities, 1, 0))
+    true, batch = (task.problem.assess(np.swapaxes(cells, 0, 1)) for cells in (played.probabilities, played.counts))
     return Run(
-        policies=Policy(np.moveaxis(thresholds, 2, 0), np.moveaxis(found.weights, 2, 0)),
-        counts=found.counts.astype(np.int32),
-        probabilities=found.probabilities,
-        batch=Assessment(found.reward, np.moveaxis(found.residuals, 2, 0)),
-        population=Assessment(true.reward.T, np.swapaxes(true.residuals, 1, 2)),
-        traces={name: np.asarray(values, dtype=np.float64) for name, values in found.traces.items()},
+        policies=arranged(played, groups),
+        counts=played.counts.astype(np.int32),
+        probabilities=played.probabilities,
+        batch=_loops_first(batch),
+        population=_loops_first(true),
+        traces={name: np.asarray(values, dtype=np.float64) for name, values in played.traces.items()},
         names=task.problem.names,
         settings=settings,
+        final=None if final is None else arranged(final, groups),
     )
+
+
+def arranged(pure: Any, groups: int) -> Policy:
+    """Return thresholds (…, options, groups or 1) and weights (…, options) as a :class:`fairgate.Policy`."""
+    thresholds = np.broadcast_to(pure.thresholds, (*pure.thresholds.shape[:-1], groups))
+    return Policy(np.moveaxis(thresholds, -2, 0), np.moveaxis(pure.weights, -1, 0))
+
+
+def _loops_first(found: Assessment) -> Assessment:
+    return Assessment(found.reward.T, np.swapaxes(found.residuals, 1, 2))

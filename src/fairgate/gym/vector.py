@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike, NDArray
 
+from fairgate.block import blocks_of
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.gym.actions import Actions, Float, float_type
@@ -22,7 +23,6 @@ from fairgate.nature import Nature
 from fairgate.policy import Policy
 from fairgate.problem import Utility
 from fairgate.settings import Array, as_floats, whole_number
-from fairgate.simulation import blocks_of
 from fairgate.tasks import Task, load_task
 
 ROUNDS = 3000

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from fairgate.block import BLOCK, blocks_of
 from fairgate.errors import InputError
 from fairgate.learners import Learner
 from fairgate.learners.base import check_level
 from fairgate.settings import described, whole_number
-from fairgate.simulation import BLOCK, Size, blocks_of
+from fairgate.simulation import Size
 from fairgate.sweep.design import Column
 from fairgate.sweep.parameters import Parameter, changed_learner, changed_task
 from fairgate.tail import tail_of

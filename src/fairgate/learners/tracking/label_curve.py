@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.learners.tracking.people_now import MEMORY
-from fairgate.settings import Array
+from fairgate.settings import Array, Index
 
 WINDOWS = np.array([50.0, 300.0, 3000.0])
 """Rounds that labels are remembered for, of which the data choose: who repays at a score changes more slowly than who
@@ -94,7 +94,7 @@ class LabelCurve:
         """Return one whose fits are its own."""
         return replace(self, common=self.common.copy(), curves=self.curves.copy(), doubt=self.doubt.copy())
 
-    def take_in(self, rows: NDArray[np.int64] | slice, rounds: Array, labels: Array) -> None:
+    def take_in(self, rows: Index, rounds: Array, labels: Array) -> None:
         """Compare the labels that arrived in a stretch of `rounds` (rows,) with their predictions, and add them."""
         usual = sigmoid(self.curves[rows], self.positions(labels.shape[-2]))
         known = self.labels[:, rows]

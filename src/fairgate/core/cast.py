@@ -1,0 +1,72 @@
+"""Cast: who plays in each loop, the same task and learner in all, or another setting or instance in each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairgate.arrays import Array
+from fairgate.core.setting import Task, register_parts
+from fairgate.errors import InputError
+
+
+class Leaves(NamedTuple):
+    """All arrays of the cast, the axis that loops have in each (None: the same in all loops), and how they fit."""
+
+    arrays: list[Array]
+    axes: tuple[int | None, ...]
+    tree: Any
+
+    def of(self, loops: Array) -> list[Array]:
+        """Return the arrays of these loops; loops beyond the last are played as the last."""
+        found = zip(self.arrays, self.axes, strict=True)
+        return [each if axis is None else each[np.minimum(loops, len(each) - 1)] for each, axis in found]
+
+
+@dataclasses.dataclass(frozen=True)
+class Cast:
+    """Task and learner of each loop, or of all loops if there is one pair.
+
+    Several tasks must be of one shape: environments of one class, as many groups and thresholds, and the same
+    constraints; all else may differ. An environment whose arrays differ in length otherwise has a class method
+    ``alike(several)``, which returns the same environments with arrays of equal lengths.
+    """
+
+    pairs: Sequence[tuple[Task, Any]]
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Task, Any]]) -> Cast:
+        """Return the cast, with arrays of equal lengths."""
+        environments: list[Any] = [task.environment for task, _ in pairs]
+        kind = type(environments[0])
+        if hasattr(kind, "alike") and all(type(each) is kind for each in environments):
+            environments = kind.alike(environments)
+        delays = [task.delay for task, _ in pairs]
+        if all(delay is not None for delay in delays):
+            horizon = max(delay.horizon for delay in delays if delay is not None)
+            delays = [dataclasses.replace(delay, horizon=horizon) for delay in delays if delay is not None]
+        found = zip(pairs, environments, delays, strict=True)
+        return cls(
+            [(dataclasses.replace(task, environment=each, delay=late), own) for (task, own), each, late in found]
+        )
+
+    def at(self, loop: int) -> tuple[Task, Any]:
+        """Return task and learner of a loop."""
+        return self.pairs[min(loop, len(self.pairs) - 1)]
+
+    def leaves(self) -> Leaves:
+        """Return all arrays, for JAX; what is the same in all loops is kept once."""
+        from jax import tree
+
+        for task, _ in self.pairs:
+            register_parts(task.setting.problem)
+        flat, shapes = zip(*(tree.flatten(pair) for pair in self.pairs), strict=True)
+        columns = [[np.asarray(each) for each in column] for column in zip(*flat, strict=False)]
+        if len(set(shapes)) > 1 or any(len({each.shape for each in column}) > 1 for column in columns):
+            raise InputError("tasks must be of one shape (environment, groups, size of the grid, constraints)")
+        same = [all(np.array_equal(column[0], each, equal_nan=True) for each in column) for column in columns]
+        arrays = [column[0] if alike else np.stack(column) for column, alike in zip(columns, same, strict=True)]
+        return Leaves(arrays, tuple(None if alike else 0 for alike in same), shapes[0])
