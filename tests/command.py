@@ -21,19 +21,24 @@ def fairgate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPr
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
+def heeding(*command: str) -> list[str]:
+    """Return a command that heeds interrupts, also where a background job of a shell has them ignored.
+
+    A program in between sets them, as a function of this process would be called between fork and exec, which JAX warns
+    of.
+    """
+    before = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-c", before, *command]
+
+
 def interrupted(*arguments: str, runs: Path) -> tuple[int, str, int]:
     """Run the program until two pieces of work are done in the folder `runs`, and press Ctrl-C.
 
     Returned are its exit code, what it said on standard error, and how many pieces were done in the end.
     """
 
-    def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    command, index = [sys.executable, "-m", "fairgate", *arguments], runs / "index.jsonl"
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
-    ) as program:
+    command, index = heeding(sys.executable, "-m", "fairgate", *arguments), runs / "index.jsonl"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         for _ in range(1200):
             if index.is_file() and len(index.read_text().splitlines()) >= 2:
                 break

@@ -16,8 +16,10 @@ from hypothesis import settings
 import fairgate as fg
 from tests.browser import Browser, chromium
 
-settings.register_profile("no clock", deadline=None)  # speed is judged in benchmarks/, not by single tests
-settings.load_profile("no clock")
+# Speed is judged in benchmarks/, not by single tests; `--hypothesis-profile=explore` tries examples that nobody has tried.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("same")
 
 SLOW = {
     "test_runs_are_as_recorded",

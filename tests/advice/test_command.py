@@ -21,7 +21,7 @@ from fairgate.advice import Aims, advise
 from fairgate.advice.config import put_together
 from fairgate.advice.example import example_table
 from fairgate.people import from_file
-from tests.command import fairgate, fairgate_here
+from tests.command import fairgate, fairgate_here, heeding
 
 SMALL = ("--seeds", "2", "--rounds", "20", "--feedback", "0,0.5")
 NAMES = ("--score", "risk_score", "--label", "repaid", "--group", "sex")
@@ -203,14 +203,9 @@ def test_help_tells_an_example(tmp_path: Path) -> None:
 
 def test_an_interruption_leaves_no_half_report(tmp_path: Path) -> None:
     fairgate_here("init", ".", cwd=tmp_path)
-    command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--loops"]
-    command += ["--rounds", "100000"]
-
-    def heed_interrupts() -> None:  # a background job of a shell is started with them ignored
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
+    command = [sys.executable, "-m", "fairgate", "advise", "--config", "policy.toml", "--loops", "--rounds", "100000"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+        heeding(*command), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stderr is not None
         assert running.stderr.readline() == "feedback 0: best of today, kept\n"

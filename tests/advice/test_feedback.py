@@ -107,6 +107,14 @@ def test_periods_and_groups_without_anybody_are_passed_over() -> None:
     assert found.low < 0.6 < found.high
 
 
+def test_where_everybody_is_accepted_acceptance_did_not_vary() -> None:
+    whole = drawn(0.6, 12, 500, 0.2, seed=6)
+    counts = np.zeros_like(whole.counts)
+    counts[..., 1] = whole.counts.sum(axis=4)
+    found = estimate_feedback(PeriodCounts(whole.periods, counts), NAMES)
+    assert found.verdict == "cannot tell"
+
+
 def test_many_periods_are_joined() -> None:
     whole = drawn(0.6, 100, 2000, 0.2, seed=7)
     together = joined(whole)

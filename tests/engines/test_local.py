@@ -17,6 +17,7 @@ import pytest
 import fairgate as fg
 from fairgate.engines import Crashed, InProcess, Processes, open_engine
 from fairgate.engines.base import Call
+from tests.command import heeding
 from tests.engines.calls import die, die_once, exhaust, fail, slow
 
 
@@ -85,12 +86,11 @@ with open_engine(2) as engine:
 def test_processes_end_with_an_unguarded_script_that_is_interrupted_or_killed(number: int, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     with subprocess.Popen(
-        [sys.executable, str(tmp_path / "script.py")],
+        heeding(sys.executable, str(tmp_path / "script.py")),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     ) as script:
         assert script.stdout is not None
         process = psutil.Process(int(script.stdout.readline()))

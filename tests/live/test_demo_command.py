@@ -16,7 +16,7 @@ import fairgate as fg
 from fairgate.live import Gate
 from fairgate.live.demo import Lender, Population, rounded, spec_of
 from fairgate.live.demo_service import own_service
-from tests.command import fairgate_here
+from tests.command import fairgate_here, heeding
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,13 +91,12 @@ def test_ctrl_c_stops_it_and_leaves_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-W", "error", "-m", "fairgate", "live", "demo", "--learner", "ofs", "--rounds", "300"]
     begun = subprocess.Popen(
-        [*command, "--pace", "0.1", "--batch", "20"],
+        heeding(*command, "--pace", "0.1", "--batch", "20"),
         env=environment,
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert begun.stdout is not None
     assert any(line.startswith("round 30:") for line in begun.stdout)

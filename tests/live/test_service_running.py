@@ -215,7 +215,7 @@ def test_the_description_has_every_refusal(served: Served) -> None:
         for operation in item.values():
             refusals = {status for status in operation["responses"] if int(status) >= 400}
             probe = {"/metrics": {"401", "403", "429"}}.get(path, set())
-            of_gates = {"401", "403", "404", "422", "429"} if path.startswith("/v1/") else probe
+            of_gates = {"401", "403", "404", "405", "422", "429"} if path.startswith("/v1/") else probe
             of_bodies = {"408", "409", "415"} if "requestBody" in operation else set()
             assert refusals - {"409"} == (EVERYWHERE | of_gates | of_bodies) - {"409"}
 

@@ -138,7 +138,8 @@ def sensitivity(moved: Array, expected: Array, noise: Array) -> Array:
     by chance, the history tells: `moved` (T, G) is what who came added to the acceptance by decisions alone.
     """
     chance = DOUBT * noise.sum(axis=0)
-    found = ((expected * moved).sum(axis=0) + chance) / ((expected**2).sum(axis=0) + chance)
+    seen, wanted = (expected * moved).sum(axis=0) + chance, (expected**2).sum(axis=0) + chance
+    found = np.divide(seen, wanted, out=np.ones_like(seen), where=wanted > 0.0)  # 0 if all pools are decided alike
     return np.asarray(np.clip(found, 0.5, 2.0))
 
 
