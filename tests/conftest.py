@@ -16,7 +16,7 @@ from hypothesis import settings
 import fairgate as fg
 from tests.browser import Browser, chromium
 
-# Speed is judged in benchmarks/, not by single tests; `--hypothesis-profile=explore` tries examples that nobody has tried.
+# Speed is judged in benchmarks/, not by single tests; `--hypothesis-profile=explore` tries examples as yet untried.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("same")
