@@ -99,6 +99,11 @@ def test_a_grid_may_be_listed() -> None:
             "unknown learner 'safe-forcast': did you mean 'safe-forecast'?",
         ),
         ('groups = ["women", "men"]', 'groups = ["men", "men"]', "groups must be different names, at least one, got"),
+        (
+            'groups = ["women", "men"]',
+            f"groups = {[str(number) for number in range(1001)]}",
+            "groups must be at most 1000 names, got 1001",
+        ),
         ('name = "credit"', 'name = "my credit"', "[gate] name: "),
         ("steps = 21", "", "[scores] must have low, high and steps, or grid = [...] alone, got low, high"),
         ("steps = 21", "steps = 21\ngrid = [0.5]", "[scores] must have low, high and steps, or grid = [...] alone"),

@@ -37,6 +37,9 @@ YEAR = 365.25 * 86400.0
 ROUNDS_A_YEAR = 10_000.0
 """Rounds that a year is taken to have if their number depends on who comes."""
 
+MOST_GROUPS = 1000
+"""More are no groups to be fair to, and a log that names them would keep its auditor busy for minutes."""
+
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME)]
 
@@ -162,6 +165,8 @@ class Spec(Part):
     def _fits(self, info: ValidationInfo) -> Self:
         if isinstance(info.context, Trust):
             self._trust = info.context
+        if len(self.groups) > MOST_GROUPS:
+            raise InputError(f"groups must be at most {MOST_GROUPS} names, got {len(self.groups)}")
         if len(set(self.groups)) < len(self.groups) or not self.groups:
             raise InputError(f"groups must be different names, at least one, got {self.groups}")
         if not self.allowed.size:
