@@ -34,6 +34,8 @@ def test_a_plain_learner_and_a_summary() -> None:
         ({"record": "state"}, r"record must not be given with library, .* got \('state',\)"),
         ({"coupling": "independent"}, "coupling must not be given with library"),
         ({"library": "torch"}, "library must be one of jax, numpy, got 'torch'"),
+        ({"keep": "all"}, "unknown keep 'all': Known: run, summary"),
+        ({"keep": "summary", "tail": 4}, "tail must be at most the 3 rounds of a run that is kept as a summary, got 4"),
     ],
 )
 def test_what_needs_arrays_is_refused(given: dict[str, object], said: str) -> None:
@@ -52,3 +54,10 @@ def test_settings_may_vary_by_replicate(learner: fg.Learner) -> None:
         np.testing.assert_array_equal(run.thresholds[row], alone.thresholds[row])
     with pytest.raises(fg.InputError, match="seeds must be 2, as many as the settings that vary by replicate, got 3"):
         fg.simulate("german", learner, rounds=30, seeds=3, library="numpy")
+
+
+def test_settings_that_vary_where_labels_are_late_need_a_learner_that_is_pure_there() -> None:
+    run = fg.simulate("label-delay", fg.OFS(c=[0.1, 0.2]), rounds=5, library="numpy")
+    assert run.settings["seeds"] == 2
+    with pytest.raises(fg.InputError, match="library must be left out where settings vary by replicate and labels are"):
+        fg.simulate("label-delay", BestLottery(collect=[3, 4]), rounds=5, library="numpy")

@@ -211,6 +211,14 @@ def common_replicates(lengths: dict[str, int | None]) -> int | None:
     return next(iter(given.values()), None)
 
 
+def loops_asked(seeds: int | None, varying: int | None) -> int:
+    """Return the number of loops: as many as the settings that vary by replicate have values, else 10 if not asked."""
+    loops = whole_number("seeds", (varying or 10) if seeds is None else seeds, 1)
+    if varying is not None and varying != loops:
+        raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
+    return loops
+
+
 def replicates_of(thing: object) -> int | None:
     """Return how many replicates `thing` is for; anything that is no Settings fits any number."""
     return thing.replicates if isinstance(thing, Settings) else None

@@ -18,9 +18,9 @@ from fairgate.learners.base import as_learner, check_level
 from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
 from fairgate.run import Run
-from fairgate.settings import Array, common_replicates, whole_number
+from fairgate.settings import Array, common_replicates, loops_asked, whole_number
 from fairgate.summary import Summary, gather, lengths_of
-from fairgate.tail import tail_of
+from fairgate.tail import kept_tail
 from fairgate.tasks import Task
 
 STACK = 1000
@@ -28,9 +28,6 @@ STACK = 1000
 
 RECORDS = ("state",)
 """What a simulation can record in addition to what a Run always has."""
-
-KEEPS = ("run", "summary")
-"""What a simulation can keep: everything that happened, or a line per replicate."""
 
 
 @dataclass(frozen=True)
@@ -177,18 +174,11 @@ def simulate(
     coupled = coupling or ("common" if batch <= COMMON else "independent")
     Nature(seed, coupling=coupled)  # refuses what is no coupling
     varying = common_replicates({"the task": task.replicates, "the learner": chosen.replicates})
-    replicates = whole_number("seeds", (varying or 10) if seeds is None else seeds, 1)
-    if varying is not None and varying != replicates:
-        raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
-
+    replicates = loops_asked(seeds, varying)
     parts = whole_number("parts", parts, 1)
     if replicates % parts or (parts > 1 and (replicates // parts > BLOCK or coupled != "common")):
         raise InputError(f"{replicates} replicates cannot be {parts} parts of up to {BLOCK} that meet the same people")
-    if keep not in KEEPS:
-        raise unknown_name("keep", keep, KEEPS)
-    if tail is not None and (keep == "run" or whole_number("tail", tail, 1) > rounds):
-        raise InputError(f"tail must be at most the {rounds} rounds of a run that is kept as a summary, got {tail}")
-    last = tail_of(rounds, tail)
+    last = kept_tail(rounds, tail, keep)
     play: Any = partial(_summary, tail=last) if keep == "summary" else Block.whole
     size: dict[str, Any] = {"rounds": rounds, "batch": batch, "seed": seed, "coupling": coupled, "record": record}
     whole = Block(task, chosen, replicates, **size, parts=parts)

@@ -30,8 +30,8 @@ class Leaves(NamedTuple):
 class Cast:
     """Task and learner of each loop, or of all loops if there is one pair.
 
-    Several tasks must be of one shape: environments of one class, as many groups and thresholds, and the same
-    constraints; all else may differ. An environment whose arrays differ in length otherwise has a class method
+    Several tasks must be of one shape: environments of one class, as many groups and thresholds, the same constraints
+    and as late labels; all else may differ. An environment whose arrays differ in length otherwise has a class method
     ``alike(several)``, which returns the same environments with arrays of equal lengths.
     """
 
@@ -44,14 +44,8 @@ class Cast:
         kind = type(environments[0])
         if hasattr(kind, "alike") and all(type(each) is kind for each in environments):
             environments = kind.alike(environments)
-        delays = [task.delay for task, _ in pairs]
-        if all(delay is not None for delay in delays):
-            horizon = max(delay.horizon for delay in delays if delay is not None)
-            delays = [dataclasses.replace(delay, horizon=horizon) for delay in delays if delay is not None]
-        found = zip(pairs, environments, delays, strict=True)
-        return cls(
-            [(dataclasses.replace(task, environment=each, delay=late), own) for (task, own), each, late in found]
-        )
+        found = zip(pairs, environments, strict=True)
+        return cls([(dataclasses.replace(task, environment=each), own) for (task, own), each in found])
 
     def at(self, loop: int) -> tuple[Task, Any]:
         """Return task and learner of a loop."""

@@ -8,8 +8,12 @@ from fairgate.counts import Counts
 from fairgate.problem import Assessment, Feedback, Observation, Problem
 
 
-def reveal(problem: Problem, counts: Counts, assessed: Assessment, level: str) -> Feedback:
+def reveal(
+    problem: Problem, counts: Counts, assessed: Assessment, level: str, arrived: tuple[Credits, Array] | None = None
+) -> Feedback:
     """Return reward and residuals of a batch of one loop, as `assessed`, and as much of its counts as the level shows.
+
+    Where labels are late, `arrived` are those that arrive now, by policy and by score bin.
 
     The levels are those of :class:`~fairgate.Observation`. Residuals that depend on labels of rejected applicants are
     NaN below level ``"full-labels"``.
@@ -26,10 +30,11 @@ def reveal(problem: Problem, counts: Counts, assessed: Assessment, level: str) -
         seen = seen._replace(scores=binned.sum(axis=(2, 3)))
         if level != "scores":
             seen = seen._replace(labels=binned.sum(axis=3) if level == "full-labels" else binned[..., 1])
-    return Feedback(reward, residuals, seen)
+    feedback = Feedback(reward, residuals, seen)
+    return feedback if arrived is None else _late(feedback, level, counts, *arrived)
 
 
-def late(seen: Feedback, level: str, counts: Counts, credited: Credits, arrived: Array) -> Feedback:
+def _late(seen: Feedback, level: str, counts: Counts, credited: Credits, arrived: Array) -> Feedback:
     """Return the feedback where labels of the accepted arrive late: `arrived` are those that do now, by score bin.
 
     The reward is the mean over the policies they belong to, weighted by share; NaN if no label arrived.

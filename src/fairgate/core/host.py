@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgate import learners, tasks
-from fairgate.arrays import Array, each_of, piled
+from fairgate.arrays import Array, each_of, piled, taken
 from fairgate.block import Kept, empty_run
-from fairgate.core.feedback import late, reveal
+from fairgate.core.feedback import reveal
 from fairgate.core.labels import Credits, LabelDelay, Pending
-from fairgate.core.loop import chances, meet
+from fairgate.core.loop import by_bin, chances, meet, nothing_pending
 from fairgate.core.policy import Policy as Pure
 from fairgate.core.setting import Setting, register_parts
 from fairgate.counts import Counts
@@ -191,11 +191,8 @@ def _propose(shared: Any, own: Any) -> Any:
 def _observe(shared: Any, own: Any) -> Any:
     learner, setting, key, number = shared
     memory, policy, drawn, arrived, loop = own
-    counts = Counts(drawn.sum(axis=1))
-    counts.binned = drawn
-    feedback = reveal(setting.problem, counts, setting.problem.assess(counts), learner.level)
-    if arrived is not None:
-        feedback = late(feedback, learner.level, counts, *arrived)
+    counts = by_bin(drawn)
+    feedback = reveal(setting.problem, counts, setting.problem.assess(counts), learner.level, arrived)
     return learner.observe(setting, memory, Draws(key, loop[None], number[None]), policy, feedback)
 
 
@@ -277,20 +274,14 @@ def pieces(
             if t == 0:
                 kept = Kept(empty_run(length, shape, problem, list(traces), settings))
             if stage.delay is not None and pending is None:
-                pending = _nothing_pending(stage, noted)
+                first = taken(noted, 0)
+                one = nothing_pending(stage.delay, stage.setting, stage.level, first)
+                pending = piled([one for _ in stage.loops])
             met, pending = people.meet(now, policy, noted, pending)
             kept.keep(t, policy, met.counts.sum(axis=2), met.expected.sum(axis=2), traces)
             learner.observe(now, policy, noted, met)
             number += 1
         yield kept.run(problem, learner.recommend() if place + 1 == len(lengths) else None)
-
-
-def _nothing_pending(stage: Stage, noted: Pure) -> Any:
-    assert stage.delay is not None
-    bins = 1 if stage.level == "bandit" else len(stage.setting.grid) + 1
-    first = Pure(noted.thresholds[0], noted.weights[0])
-    one = Pending.none(stage.delay.horizon, stage.setting.groups, bins, first)
-    return piled([one for _ in stage.loops])
 
 
 def _to_pure(policy: Policy) -> Pure:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fairgate.arrays import Array, namespace
 from fairgate.core.binomials import draw_many
-from fairgate.core.feedback import late, reveal
+from fairgate.core.feedback import reveal
 from fairgate.core.labels import Credits, LabelDelay, Pending
 from fairgate.core.people import draw_binned, people_of
 from fairgate.core.policy import Policy
@@ -48,12 +48,17 @@ class Round(NamedTuple):
 
 def begin(task: Task, learner: Any, draws: Draws) -> State:
     """Return the state before the first round, whose random numbers are `draws`."""
-    memory, setting, delay = learner.init(task.setting), task.setting, task.delay
-    pending = None
-    if delay is not None:  # the first proposal has the shape of all
-        bins = 1 if learner.level == "bandit" else len(setting.grid) + 1
-        pending = Pending.none(delay.horizon, setting.groups, bins, learner.propose(setting, memory, draws))
+    memory, pending = learner.init(task.setting), None
+    if task.delay is not None:
+        first = learner.propose(task.setting, memory, draws)
+        pending = nothing_pending(task.delay, task.setting, learner.level, first)
     return State(task.environment.start(), memory, pending)
+
+
+def nothing_pending(delay: LabelDelay, setting: Setting, level: str, policy: Policy) -> Pending:
+    """Return that no label is on its way, where policies have the shape of `policy`."""
+    bins = 1 if level == "bandit" else len(setting.grid) + 1
+    return Pending.none(delay.horizon, setting.groups, bins, policy)
 
 
 def play(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> tuple[State, Round]:
@@ -63,9 +68,7 @@ def play(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> tu
     expected = chances(environment, setting, learner.level, state.population, policy)
     counts, pending, arrived = meet(task.delay, setting, batch, draws, expected, policy, state.pending)
     assessed = setting.problem.assess(counts)
-    feedback = reveal(setting.problem, counts, assessed, learner.level)
-    if arrived is not None:
-        feedback = late(feedback, learner.level, counts, *arrived)
+    feedback = reveal(setting.problem, counts, assessed, learner.level, arrived)
     memory = learner.observe(setting, state.memory, draws, policy, feedback)
     population = environment.update(state.population, policy, counts, draws)
     return State(population, memory, pending), Round(policy, counts.cells, expected.sum(axis=1), assessed, feedback)
@@ -97,16 +100,17 @@ def meet(
             drawn = draw_many(expected, batch, draws)
         else:
             drawn = draw_binned(expected, draws.words(Purpose.PEOPLE, batch))
-        return _by_bin(drawn), None, None
+        return by_bin(drawn), None, None
     words = draws.words(Purpose.PEOPLE, batch)
-    counts = _by_bin(draw_binned(expected, words))
+    counts = by_bin(draw_binned(expected, words))
     when, known = delay.rounds(draws.words(Purpose.LABELS, batch))
     *people, accepted = people_of(expected, words)
     pending = pending.send(draws.round[0], policy, counts, when, known & (accepted == 1), people)
     return counts, pending, pending.arriving(draws.round[0], setting.problem)
 
 
-def _by_bin(drawn: Array) -> Counts:
+def by_bin(drawn: Array) -> Counts:
+    """Return counts of people drawn by score bin, (groups, bins, 2, 2)."""
     counts = Counts(drawn.sum(axis=1))
     counts.binned = drawn
     return counts

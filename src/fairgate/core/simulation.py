@@ -29,9 +29,9 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment, is_feasible, violation
 from fairgate.random import Draws, key_of
 from fairgate.run import Run
-from fairgate.settings import common_replicates, described, rows_of, whole_number
+from fairgate.settings import common_replicates, described, loops_asked, rows_of, whole_number
 from fairgate.summary import Summary, gather, lengths_of
-from fairgate.tail import tail_of
+from fairgate.tail import kept_tail
 
 TOGETHER = 100
 """Loops that a processor's core plays together: their state stays in its cache."""
@@ -115,9 +115,7 @@ def simulate(
     if isinstance(learner, configured.Learner):
         check_level(learner, task.problem)
     varying = common_replicates({"the task": task.replicates, "the learner": getattr(learner, "replicates", None)})
-    loops = whole_number("seeds", (varying or 10) if seeds is None else seeds, 1)
-    if varying is not None and varying != loops:
-        raise InputError(f"seeds must be {varying}, as many as the settings that vary by replicate, got {seeds}")
+    loops = loops_asked(seeds, varying)
     whole_number("rounds", rounds, 1)
     whole_number("batch", batch, 1)
     chosen = library or ("jax" if find_spec("jax") else "numpy")
@@ -127,12 +125,9 @@ def simulate(
         "task": task.describe(), "learner": described(learner), "rounds": rounds, "seeds": loops, "seed": seed,
         "batch": batch, "coupling": "common", "library": chosen,
     }  # fmt: skip
-    last, whole = tail_of(rounds, tail), keep == "run"
-    pure = learners.is_pure(learner) and environments.is_pure(task.environment)
-    if pure and LabelDelay.of(task.environment) is not None:
-        pure = getattr(learners.pure(learner), "learns_late", False)  # that for arrays credits late labels
+    last, whole = kept_tail(rounds, tail, keep), keep == "run"
     origin = Origin(task, learner, simulate)
-    if not pure:
+    if not environments.is_pure(task.environment) or _pure_learner(learner, task.environment) is None:
         lengths = [rounds] if whole else lengths_of(rounds, last)
         played = [_hosted(task, learner, key_of(seed), batch, chosen, block) for block in blocks_of(loops, ARRAY)]
         runs = (pieces(*each, task.problem, lengths, settings) for each in played)
@@ -163,20 +158,29 @@ def _task(task: tasks.Task) -> Task:
     return Task(environments.pure(task.environment), setting, LabelDelay.of(task.environment))
 
 
+def _pure_learner(learner: Any, environment: Any) -> Any:
+    """Return the pure form of a learner; None if it has none, or none that credits labels as late as they are here."""
+    if not learners.is_pure(learner):
+        return None
+    found = learners.pure(learner)
+    late = LabelDelay.of(environment) is not None
+    return None if late and not getattr(found, "learns_late", False) else found
+
+
 def _hosted(
     task: tasks.Task, learner: Any, key: Array, batch: int, library: str, block: slice
 ) -> tuple[PurePeople | ArrayPeople, PureLearner | ArrayLearner]:
     """Return what a block of loops consists of, where learner, environment or both are in plain Python."""
     varying = task.replicates is not None or getattr(learner, "replicates", None) is not None
+    late = LabelDelay.of(task.environment)
+    if varying and late is not None:
+        raise InputError(
+            f"library must be left out where settings vary by replicate and labels are late, for {learner!r}"
+        )
     if varying:
         task, learner = task.rows(block), rows_of(learner, block)
-        if LabelDelay.of(task.environment) is not None:
-            raise InputError(f"settings must not vary by replicate where labels are late, unless {learner!r} is pure")
     whole = _task(task) if environments.is_pure(task.environment) and not varying else None
-    late = LabelDelay.of(task.environment)
-    own = learners.pure(learner) if learners.is_pure(learner) and not varying else None
-    if late is not None and not getattr(own, "learns_late", False):
-        own = None
+    own = None if varying else _pure_learner(learner, task.environment)
     setting = Setting(task.problem, task.thresholds, task.environment.group_count)
     numbers = np.arange(block.start, block.stop, dtype=np.uint32)
     stage = Stage(setting, late, learner.level, batch, key, numbers, library)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +19,7 @@ def ndtr(values: Array) -> Array:
     >>> float(ndtr(np.array(0.0)))
     0.5
     """
-    scaled = -math.sqrt(0.5) * values
-    if namespace(values) is np:
-        from scipy.special import erfc  # slow to import, and not needed by all
-    else:
-        from jax.scipy.special import erfc
-    return 0.5 * erfc(scaled)
+    return 0.5 * _functions(values).erfc(-math.sqrt(0.5) * values)
 
 
 def ndtri(shares: Array) -> Array:
@@ -31,11 +28,7 @@ def ndtri(shares: Array) -> Array:
     >>> float(ndtri(np.array(0.5)))
     0.0
     """
-    if namespace(shares) is np:
-        from scipy.special import ndtri as inverse
-    else:
-        from jax.scipy.special import ndtri as inverse
-    return inverse(shares)
+    return _functions(shares).ndtri(shares)
 
 
 def expit(values: Array) -> Array:
@@ -44,8 +37,9 @@ def expit(values: Array) -> Array:
     >>> float(expit(np.array(0.0)))
     0.5
     """
-    if namespace(values) is np:
-        from scipy.special import expit as logistic
-    else:
-        from jax.scipy.special import expit as logistic
-    return logistic(values)
+    return _functions(values).expit(values)
+
+
+def _functions(values: Array) -> Any:
+    """Return the functions for these arrays; SciPy's are imported late, since most learners need none of them."""
+    return import_module("scipy.special" if namespace(values) is np else "jax.scipy.special")

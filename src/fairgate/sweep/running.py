@@ -24,7 +24,7 @@ from fairgate.origin import versions
 from fairgate.places import find_learner, find_task
 from fairgate.reading import told
 from fairgate.settings import Array
-from fairgate.simulation import KEEPS, Size
+from fairgate.simulation import Size
 from fairgate.store import Index, Say, Work, code_digest, complete, file_hash, file_name, prepare_folder, read_table
 from fairgate.sweep.cells import Cell, Plan
 from fairgate.sweep.design import Range, make_design
@@ -32,6 +32,7 @@ from fairgate.sweep.figures import FIGURES, TRUTH
 from fairgate.sweep.packs import MAKERS, STACK, Pack, run_file
 from fairgate.sweep.parameters import Known
 from fairgate.sweep.result import Failure, Sweep
+from fairgate.tail import KEEPS
 from fairgate.tasks import Task, load_task, presets
 
 SHARE = 4
