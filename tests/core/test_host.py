@@ -25,7 +25,7 @@ class Steady:
 
     def start(self, setting: Any, replicates: int, rng: Any) -> Any:
         self.seen.clear()
-        return (setting.group_count if hasattr(setting, "group_count") else 2), replicates
+        return setting.groups, replicates
 
     def propose(self, state: Any) -> Any:
         groups, replicates = state
@@ -80,7 +80,7 @@ def test_a_users_environment_meets_a_pure_learner() -> None:
     found, wanted = (played(each, fg.OFS()) for each in (own(some_task()), some_task()))
     np.testing.assert_array_equal(found.thresholds, wanted.thresholds)
     np.testing.assert_array_equal(found.counts, wanted.counts)
-    np.testing.assert_array_equal(found.traces["feasible"], wanted.traces["feasible"]) if found.traces else None
+    np.testing.assert_array_equal(found.traces["feasible"], wanted.traces["feasible"])
 
 
 def test_a_users_environment_with_late_labels_meets_a_pure_learner() -> None:
