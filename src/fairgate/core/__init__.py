@@ -1,4 +1,4 @@
-"""Core: the closed loop as pure functions of one loop, run directly by NumPy or compiled by JAX for a CPU or a GPU.
+"""Core: pure functions of one closed loop, run directly by NumPy or compiled by JAX for a CPU or a GPU.
 
 Each function here handles a single loop. :mod:`fairgate.core.simulation` adds the loops (`vmap`), the rounds (`scan`)
 and the compilation (`jit`). A function uses the library of its arrays (:func:`fairgate.arrays.namespace`). Random
@@ -9,7 +9,7 @@ An *environment* is a record of arrays (:func:`fairgate.arrays.record`) with
 ===================================  =================================================================================
 ``start()``                          the state of the population before the first round: an array or a record
 ``cells(state, policy)``             P(group, label, decision), (groups, 2, 2), sums to 1
-``histogram(state, edges)``          P(group, bin, label), (groups, K + 1, 2), of scores divided by K edges; bin k
+``histogram(state, edges)``          P(group, bin, label), (groups, K + 1, 2), of scores binned by K edges; bin k
                                      holds the scores of at least edge k − 1 and below edge k
 ``update(state, policy, counts,      the state after a batch; a group without applicants does not move; random numbers
 draws)``                             only from ``draws`` with purpose ``RESPONSE``

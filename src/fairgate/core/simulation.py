@@ -93,8 +93,8 @@ def simulate(
         The task, and the learner that plays it. A task or learner without a pure form runs round by round in plain
         Python, next to the pure form of the rest.
     rounds, seeds, seed, batch
-        Length of each loop, number of loops (by default one per value of settings that vary by replicate, else 10),
-        seed of the random numbers, applicants per round.
+        Length of each loop, number of loops, seed of the random numbers, applicants per round. By default there is one
+        loop per value of settings that vary by replicate, else 10 loops.
     keep
         ``"run"`` keeps every round. ``"summary"`` keeps one line of figures per loop, in memory that does not grow
         with the rounds.

@@ -21,8 +21,8 @@ class CreditScores(Thresholded):
     distinct
         Distinct scores, including raised and lowered ones, in increasing order, (S,).
     none, raised, lowered
-        P(group, label, score ≥ threshold) with each of them as threshold for people without a record, and its change
-        per unit share of people whose last loan was repaid, and was not, (S + 1, groups, 2).
+        P(group, label, score ≥ threshold) with each of them as threshold if no person had a record, (S + 1, groups, 2).
+        The other two are its change per unit share of people whose last loan was repaid, and was not.
     rate
         Fraction of the way to its target that the state moves in a round, ().
     carry

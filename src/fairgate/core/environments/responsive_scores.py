@@ -184,7 +184,7 @@ class ResponsiveScores:
         return xp.maximum(within, 0.0) * self.group_shares(state)[:, None, None]
 
     def histogram(self, state: Responses, edges: Array) -> Array:
-        """Return P(group, bin, label), (groups, bins, 2), of scores divided by `edges` (K,)."""
+        """Return P(group, bin, label), (groups, bins, 2), of scores binned by `edges` (K,)."""
         xp = namespace(state.quality, edges)
         kinds = self.kinds(state) * self.group_shares(state)[:, None, None, None]
         groups, bins = len(kinds), len(edges) + 1

@@ -22,8 +22,8 @@ class ScorePools:
     distinct
         Distinct scores of the table in increasing order, (S,).
     low, lift
-        P(group, label, decision) with each of them as threshold if all applicants came from the low pools, and its
-        change if all came from the high pools, (S + 1, groups, 2, 2).
+        P(group, label, decision) with each of them as threshold if all applicants came from the low pools. The other
+        is its change if all came from the high pools, (S + 1, groups, 2, 2) each.
     floor, span
         Target weights at zero acceptance, and their increase at full acceptance, (groups,).
     rate
@@ -65,7 +65,7 @@ class ScorePools:
         return (found * policy.weights[:, None, None, None]).sum(axis=0)
 
     def histogram(self, state: Array, edges: Array) -> Array:
-        """Return P(group, bin, label), (groups, bins, 2), of scores divided by `edges` (K,)."""
+        """Return P(group, bin, label), (groups, bins, 2), of scores binned by `edges` (K,)."""
         xp = namespace(state)
         place = xp.searchsorted(self.distinct, edges)
         ends = xp.asarray([len(self.distinct)]), xp.asarray([0])

@@ -37,7 +37,7 @@ class Thresholded(ABC):
         return (decided * policy.weights[:, None, None, None]).sum(axis=0)
 
     def histogram(self, state: Any, edges: Array) -> Array:
-        """Return P(group, bin, label), (groups, K + 1, 2), of scores divided by `edges` (K,)."""
+        """Return P(group, bin, label), (groups, K + 1, 2), of scores binned by `edges` (K,)."""
         above, everybody = self.above_edges(state, edges), self.everybody(state)[None]
         xp = namespace(above)
         ends = xp.concatenate((everybody, above, xp.zeros_like(everybody)))

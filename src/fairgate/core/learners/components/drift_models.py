@@ -13,7 +13,7 @@ from fairgate.learners.drift_models import DRIFTS, KEPT, LARGEST_MISFIT, LEFT_BE
 
 @record
 class DriftModels:
-    """Regressions of D drifts and each group; :class:`fairgate.learners.drift_models.DriftModels` documents the rule.
+    """Regressions for D drifts and each group; :class:`fairgate.learners.drift_models.DriftModels` documents the rule.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ class Epoch:
     people, accepted, positives
         People, accepted people and accepted people of label 1 in these rounds, (groups,).
     binned
-        People (groups, K + 1) and labels (groups, K + 1, 2) in these rounds by score bin; () at level bandit.
+        People (groups, K + 1) and labels (groups, K + 1, 2) in these rounds by score bin; () at level ``"bandit"``.
     """
 
     threshold: Array

@@ -77,7 +77,10 @@ class SmoothResponse:
         return replace(self, acceptance=self.acceptance.ended())
 
     def with_round(self, here: Array, age: Array, feedback: Feedback) -> SmoothResponse:
-        """Return the response after a round on the threshold marked in `here` (K,); without one, only averages move."""
+        """Return the response after a round on the threshold marked in `here`, (K,).
+
+        Without a marked threshold, the regressions stay unchanged.
+        """
         xp, seen = namespace(self.rates), feedback.observation
         rate, positives = (
             part / xp.maximum(whole, 1.0)
