@@ -1,4 +1,4 @@
-"""Records of arrays that NumPy and JAX both understand, and the library that an array belongs to."""
+"""Arrays: records of arrays that work with both NumPy and JAX, and the library that an array belongs to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = Any
-"""An array of NumPy or of JAX; which one decides what computes with it."""
+"""An array of NumPy or JAX; its type determines the library that computes with it."""
 
 T = TypeVar("T")
 
@@ -32,18 +32,18 @@ def namespace(*arrays: Array) -> Any:
 
 
 def has_64_bits(xp: Any) -> bool:
-    """Whether a library computes with 64 bits: NumPy does, JAX where it was asked to."""
+    """Return whether a library computes with 64 bits: NumPy always does, JAX only if configured to."""
     return xp is np or bool(sys.modules["jax"].config.jax_enable_x64)
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """Return an array of JAX as it is, and anything else as one of NumPy."""
+    """Return a JAX array unchanged, and any other value as a NumPy array."""
     found: NDArray[Any] = np.asarray(value) if namespace(value) is np else value
     return found
 
 
 def put(array: Array, place: Array, value: Array) -> Array:
-    """Return an array with another value at one place of its first axis.
+    """Return a copy of an array with a new value at one place of its first axis.
 
     >>> put(np.zeros(3), 1, 5.0)
     array([0., 5., 0.])
@@ -56,7 +56,7 @@ def put(array: Array, place: Array, value: Array) -> Array:
 
 
 def add_at(array: Array, places: tuple[Array, ...], values: Array) -> Array:
-    """Return an array to which each value is added at its place, as often as a place is named.
+    """Return a copy of an array with each value added at its place; values at a repeated place add up.
 
     >>> add_at(np.zeros(3), (np.array([0, 2, 2]),), np.ones(3))
     array([1., 0., 2.])
@@ -69,7 +69,7 @@ def add_at(array: Array, places: tuple[Array, ...], values: Array) -> Array:
 
 
 def piled(parts: Sequence[Any]) -> Any:
-    """Stack arrays of NumPy along a new first axis; of records, tuples and dicts of arrays, each array.
+    """Stack NumPy arrays along a new first axis; in records, tuples and dicts, stack each array.
 
     >>> piled([(1.0, {"x": np.zeros(2)}), (3.0, {"x": np.ones(2)})])
     (array([1., 3.]), {'x': array([[0., 0.],
@@ -93,7 +93,7 @@ def taken(pile: Any, place: Any) -> Any:
 
 
 def _rebuilt(like: Any, part: Callable[[Callable[[Any], Any]], Any], leaf: Callable[[], Any]) -> Any:
-    """Make something like this of its parts, each of which is asked for by how it is got; None has none."""
+    """Build a structure like `like`: `part` makes each part from its getter, `leaf` makes an array; None stays None."""
     if like is None:
         return None
     if dataclasses.is_dataclass(like):
@@ -109,7 +109,7 @@ def _rebuilt(like: Any, part: Callable[[Callable[[Any], Any]], Any], leaf: Calla
 
 
 def _length(pile: Any) -> int | None:
-    """Return the length of the first axis of the arrays, None if there is no array."""
+    """Return the length of the arrays' first axis, or None for an empty structure."""
     found: list[int] = []
     _rebuilt(pile, lambda get: found.append(_length(get(pile)) or 0), lambda: found.append(len(pile)))
     return max(found, default=None)
@@ -117,10 +117,10 @@ def _length(pile: Any) -> int | None:
 
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
-    """Make a frozen dataclass whose fields JAX compiles with as arguments, so that new values compile nothing new.
+    """Make a frozen dataclass whose fields are arguments of compiled JAX code, so that new values do not recompile it.
 
-    Fields with ``metadata={"static": True}`` (see :func:`static`) are part of the compiled program instead: lengths,
-    names. JAX need not be installed; :func:`register` tells it of all records once it is used.
+    Fields with ``metadata={"static": True}`` (see :func:`static`) are part of the compiled program instead, such as
+    lengths and names. JAX need not be installed; :func:`register` registers all records once JAX is in use.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def static(default: Any = dataclasses.MISSING) -> Any:
 
 
 def register(*others: type) -> None:
-    """Make every record a pytree of JAX, and `others`, which are dataclasses; each once."""
+    """Register every record, and the dataclasses `others`, as pytrees of JAX, each once."""
     from jax import tree_util
 
     for cls in (*_RECORDS, *others):
@@ -161,7 +161,7 @@ def _both_ways(cls: Any) -> tuple[Any, Any]:
         return [getattr(made, name) for name in names], tuple(getattr(made, name) for name in fixed)
 
     def unflatten(kept: Any, values: Any) -> Any:
-        made = object.__new__(cls)  # not by its constructor, which checks numbers that are not known yet
+        made = object.__new__(cls)  # skips the constructor, whose checks need concrete numbers
         for name, value in [*zip(names, values, strict=True), *zip(fixed, kept, strict=True)]:
             object.__setattr__(made, name, value)
         return made

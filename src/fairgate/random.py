@@ -1,4 +1,4 @@
-"""Random numbers as a function of seed, loop, round, purpose and place: nothing is drawn in an order."""
+"""Random: random numbers as a function of seed, loop, round, purpose and place, in any order of drawing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEYL = 0x9E3779B9, 0xBB67AE85
 
 
 class Purpose(IntEnum):
-    """What random numbers are for: each purpose has its own, so that none changes because another draws more."""
+    """Purposes of random numbers: each has separate numbers, which do not depend on how many the others draw."""
 
     PEOPLE = 0
     LABELS = 1
@@ -24,9 +24,9 @@ class Purpose(IntEnum):
 
 
 def philox(counter: tuple[Array, Array, Array, Array], key: tuple[Array, Array]) -> tuple[Array, Array, Array, Array]:
-    """Return four words of 32 bits for each counter of four: Philox4x32-10 [1]_.
+    """Return four words of 32 bits for each counter of four words, by Philox4x32-10 [1]_.
 
-    The numbers are uint32 arrays that broadcast.
+    Counters and keys are uint32 arrays that broadcast.
 
     References
     ----------
@@ -70,7 +70,7 @@ class Draws:
     key
         The seed's lower and upper 32 bits, (2,) of uint32.
     loop, round
-        Which loop, and which of its rounds, counted from 0; uint32 of shape (1,).
+        Numbers of the loop and of its round, counted from 0; uint32 of shape (1,).
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Draws:
         return dataclasses.replace(self, round=self.round + namespace(self.round).uint32(1))
 
     def words(self, purpose: Purpose, count: int, start: Array | int = 0) -> Array:
-        """Return `count` words of 32 bits; `start` counts the groups of four that others of this purpose have."""
+        """Return `count` words of 32 bits; `start` is the first of the groups of four words to draw from."""
         xp = namespace(self.loop)
         place = xp.arange(-(-count // 4), dtype=xp.uint32) + xp.uint32(start)
         purposes = xp.full((1,), int(purpose), dtype=xp.uint32)
@@ -102,5 +102,5 @@ class Draws:
 
 
 def key_of(seed: int) -> Array:
-    """Return the key of a seed, whose lowest 64 bits count."""
+    """Return the key of a seed, made of its lowest 64 bits."""
     return np.array([seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF], dtype=np.uint32)

@@ -10,11 +10,11 @@ TAIL = 200
 
 
 KEEPS = ("run", "summary")
-"""What a simulation can keep: everything that happened, or a line per replicate."""
+"""Results that a simulation can keep: every round, or one line of figures per replicate."""
 
 
 def kept_tail(rounds: int, asked: int | None, keep: str) -> int:
-    """Return how many rounds a summary's tail has, or say what is wrong with what was asked to be kept."""
+    """Return the number of rounds in a summary's tail; raise an error if `asked` or `keep` is invalid."""
     if keep not in KEEPS:
         raise unknown_name("keep", keep, KEEPS)
     if asked is not None and (keep == "run" or whole_number("tail", asked, 1) > rounds):
@@ -23,7 +23,7 @@ def kept_tail(rounds: int, asked: int | None, keep: str) -> int:
 
 
 def tail_of(rounds: int, asked: int | None = None) -> int:
-    """Return how many rounds at the end are a run's tail: as many as asked, else 200, or a fifth of a shorter run.
+    """Return the number of rounds in a run's tail: `asked`, or by default a fifth of the run, from 1 to 200 rounds.
 
     >>> tail_of(3000), tail_of(300), tail_of(300, 100)
     (200, 60, 100)

@@ -1,4 +1,4 @@
-"""Large batches: counts of cells drawn by binomials, at a cost that does not grow with the batch."""
+"""Binomials: draw the cell counts of large batches, at a cost that does not grow with the batch."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from fairgate.arrays import Array, has_64_bits, namespace
 from fairgate.random import Draws, Purpose
 
 SMALL = 10.0
-"""Expected number of successes, or of failures if there are fewer, up to which the distribution is added up."""
+"""Largest expected number of successes, or of failures if fewer, for which probabilities are summed one by one."""
 
 TRY = 1 << 20
-"""Place of the words of the first try to draw by rejection, beyond all that are used otherwise."""
+"""Distance between the random words of successive rejection attempts; other draws use words below it."""
 
 
 def draw_many(probabilities: Array, batch: int, draws: Draws) -> Array:
-    """Count `batch` applicants in cells of these probabilities, which sum to 1.
+    """Draw the number of `batch` applicants in each cell, given cell probabilities that sum to 1.
 
-    The applicants are parted in two, then each part in two, until every cell has its own: a multinomial distribution,
-    one binomial per cell.
+    The cells are split into two parts, then each part into two, until every part is one cell. Each split is a binomial
+    draw; together they give a multinomial distribution.
     """
     xp = namespace(probabilities)
     flat = xp.reshape(probabilities, (-1,))
@@ -32,16 +32,16 @@ def draw_many(probabilities: Array, batch: int, draws: Draws) -> Array:
     counts = xp.full((1,), float(batch), dtype=flat.dtype)
     for whole, parts in zip(sums[:0:-1], sums[-2::-1], strict=True):
         share = xp.clip(parts[0::2] / xp.where(whole > 0.0, whole, 1.0), 0.0, 1.0)
-        share = xp.where(parts[1::2] > 0.0, share, 1.0)  # what rounding leaves falls into no cell of probability 0
+        share = xp.where(parts[1::2] > 0.0, share, 1.0)  # rounding never fills a cell of probability 0
         left = binomial(counts, share, draws, start=len(whole))
         counts = xp.reshape(xp.stack((left, counts - left), axis=-1), (-1,))
     return xp.reshape(counts[: len(flat)], probabilities.shape)
 
 
 def binomial(trials: Array, chance: Array, draws: Draws, start: int = 0) -> Array:
-    """Return numbers of successes, one of each pair of `trials` and `chance`, (N,).
+    """Draw the number of successes for each pair of `trials` and `chance`, (N,).
 
-    `start` tells the random numbers of several calls in one round apart: no two may lie less than N apart.
+    `start` separates the random numbers of several calls in one round: any two values must differ by at least N.
     """
     xp = namespace(chance)
     rare = xp.minimum(chance, 1.0 - chance)
@@ -53,13 +53,13 @@ def binomial(trials: Array, chance: Array, draws: Draws, start: int = 0) -> Arra
 
 
 def _added_up(trials: Array, chance: Array, luck: Array) -> Array:
-    """Add the probabilities of 0, 1, 2 … successes up, until they exceed a uniform number."""
+    """Draw by inversion: sum the probabilities of 0, 1, 2 … successes until the sum exceeds a uniform number."""
     xp = namespace(chance)
     odds = chance / (1.0 - chance)
 
     def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         left, each, count = state
-        left, more = left - each, (left > each) & (each > 0.0)  # rounding may leave some luck in the end
+        left, more = left - each, (left > each) & (each > 0.0)  # rounding may leave a rest at the end
         return xp.where(more, left, 0.0), each * xp.maximum(trials - count, 0.0) / (count + 1.0) * odds, count + more
 
     none = xp.exp(trials * xp.log1p(-chance))
@@ -68,7 +68,7 @@ def _added_up(trials: Array, chance: Array, luck: Array) -> Array:
 
 
 def _rejected(trials: Array, chance: Array, done: Array, draws: Draws, start: int) -> Array:
-    """Draw by transformed rejection, algorithm BTRS [1]_, for chances up to a half, where it is not `done`.
+    """Draw by transformed rejection (algorithm BTRS [1]_), for chances of at most one half, where `done` is false.
 
     References
     ----------
@@ -110,14 +110,14 @@ def _rejected(trials: Array, chance: Array, done: Array, draws: Draws, start: in
 
 
 def _tail(count: Array) -> Array:
-    """Return log k! less Stirling's formula for it, to 10⁻⁶, and to 3·10⁻⁴ of 0, which is hardly ever drawn."""
+    """Return log k! minus Stirling's formula, accurate to 10⁻⁶, and to 3·10⁻⁴ at k = 0, which is a rare draw."""
     more = count + 1.0
     square = more * more
     return (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / 1680.0 / square) / square) / square) / more
 
 
 def _uniform(draws: Draws, start: Any, count: int) -> Array:
-    """Return numbers between 0 and 1, neither of which occurs."""
+    """Return uniform numbers strictly between 0 and 1."""
     words = draws.words(Purpose.PEOPLE, count, start)
     xp = namespace(words)
     wide = has_64_bits(xp)

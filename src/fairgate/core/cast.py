@@ -1,4 +1,4 @@
-"""Cast: who plays in each loop, the same task and learner in all, or another setting or instance in each."""
+"""Cast: the task and the learner of each loop, shared by all loops or with different settings in each."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from fairgate.errors import InputError
 
 
 class Leaves(NamedTuple):
-    """All arrays of the cast, the axis that loops have in each (None: the same in all loops), and how they fit."""
+    """All arrays of the cast, the axis of the loops in each (None if all loops share it), and the pytree structure."""
 
     arrays: list[Array]
     axes: tuple[int | None, ...]
     tree: Any
 
     def of(self, loops: Array) -> list[Array]:
-        """Return the arrays of these loops; loops beyond the last are played as the last."""
+        """Return the arrays of these loops; loop numbers beyond the last stand for the last loop."""
         found = zip(self.arrays, self.axes, strict=True)
         return [each if axis is None else each[np.minimum(loops, len(each) - 1)] for each, axis in found]
 
 
 @dataclasses.dataclass(frozen=True)
 class Cast:
-    """Task and learner of each loop, or of all loops if there is one pair.
+    """Task and learner of each loop, or a single pair for all loops.
 
-    Several tasks must be of one shape: environments of one class, as many groups and thresholds, the same constraints
-    and as late labels; all else may differ. An environment whose arrays differ in length otherwise has a class method
-    ``alike(several)``, which returns the same environments with arrays of equal lengths.
+    Several tasks must be of one shape: environments of one class, equal numbers of groups and thresholds, the same
+    constraints and the same horizon of late labels. Everything else may differ. An environment class whose arrays can
+    differ in length has a class method ``alike(several)``, which returns the same environments with arrays of equal
+    lengths.
     """
 
     pairs: Sequence[tuple[Task, Any]]
@@ -48,11 +49,11 @@ class Cast:
         return cls([(dataclasses.replace(task, environment=each), own) for (task, own), each in found])
 
     def at(self, loop: int) -> tuple[Task, Any]:
-        """Return task and learner of a loop."""
+        """Return the task and the learner of a loop."""
         return self.pairs[min(loop, len(self.pairs) - 1)]
 
     def leaves(self) -> Leaves:
-        """Return all arrays, for JAX; what is the same in all loops is kept once."""
+        """Return all arrays, for JAX; an array that is equal in all loops is stored once."""
         from jax import tree
 
         for task, _ in self.pairs:

@@ -1,4 +1,4 @@
-"""What a learner of a feedback level gets to know of a batch."""
+"""Feedback: the information on a batch that a learner of a feedback level receives."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fairgate.problem import Assessment, Feedback, Observation, Problem
 def reveal(
     problem: Problem, counts: Counts, assessed: Assessment, level: str, arrived: tuple[Credits, Array] | None = None
 ) -> Feedback:
-    """Return reward and residuals of a batch of one loop, as `assessed`, and as much of its counts as the level shows.
+    """Return reward and residuals of one loop's batch, given as `assessed`, and the counts that the level reveals.
 
-    Where labels are late, `arrived` are those that arrive now, by policy and by score bin.
+    If labels are late, `arrived` holds the labels that arrive in this round, by policy and by score bin.
 
     The levels are those of :class:`~fairgate.Observation`. Residuals that depend on labels of rejected applicants are
     NaN below level ``"full-labels"``.
@@ -35,9 +35,9 @@ def reveal(
 
 
 def _late(seen: Feedback, level: str, counts: Counts, credited: Credits, arrived: Array) -> Feedback:
-    """Return the feedback where labels of the accepted arrive late: `arrived` are those that do now, by score bin.
+    """Return the feedback if labels of the accepted arrive late; `arrived` holds this round's arrivals by score bin.
 
-    The reward is the mean over the policies they belong to, weighted by share; NaN if no label arrived.
+    The reward is the mean over the policies that the labels belong to, weighted by share; NaN if no label arrived.
     """
     xp = namespace(arrived)
     known, whole = arrived.sum(axis=1), credited.share.sum()

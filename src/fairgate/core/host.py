@@ -1,8 +1,8 @@
-"""Host: a learner or an environment in plain Python, driven round by round beside the compiled rest.
+"""Host: run a learner or an environment in plain Python round by round, next to the pure form of the rest.
 
-What has no pure form works on arrays of loops, as :class:`fairgate.learners.Learner` and
-:class:`fairgate.environments.Environment` say. Applicants and late labels are those of the pure form, as their random
-numbers are a function of seed, loop and round.
+A learner or environment without a pure form works on arrays of loops, as described in
+:class:`fairgate.learners.Learner` and :class:`fairgate.environments.Environment`. Applicants and late labels equal
+those of the pure form, because their random numbers are a function of seed, loop and round.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from fairgate.random import Draws
 from fairgate.run import Run
 
 Function = Callable[[Any, Any], Any]
-"""Of what all loops share, and of what each has for itself."""
+"""A function of the values that all loops share, and of the values of each loop."""
 
 
 class Met(NamedTuple):
-    """A batch of every loop: who came and who was expected, (loops, groups, bins, 2, 2), and labels that arrive."""
+    """A batch of every loop: counts and their probabilities, (loops, groups, bins, 2, 2), and labels that arrive."""
 
     counts: Array
     expected: Array
@@ -43,12 +43,12 @@ class Met(NamedTuple):
 
 @dataclass(frozen=True)
 class Stage:
-    """What both halves of a loop know.
+    """Values that the environment and the learner of a block of loops share.
 
     Attributes
     ----------
     setting, delay
-        What learners are told, and when labels arrive.
+        Setting that learners receive, and delay of labels (None if all arrive at once).
     level, batch, key
         Feedback level of the learner, applicants per round, and the seed's key.
     loops
@@ -73,7 +73,7 @@ class Stage:
         return piled([function(shared, each) for each in each_of(own)])
 
     def counted(self, drawn: Array) -> Counts:
-        """Return counts of people drawn by score bin, (loops, groups, bins, 2, 2), as the level has them."""
+        """Return the counts of people drawn by score bin, (loops, groups, bins, 2, 2), in the detail of the level."""
         return Counts(drawn.sum(axis=2)) if self.level == "bandit" else Counts.of_bins(drawn)
 
 
@@ -98,7 +98,7 @@ class PurePeople:
         self.population = piled([environment.start() for _ in stage.loops])
 
     def meet(self, number: Array, policy: Policy, noted: Pure, pending: Pending | None) -> tuple[Met, Pending | None]:
-        """Play a round; `noted` is what labels on their way are told of the policy."""
+        """Play a round; `noted` is the policy that is recorded with its pending labels."""
         stage = self.stage
         shared = self.environment, stage.setting, stage.delay, stage.key, number
         own = self.population, pending, _to_pure(policy), noted, stage.loops
@@ -120,14 +120,14 @@ def _whole_round(level: str, batch: int) -> Function:
 
 
 class ArrayPeople:
-    """An environment in plain Python, which has arrays of loops."""
+    """An environment in plain Python, which works on arrays of loops."""
 
     def __init__(self, stage: Stage, environment: Environment, rng: np.random.Generator) -> None:
         self.stage, self.environment, self.rng = stage, environment, rng
         self.state = environment.start(len(stage.loops))
 
     def meet(self, number: Array, policy: Policy, noted: Pure, pending: Pending | None) -> tuple[Met, Pending | None]:
-        """Play a round; `noted` is what labels on their way are told of the policy."""
+        """Play a round; `noted` is the policy that is recorded with its pending labels."""
         stage, environment = self.stage, self.environment
         if stage.level == "bandit":
             expected = environment.cells(self.state, policy)[:, :, None]
@@ -160,21 +160,21 @@ class PureLearner:
         self.memory = piled([learner.init(stage.setting) for _ in stage.loops])
 
     def propose(self, number: Array) -> tuple[Policy, Pure, dict[str, Array]]:
-        """Return the policies to play, the same for labels to note, and traces."""
+        """Return the policies to play, the same in pure form to record with pending labels, and traces."""
         stage = self.stage
         shared = self.learner, stage.setting, stage.key, number
         policy, traces = stage.over(_propose, shared, (self.memory, stage.loops))
         return _from_pure(policy, stage.setting.groups), policy, traces
 
     def observe(self, number: Array, policy: Policy, noted: Pure, met: Met) -> None:
-        """Take in a round."""
+        """Update the learner after a round."""
         stage = self.stage
         shared = self.learner, stage.setting, stage.key, number
         own = self.memory, noted, met.counts, met.arrived, stage.loops
         self.memory = stage.over(_observe, shared, own)
 
     def recommend(self) -> Policy | None:
-        """Return the policies that it would keep, if it has any."""
+        """Return the policies that the learner recommends, if any."""
         if not hasattr(self.learner, "recommend"):
             return None
         found = self.stage.over(_recommend, (self.learner, self.stage.setting), (self.memory, self.stage.loops))
@@ -203,7 +203,7 @@ def _recommend(shared: Any, own: Any) -> Any:
 
 
 class ArrayLearner:
-    """A learner in plain Python, which has arrays of loops."""
+    """A learner in plain Python, which works on arrays of loops."""
 
     def __init__(
         self, stage: Stage, learner: learners.Learner[Any], task: tasks.Task, rng: np.random.Generator
@@ -212,11 +212,11 @@ class ArrayLearner:
         self.state = learner.start(task.setting, len(stage.loops), rng)
         self.noted = Pure(np.zeros((len(stage.loops), 1, 1)), np.ones((len(stage.loops), 1)))
         self.past: dict[int, Policy] = {}
-        self.open: dict[int, Array] = {}  # labels of past rounds that have not arrived
+        self.open: dict[int, Array] = {}  # labels of past rounds that have not arrived yet
         self.counted: dict[int, tuple[Array, Array]] = {}
 
     def propose(self, number: Array) -> tuple[Policy, Pure, dict[str, Array]]:
-        """Return the policies to play, nothing for labels to note, and traces."""
+        """Return the policies to play, a placeholder to record with pending labels, and traces."""
         stage, learner = self.stage, self.learner
         shape = len(stage.loops), stage.setting.groups
         edges = None if stage.level == "bandit" else stage.setting.grid
@@ -224,7 +224,7 @@ class ArrayLearner:
         return policy, self.noted, {name: np.asarray(learner.trace(self.state, name)) for name in learner.traces}
 
     def observe(self, number: Array, policy: Policy, noted: Pure, met: Met) -> None:
-        """Take in a round."""
+        """Update the learner after a round."""
         counts, labels, arrivals = self.stage.counted(met.counts), None, None
         if met.arrived is not None:
             credited, binned = met.arrived
@@ -234,9 +234,9 @@ class ArrayLearner:
         self.learner.observe(self.state, policy, feedback)
 
     def _arrivals(self, number: int, policy: Policy, counts: Counts, labels: Array) -> Arrivals:
-        """Return the labels that arrive, (loops, horizon, groups, 2) by round modulo the horizon, by batch."""
+        """Return arrivals by batch, given labels (loops, horizon, groups, 2) by round modulo the horizon."""
         horizon = labels.shape[1]
-        nobody = counts.accepted.sum(axis=1, keepdims=True) == 0  # all is known of these
+        nobody = counts.accepted.sum(axis=1, keepdims=True) == 0  # these batches wait for no labels
         self.past[number], self.open[number] = policy.copy(), counts.accepted.copy()
         self.counted[number] = np.where(nobody, 0, counts.people), counts.accepted
         rounds = [each for each in sorted(self.past) if each == number or labels[:, each % horizon].any()]
@@ -253,7 +253,7 @@ class ArrayLearner:
         return Arrivals(rounds, played, found, people, accepted, last)
 
     def recommend(self) -> Policy | None:
-        """Return the policies that it would keep, if it has any."""
+        """Return the policies that the learner recommends, if any."""
         return self.learner.recommend(self.state)
 
 
@@ -264,7 +264,7 @@ def pieces(
     lengths: Sequence[int],
     settings: dict[str, Any],
 ) -> Iterator[Run]:
-    """Play, and yield what happened piece by piece: `lengths` are the rounds of each."""
+    """Play the loops and yield the run in pieces; `lengths` gives the rounds of each piece."""
     stage, pending, number = people.stage, None, 0
     shape = len(stage.loops), stage.setting.groups
     for place, length in enumerate(lengths):
@@ -285,7 +285,7 @@ def pieces(
 
 
 def _to_pure(policy: Policy) -> Pure:
-    """Put the loops first, and fill lotteries up to 1, 2, 4, 8 … thresholds, so that few numbers are compiled."""
+    """Move loops to the first axis, and pad lotteries to 1, 2, 4, 8 … thresholds, so that few shapes are compiled."""
     thresholds, weights = np.moveaxis(policy.thresholds, 1, 0), np.moveaxis(policy.weights, 1, 0)
     more = (1 << (weights.shape[1] - 1).bit_length()) - weights.shape[1]
     if more:

@@ -1,4 +1,4 @@
-"""Labels of the accepted that arrive late, or never."""
+"""Labels: labels of accepted applicants that arrive late, or never."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from fairgate.counts import Counts
 from fairgate.errors import InputError
 
 LATEST = 2.0**-16
-"""Probability that a label takes longer than the horizon; it arrives in the last round of it then."""
+"""Probability that a label takes longer than the horizon; such a label arrives in the last round of the horizon."""
 
 LONGEST = 1200
-"""Rounds of the longest horizon: memory grows with its square, 12 MB per loop here."""
+"""Longest horizon in rounds: memory grows with its square, to 12 MB per loop at this length."""
 
 
 @record
 class LabelDelay:
-    """When labels of the accepted arrive.
+    """Distribution of the delay of accepted applicants' labels.
 
     Attributes
     ----------
     arrival
-        Probability that a label not yet known arrives in a round, beginning with the round of the decision.
+        Probability that a label not yet known arrives in a round, starting with the round of the decision.
     loss
         Share of labels that never arrive.
     horizon
-        Rounds within which labels arrive.
+        Number of rounds within which labels arrive.
     """
 
     arrival: Array
@@ -40,7 +40,7 @@ class LabelDelay:
 
     @classmethod
     def of(cls, environment: Any) -> LabelDelay | None:
-        """Return when labels arrive in an environment; None if all do at once."""
+        """Return the label delay of an environment; None if all labels arrive at once."""
         arrival, loss = float(environment.label_arrival), float(environment.label_loss)
         if arrival == 1.0 and loss == 0.0:
             return None
@@ -54,7 +54,7 @@ class LabelDelay:
         return cls(np.float64(arrival), np.float64(loss), horizon)
 
     def rounds(self, words: Array) -> tuple[Array, Array]:
-        """Return how many rounds late each label is, and whether it ever arrives, by one word of 32 bits each."""
+        """Return the delay of each label in rounds, and whether it ever arrives, from one word of 32 bits each."""
         xp = namespace(words)
         number = xp.float64 if has_64_bits(xp) else xp.float32
         luck = (xp.astype(words, number) + 0.5) * 2.0**-32
@@ -66,9 +66,9 @@ class LabelDelay:
 
 @record
 class Credits:
-    """What labels that arrived in a round say of the last H policies; H is the horizon.
+    """Labels that arrived in a round, and the reward that they credit to the last H policies; H is the horizon.
 
-    Round t is at place t mod H, so that a learner can keep a note of each round at the same place.
+    Round t has index t mod H, so that a learner can store its own data on each round at the same index.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Credits:
     share
         Share of the labels of each round that arrived now, (H,); over time they add up to 1, or less if any are lost.
     reward
-        Reward per person of each round, going by the labels that arrived now, (H,); 0 where none did.
+        Reward per person of each round, estimated from the labels that arrived now, (H,); 0 where none did.
     """
 
     policies: Policy
@@ -90,18 +90,18 @@ class Credits:
 
 @record
 class Pending:
-    """Labels on their way.
+    """Labels that have not arrived yet.
 
     Attributes
     ----------
     due
-        By round of arrival and round of decision, each modulo the horizon: (H, H, groups, 2).
+        Labels by round of arrival and round of decision, each modulo the horizon, (H, H, groups, 2).
     binned
-        By round of arrival and score bin, (H, groups, bins, 2).
+        Labels by round of arrival and score bin, (H, groups, bins, 2).
     people, accepted
-        Of the last H rounds, (H, groups).
+        People and accepted people of the last H rounds, (H, groups).
     policies
-        Of the last H rounds.
+        Policies of the last H rounds.
     """
 
     due: Array
@@ -112,7 +112,7 @@ class Pending:
 
     @classmethod
     def none(cls, horizon: int, groups: int, bins: int, policy: Policy) -> Pending:
-        """Return that no label is on its way, where policies have the shape of `policy`."""
+        """Return a record without pending labels, for policies of the same shape as `policy`."""
         xp = namespace(policy.weights, policy.thresholds)
         past = Policy(*(xp.zeros((horizon, *each.shape)) for each in (policy.thresholds, policy.weights)))
         return cls(
@@ -132,9 +132,9 @@ class Pending:
         arrives: Array,
         people: Sequence[Array],
     ) -> Pending:
-        """Send the labels of round `number` on their way, those that ever arrive; forget what the last round read.
+        """Add the labels of round `number` that will arrive, and clear those that arrived in the round before.
 
-        `people` are group, score bin and label of each applicant.
+        `people` holds group, score bin and label of each applicant.
         """
         horizon = self.due.shape[0]
         here, last = number % horizon, (number + (horizon - 1)) % horizon
@@ -153,7 +153,7 @@ class Pending:
         )
 
     def arriving(self, number: Array, problem: Any) -> tuple[Credits, Array]:
-        """Return the labels that arrive in round `number`: by policy, and by score bin."""
+        """Return the labels that arrive in round `number`, by policy and by score bin."""
         here = number % self.due.shape[0]
         xp = namespace(self.due)
         labels, binned = (xp.astype(each[here], self.people.dtype) for each in (self.due, self.binned))
@@ -162,10 +162,11 @@ class Pending:
 
 
 def earned(problem: Any, labels: Array, people: Array, accepted: Array, now: Array) -> tuple[Array, Array]:
-    """Read the share known, and the reward per person, of rounds (H,) off labels (H, groups, 2) that arrived.
+    """Return the share known, and the reward per person, of rounds (H,), from labels (H, groups, 2) that arrived.
 
-    The rejected of a group are as many as the share of labels stands for, so that shares of rewards add up to the
-    reward of the batch. Of a round in which nobody was accepted all is known at once: in round `now`.
+    A group counts with the share of its people that the labels represent: those without a label among them count as
+    rejected. Shares of rewards therefore add up to the reward of the batch. A round without accepted applicants is
+    fully known at once, in round `now`.
     """
     xp = namespace(labels)
     arrived = labels.sum(axis=2)
@@ -173,7 +174,7 @@ def earned(problem: Any, labels: Array, people: Array, accepted: Array, now: Arr
     alone = (xp.arange(len(taken)) == now) & (people.sum(axis=1) > 0.0)
     share = xp.where(taken > 0.0, known / xp.maximum(taken, 1.0), alone * 1.0)
     rejected = people * share[:, None] - arrived
-    some = xp.maximum(rejected, 0.0)  # of a group whose labels came first there are fewer than none: fewer of others
+    some = xp.maximum(rejected, 0.0)  # negative where a group's labels came first: others shrink
     whole = some.sum(axis=1, keepdims=True)
     some = some * rejected.sum(axis=1, keepdims=True) / xp.where(whole > 0.0, whole, 1.0)
     nobody = xp.zeros_like(some)

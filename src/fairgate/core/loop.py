@@ -1,4 +1,4 @@
-"""Loop: one round of the closed loop, propose → draw → reveal → observe → respond. Written here and nowhere else."""
+"""Loop: play one round of the closed loop: propose → draw → reveal → observe → respond."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from fairgate.problem import Assessment, Feedback
 from fairgate.random import Draws, Purpose
 
 ONE_BY_ONE = 1000
-"""Applicants up to whom each is drawn by a random word of their own, whatever the policy."""
+"""Batch size up to which each applicant is always drawn from one random word, which is the same for all policies."""
 
 A_BINOMIAL = 25
-"""Applicants who are drawn one by one in the time of one binomial, measured for 8 and 168 cells."""
+"""Number of applicants drawn one by one in the time of one binomial draw, measured for 8 and 168 cells."""
 
 
 class State(NamedTuple):
-    """Where a loop stands: the state of its environment, the memory of its learner, and labels that are on their way.
+    """State of a loop: the state of its environment, the memory of its learner, and labels that have not arrived yet.
 
-    `pending` is None where all labels are known at once.
+    `pending` is None if all labels are known at once.
     """
 
     population: Any
@@ -34,9 +34,9 @@ class State(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What happened in a round: the policy, counts and exact probabilities (groups, 2, 2), and the feedback.
+    """Record of a round: the policy, counts and exact probabilities (groups, 2, 2), and the feedback.
 
-    `assessed` is the batch with all its labels, which the learner may not know yet, or ever.
+    `assessed` is the assessment of the batch with all its labels, which the learner may receive later or never.
     """
 
     played: Policy
@@ -47,7 +47,7 @@ class Round(NamedTuple):
 
 
 def begin(task: Task, learner: Any, draws: Draws) -> State:
-    """Return the state before the first round, whose random numbers are `draws`."""
+    """Return the state before the first round; `draws` are the random numbers of that round."""
     memory, pending = learner.init(task.setting), None
     if task.delay is not None:
         first = learner.propose(task.setting, memory, draws)
@@ -56,7 +56,7 @@ def begin(task: Task, learner: Any, draws: Draws) -> State:
 
 
 def nothing_pending(delay: LabelDelay, setting: Setting, level: str, policy: Policy) -> Pending:
-    """Return that no label is on its way, where policies have the shape of `policy`."""
+    """Return a record without pending labels, for policies of the same shape as `policy`."""
     bins = 1 if level == "bandit" else len(setting.grid) + 1
     return Pending.none(delay.horizon, setting.groups, bins, policy)
 
@@ -75,7 +75,7 @@ def play(task: Task, learner: Any, batch: int, draws: Draws, state: State) -> tu
 
 
 def chances(environment: Any, setting: Setting, level: str, population: Any, policy: Policy) -> Array:
-    """Return P(group, bin, label, decision), with all scores in one bin where the learner's level sees none."""
+    """Return P(group, bin, label, decision), with a single bin if the learner's level does not reveal scores."""
     if level == "bandit":
         return environment.cells(population, policy)[:, None]
     return decided(environment.histogram(population, setting.grid), policy.accepts(setting.grid))
@@ -90,10 +90,10 @@ def meet(
     policy: Policy,
     pending: Pending | None,
 ) -> tuple[Counts, Pending | None, tuple[Credits, Array] | None]:
-    """Draw a batch and send its labels on their way.
+    """Draw a batch and queue its late labels.
 
-    Returns its counts, also by score bin, the labels on their way, and those that arrive: by policy, and by score bin.
-    Without a delay the last two are None.
+    Return the counts (with those by score bin), the pending labels, and the labels that arrive, by policy and by score
+    bin. Without a delay, the last two are None.
     """
     if delay is None or pending is None:
         if batch > max(ONE_BY_ONE, A_BINOMIAL * expected.size):

@@ -1,4 +1,4 @@
-"""How a batch of applicants is drawn: one random word each, whatever the policy."""
+"""People: draw a batch of applicants, each from one random word, independent of the policy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 from fairgate.arrays import Array, namespace
 
 HIGHEST = 2**32 - 256
-"""Where the unit interval ends, in words: what single precision can still tell from the words below it."""
+"""End of the unit interval in words: the largest number below 2³² in single precision."""
 
 FEW = 16
-"""Cells up to which each applicant is compared with the end of every cell; of more, a search is faster."""
+"""Number of cells up to which each applicant is compared with the end of every cell; beyond, a search is faster."""
 
 
 def draw(probabilities: Array, words: Array) -> Array:
-    """Count applicants in cells of these probabilities, which sum to 1; one random word of 32 bits is one applicant.
+    """Count the applicants in each cell, given probabilities that sum to 1 and a random word of 32 bits per applicant.
 
-    The cells lie side by side on the unit interval in the order given, and an applicant belongs to the one that the
-    word falls into. Probabilities are rounded to 2⁻³² of the whole, and the 256 highest words stand for one applicant,
-    so that no word falls into a last cell of probability 0.
+    The cells lie side by side on the unit interval in the order given, and an applicant belongs to the cell that
+    contains the word. Probabilities are rounded to 2⁻³² of the whole. The 256 highest words count as the word below
+    them, so that no word falls into a last cell of probability 0.
 
     >>> import numpy as np
     >>> draw(np.array([0.25, 0.25, 0.5]), np.array([0, 2**30, 2**31, 2**32 - 1], dtype=np.uint32))
@@ -37,7 +37,7 @@ def draw(probabilities: Array, words: Array) -> Array:
 
 
 def places(probabilities: Array, words: Array) -> Array:
-    """Return the cell of each applicant whom :func:`draw` counts, as a place in the flattened cells.
+    """Return the cell of each applicant that :func:`draw` counts, as an index into the flattened cells.
 
     >>> import numpy as np
     >>> places(np.array([0.25, 0.25, 0.5]), np.array([0, 2**30, 2**31, 2**32 - 1], dtype=np.uint32))
@@ -49,7 +49,7 @@ def places(probabilities: Array, words: Array) -> Array:
 
 
 def _ends(xp: Any, flat: Array) -> Array:
-    """Return where each cell but the last ends on the unit interval, in words."""
+    """Return the end of each cell but the last on the unit interval, in words."""
     few = len(flat) <= FEW  # sums of products run in one pass; a running sum does not
     sums = (xp.tri(len(flat), dtype=flat.dtype) * flat).sum(axis=1) if few else xp.cumsum(flat)
     return xp.astype(xp.clip(sums[:-1] * 2.0**32, 0.0, float(HIGHEST)), xp.uint32)
@@ -58,13 +58,13 @@ def _ends(xp: Any, flat: Array) -> Array:
 def draw_binned(binned: Array, words: Array) -> Array:
     """Draw the counts of cells by score bin, (groups, bins, 2 labels, 2 decisions).
 
-    A word stands for an applicant of one group, label and score bin, whatever the policy.
+    Each word stands for an applicant of one group, label and score bin, which do not depend on the policy.
     """
     return namespace(binned).moveaxis(draw(_ordered(binned), words), 2, 1)[:, ::-1, :, ::-1]
 
 
 def people_of(binned: Array, words: Array) -> tuple[Array, Array, Array, Array]:
-    """Return group, score bin, label and decision of each applicant whom :func:`draw_binned` counts."""
+    """Return group, score bin, label and decision of each applicant that :func:`draw_binned` counts."""
     xp = namespace(binned)
     ordered = _ordered(binned)
     group, label, below, rejected = xp.unravel_index(places(ordered, words), ordered.shape)
@@ -72,10 +72,10 @@ def people_of(binned: Array, words: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _ordered(binned: Array) -> Array:
-    """Order cells by group, label, score bin from the top, and decision, the accepted first."""
+    """Order cells by group, label, score bin (highest first) and decision (accepted first)."""
     return namespace(binned).moveaxis(binned[:, ::-1, :, ::-1], 1, 2)
 
 
 def _tally(xp: Any, places: Array, length: int) -> Array:
-    """Count how often each place below `length` occurs."""
+    """Count the occurrences of each place below `length`."""
     return xp.bincount(places, minlength=length) if xp.__name__ == "numpy" else xp.bincount(places, length=length)

@@ -1,4 +1,4 @@
-"""Policy: whom to accept, as thresholds with weights."""
+"""Policy: acceptance rules, as thresholds with weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Policy:
     Attributes
     ----------
     thresholds
-        (options, groups), or (options, 1) where all groups have the same; −inf accepts all, inf none.
+        Thresholds, (options, groups), or (options, 1) if all groups share them; −inf accepts all, inf none.
     weights
         Probability of each option, (options,).
     """
@@ -22,13 +22,13 @@ class Policy:
 
     @classmethod
     def at(cls, threshold: Array) -> Policy:
-        """Return one threshold for all groups."""
+        """Return a policy with one threshold for all groups."""
         xp = namespace(threshold)
         return cls(xp.reshape(threshold, (1, 1)), xp.ones((1,), dtype=threshold.dtype))
 
     @classmethod
     def per_group(cls, thresholds: Array) -> Policy:
-        """Return a threshold for each group, (groups,)."""
+        """Return a policy with a threshold for each group, (groups,)."""
         xp = namespace(thresholds)
         return cls(xp.reshape(thresholds, (1, -1)), xp.ones((1,), dtype=thresholds.dtype))
 
@@ -40,8 +40,8 @@ class Policy:
     def accepts(self, edges: Array) -> Array:
         """Return the probability of acceptance by group and score bin, (groups or 1, bins).
 
-        Bin k holds the scores from edge k − 1 up to edge k, so there is one bin more than there are edges; thresholds
-        that are no edge count as the next one.
+        Bin k holds the scores of at least edge k − 1 and below edge k, so there is one more bin than edges. A threshold
+        that does not equal an edge counts as the next higher edge.
         """
         xp = namespace(self.thresholds, edges)
         first = xp.searchsorted(edges, xp.reshape(self.thresholds, (-1,)), side="left")

@@ -1,4 +1,4 @@
-"""Setting and task of one loop: what a learner is told, and the environment that it acts on."""
+"""Setting: the information that a learner receives, and the task of one loop, which adds the environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairgate.problem import Problem
 
 @record
 class Setting:
-    """What a learner is told.
+    """Information that a learner receives.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Setting:
 
 @record
 class Task:
-    """An environment, what its learner is told, and when labels arrive: None if all do at once."""
+    """An environment, the setting of its learner, and the delay of labels (None if all arrive at once)."""
 
     environment: Any
     setting: Setting
@@ -38,5 +38,5 @@ class Task:
 
 
 def register_parts(problem: Problem) -> None:
-    """Tell JAX of a problem's classes."""
+    """Register a problem's classes with JAX."""
     register(type(problem), type(problem.utility), *(type(each) for each in problem.constraints))

@@ -1,4 +1,4 @@
-"""Simulate: many loops of many rounds, compiled by JAX, or one after the other in NumPy."""
+"""Simulation: play many loops of many rounds, compiled by JAX or one after another in NumPy."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tail import kept_tail
 
 TOGETHER = 100
-"""Loops that a processor's core plays together: their state stays in its cache."""
+"""Loops that a processor core plays together, few enough for their state to stay in its cache."""
 
 MANY = 1 << 17
-"""Loops that a GPU plays together: enough to keep it busy."""
+"""Loops that a GPU plays together, enough to keep it busy."""
 
 ARRAY = 250
 """Loops that a learner or an environment for arrays plays together."""
@@ -47,19 +47,19 @@ LIBRARIES = ("jax", "numpy")
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How a simulation is carried out. No result depends on it, but for `bits`.
+    """Execution settings of a simulation. Among them, only `bits` affects the results.
 
     Attributes
     ----------
     workers
-        Threads, each with blocks of loops of its own.
+        Number of threads, each of which plays separate blocks of loops.
     device
-        ``"cpu"`` or ``"gpu"``; by default what JAX prefers.
+        ``"cpu"`` or ``"gpu"``; by default the device that JAX prefers.
     together
-        Loops in a block; by default what suits the device.
+        Loops in a block; by default a number that suits the device.
     bits
-        Of the numbers: 64, or 32, which is half as fast again on a GPU, and whose loops part from those of 64 bits
-        where two thresholds are nearly as good. Their law is the same but for rounding.
+        Bits of each number: 64, or 32, which is 1.5 times as fast on a GPU. Loops of 32 bits diverge from those of 64
+        bits where two thresholds are nearly equally good; their distribution is the same except for rounding.
     """
 
     workers: int = 1
@@ -83,25 +83,27 @@ def simulate(
 ) -> Run | Summary:
     """Play `learner` on `task` in `seeds` independent loops.
 
-    Random numbers are a function of seed, loop and round: all learners meet the same applicants as far as their
-    policies leave the population alike, and the first loops and rounds of a longer simulation are those of a shorter.
+    Random numbers are a function of seed, loop and round. All learners therefore meet the same applicants as long as
+    their policies leave the population in the same state. The first loops and rounds of a longer simulation equal those
+    of a shorter one.
 
     Parameters
     ----------
     task, learner
-        What to do, and who does it. What has no pure form is driven round by round beside the compiled rest.
+        The task, and the learner that plays it. A task or learner without a pure form runs round by round in plain
+        Python, next to the pure form of the rest.
     rounds, seeds, seed, batch
-        Length of each loop, number of loops (as many as settings that vary by replicate have values, else 10), root of
-        the random numbers, applicants per round.
+        Length of each loop, number of loops, seed of the random numbers, applicants per round. By default there is one
+        loop per value of settings that vary by replicate, else 10 loops.
     keep
-        ``"run"`` keeps every round. ``"summary"`` keeps a line of figures per loop, in memory that does not grow with
-        the rounds.
+        ``"run"`` keeps every round. ``"summary"`` keeps one line of figures per loop, in memory that does not grow
+        with the rounds.
     tail
-        Rounds at the end whose means a summary has; 200 by default, or the last fifth of a shorter run.
+        Number of final rounds that a summary averages; by default the last fifth of the run, at most 200.
     library
-        ``"jax"``, compiled, or ``"numpy"``, loop by loop; by default JAX if it is installed. Both play the same.
+        ``"jax"``, compiled, or ``"numpy"``, loop by loop; by default JAX if it is installed. Both play the same loops.
     size
-        How it is carried out.
+        Execution settings.
 
     Examples
     --------
@@ -159,7 +161,7 @@ def _task(task: tasks.Task) -> Task:
 
 
 def _pure_learner(learner: Any, environment: Any) -> Any:
-    """Return the pure form of a learner; None if it has none, or none that credits labels as late as they are here."""
+    """Return the pure form of a learner, or None if it lacks one that handles the late labels of the environment."""
     if not learners.is_pure(learner):
         return None
     found = learners.pure(learner)
@@ -170,7 +172,7 @@ def _pure_learner(learner: Any, environment: Any) -> Any:
 def _hosted(
     task: tasks.Task, learner: Any, key: Array, batch: int, library: str, block: slice
 ) -> tuple[PurePeople | ArrayPeople, PureLearner | ArrayLearner]:
-    """Return what a block of loops consists of, where learner, environment or both are in plain Python."""
+    """Return environment and learner of a block of loops, where one or both are in plain Python."""
     varying = task.replicates is not None or getattr(learner, "replicates", None) is not None
     late = LabelDelay.of(task.environment)
     if varying and late is not None:
@@ -192,7 +194,7 @@ def _hosted(
 
 @record
 class Totals:
-    """Sums of a loop: violations over all rounds, the rest over the final window."""
+    """Sums of a loop: violations over all rounds, other figures over the final window."""
 
     reward: Array
     gap: Array
@@ -205,7 +207,7 @@ class Totals:
 
     @classmethod
     def none(cls, xp: Any) -> Totals:
-        """Return sums of nothing."""
+        """Return sums of 0."""
         return cls(*[xp.zeros(()) for _ in dataclasses.fields(cls)])
 
     def add(self, problem: Any, happened: Round, counted: Array) -> Totals:
@@ -224,13 +226,13 @@ class Totals:
         )
 
     def figures(self, rounds: int) -> dict[str, Array]:
-        """Return the figures of :meth:`fairgate.Run.per_replicate`; `rounds` are those of the final window."""
+        """Return the figures of :meth:`fairgate.Run.per_replicate`; `rounds` is the length of the final window."""
         found = {each.name: np.asarray(getattr(self, each.name)) for each in dataclasses.fields(self)}
         return {name: value if "violation" in name else value / rounds for name, value in found.items()}
 
 
 class Played(NamedTuple):
-    """What is kept of every round: (loops, rounds, …) each."""
+    """Record of every round, (loops, rounds, …) each."""
 
     thresholds: Array
     weights: Array
@@ -240,7 +242,7 @@ class Played(NamedTuple):
 
     @classmethod
     def of(cls, happened: Round, traces: dict[str, Array]) -> Played:
-        """Return what is kept of a round."""
+        """Return the record of a round."""
         policy = happened.played
         return cls(policy.thresholds, policy.weights, happened.counts, happened.probabilities, traces)
 
@@ -273,12 +275,12 @@ def _plain(cast: Cast, batch: int, key: Array, *, rounds: int, loops: int, first
 
 
 def _final(task: Task, learner: Any, state: State) -> Any:
-    """Return the policy that a learner would keep, if it has one."""
+    """Return the policy that a learner recommends, if any."""
     return learner.recommend(task.setting, state.memory) if hasattr(learner, "recommend") else None
 
 
 def _stacked(each: list[Any]) -> Any:
-    """Stack the arrays of records that have the same fields along a new first axis."""
+    """Stack the arrays of records with the same fields along a new first axis."""
     one = each[0]
     if isinstance(one, dict):
         return {name: _stacked([every[name] for every in each]) for name in one}
@@ -292,7 +294,7 @@ def _stacked(each: list[Any]) -> Any:
 def _compiled(
     cast: Cast, batch: int, key: Array, *, rounds: int, loops: int, first: int, whole: bool, size: Size
 ) -> Any:
-    """Play blocks of loops, compiled once for all of them: the last is filled up with loops that are dropped."""
+    """Play blocks of loops, compiled once for all blocks; the extra loops that fill the last block are dropped."""
     import jax
 
     leaves = cast.leaves()
@@ -303,11 +305,11 @@ def _compiled(
 
     def block(start: int) -> Any:
         numbers = np.arange(start, start + together, dtype=np.uint32)
-        with jax.enable_x64(size.bits == 64), jax.default_device(place):  # of this thread alone
+        with jax.enable_x64(size.bits == 64), jax.default_device(place):  # for this thread only
             found = play_block(leaves.of(numbers), batch, key, numbers, axes=leaves.axes, tree=leaves.tree, **given)
             return jax.tree.map(lambda values: np.asarray(values)[: loops - start], found)
 
-    with ThreadPoolExecutor(size.workers) as pool:  # compiled code leaves Python's lock alone
+    with ThreadPoolExecutor(size.workers) as pool:  # compiled code releases Python's lock
         blocks = list(pool.map(block, range(0, loops, together)))
     return blocks[0] if len(blocks) == 1 else jax.tree.map(lambda *parts: np.concatenate(parts), *blocks)
 
@@ -315,7 +317,7 @@ def _compiled(
 def _over_loops(
     one: Callable[..., Any], leaves: list[Array], axes: Sequence[int | None], tree: Any, numbers: Array
 ) -> Any:
-    """Call a function of task, learner and number of the loop for all loops."""
+    """Call a function of task, learner and loop number for all loops."""
     import jax
 
     def alone(own: list[Array], loop: Array) -> Any:
@@ -349,7 +351,7 @@ def _rounds() -> Callable[..., Any]:
 
 @functools.cache
 def _totals() -> Callable[..., Any]:
-    """Return the compiled function that adds up the rounds of a block of loops, however many rounds there are."""
+    """Return the compiled function that sums the rounds of a block of loops, for any number of rounds."""
     import jax
     import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""Special functions, by SciPy for arrays of NumPy and by JAX for its own."""
+"""Special: special functions, from SciPy for NumPy arrays and from JAX for its own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fairgate.arrays import Array, namespace
 
 
 def ndtr(values: Array) -> Array:
-    """Return the probability that a standard normal number is below each of these.
+    """Return the standard normal distribution function of each value.
 
-    By `erfc`, since JAX takes five times as long for its own `ndtr`, which is the same but for rounding.
+    This uses `erfc`, because the `ndtr` of JAX takes five times as long and is the same except for rounding.
 
     >>> float(ndtr(np.array(0.0)))
     0.5
@@ -23,7 +23,7 @@ def ndtr(values: Array) -> Array:
 
 
 def ndtri(shares: Array) -> Array:
-    """Return the number that a standard normal one is below with each of these probabilities.
+    """Return the standard normal quantile of each probability.
 
     >>> float(ndtri(np.array(0.5)))
     0.0
@@ -41,5 +41,5 @@ def expit(values: Array) -> Array:
 
 
 def _functions(values: Array) -> Any:
-    """Return the functions for these arrays; SciPy's are imported late, since most learners need none of them."""
+    """Return the functions for these arrays; SciPy is imported on first use, because most learners do not need it."""
     return import_module("scipy.special" if namespace(values) is np else "jax.scipy.special")

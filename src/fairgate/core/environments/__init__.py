@@ -1,4 +1,4 @@
-"""Environments of one loop: who applies, and how decisions change who applies next."""
+"""Environments: the applicants of one loop, and how decisions change later applicants."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PURE: dict[type, Any] = {
 
 
 def is_pure(described: environments.Environment) -> bool:
-    """Whether an environment has a pure form."""
+    """Return whether an environment has a pure form."""
     return type(described) in PURE
 
 

@@ -1,4 +1,4 @@
-"""Beliefs: how groups learn of thresholds, for environments whose people act on the threshold that they believe in."""
+"""Beliefs: how groups learn thresholds, for environments in which people act on a believed threshold."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from fairgate.counts import Counts
 
 
 def learned(beliefs: Array, policy: Policy, counts: Counts, rate: Array) -> Array:
-    """Return the thresholds (groups,) that groups believe in after a batch.
+    """Return the groups' believed thresholds after a batch, (groups,).
 
-    Each applicant meets the threshold that was drawn for them, and the share `rate` of the belief follows it. Nobody
-    learns from an infinite threshold, so a lottery moves a belief by its finite thresholds, each with its weight:
+    Each applicant meets the threshold that was drawn for them, and the share `rate` of the belief follows it. Infinite
+    thresholds leave beliefs unchanged, so a lottery moves a belief by its finite thresholds, each with its weight:
 
         b ← b + rate · Σ weight · (threshold − b).
 
     A group without applicants learns nothing.
 
     With one threshold, and with lotteries of finite ones, this is the update of
-    :class:`fairgate.environments.beliefs.Beliefs`. That class knows only the mean of the finite thresholds, so where
-    others are infinite it goes the whole `rate` of the way to that mean, for fewer people. Both end in the mean.
+    :class:`fairgate.environments.beliefs.Beliefs`. That class receives only the mean of the finite thresholds. If other
+    thresholds are infinite, it still moves the whole `rate` of the way to that mean, although fewer people learn. Both
+    updates converge to the mean.
     """
     xp = namespace(beliefs, policy.thresholds)
     finite = xp.isfinite(policy.thresholds)

@@ -1,4 +1,4 @@
-"""CreditScores: tables of scores by group; the last loan raises or lowers a score (Liu et al. 2018)."""
+"""CreditScores: tables of scores by group, where the last loan raises or lowers a score (Liu et al. 2018)."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from fairgate.random import Draws
 
 @record
 class CreditScores(Thresholded):
-    """Tables and rates of :class:`fairgate.environments.CreditScores`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.CreditScores`, which documents the equations.
 
-    The state is the share of each group whose last loan was repaid, and was not, (groups, 2).
+    The state is the share of each group whose last loan was repaid, and the share whose last loan was not, (groups, 2).
 
     Attributes
     ----------
     distinct
-        The distinct scores, raised and lowered ones included, increasing, (S,).
+        Distinct scores, including raised and lowered ones, in increasing order, (S,).
     none, raised, lowered
-        P(group, label, score ≥ threshold) at each of them as threshold if nobody had a record, and what people add
-        whose last loan was repaid, and was not: (S + 1, groups, 2).
+        P(group, label, score ≥ threshold) with each of them as threshold if no person had a record, (S + 1, groups, 2).
+        The other two are its change per unit share of people whose last loan was repaid, and was not.
     rate
-        Share of the way that a round goes, ().
+        Fraction of the way to its target that the state moves in a round, ().
     carry
-        Share of the records that stay until people apply again, ().
+        Share of the records that persist until people apply again, ().
     """
 
     distinct: Array
@@ -44,7 +44,7 @@ class CreditScores(Thresholded):
         return cls(tables.distinct, none, raised, lowered, number(described, "rate"), number(described, "carry"))
 
     def start(self) -> Array:
-        """Return 0: nobody has a record."""
+        """Return 0, the shares before any person has a record."""
         return namespace(self.none).zeros(self.none.shape[1:])
 
     def above(self, state: Array, thresholds: Array) -> Array:
@@ -58,12 +58,12 @@ class CreditScores(Thresholded):
         return self._mixed(state, 0)
 
     def _mixed(self, state: Array, place: Array) -> Array:
-        """Add up people without a record and with either, at a place of the tables."""
+        """Combine people without a record and with either record, at a place of the tables."""
         repaid, defaulted = state[:, 0, None], state[:, 1, None]
         return self.none[place] + repaid * self.raised[place] + defaulted * self.lowered[place]
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
-        """Return the records after a batch; a group without applicants keeps its own."""
+        """Return the records after a batch; a group without applicants keeps its records."""
         people = counts.people[:, None]
         happened = per_person(counts.cells[:, ::-1, 1], people)  # repaid, then not repaid
         moved = state + self.rate * (self.carry * happened - state)

@@ -13,7 +13,7 @@ from fairgate.random import Draws
 
 @record
 class DelayedImpact(Moving):
-    """Tables and rates of :class:`fairgate.environments.DelayedImpact`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.DelayedImpact`, which documents the equations.
 
     The state is the groups' mean scores, (groups,).
 
@@ -22,9 +22,9 @@ class DelayedImpact(Moving):
     scores
         P(group, label, score ≥ threshold).
     rate
-        Share of the way that a round goes, ().
+        Fraction of the way to its target that the state moves in a round, ().
     carry
-        Share of a batch's mean change of score that the next applicants have, ().
+        Share of a batch's mean score change that carries over to the next applicants, ().
     rise, fall
         Points gained on repayment and lost on default, ().
     """
@@ -42,11 +42,11 @@ class DelayedImpact(Moving):
         return cls(MovingScores.of(described), *numbers)
 
     def start(self) -> Array:
-        """Return the means at the start."""
+        """Return the initial means."""
         return self.scores.means
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
-        """Return the means after a batch; a group without applicants keeps its own."""
+        """Return the means after a batch; a group without applicants keeps its mean."""
         repaid, defaulted = (per_person(counts.cells[:, label, 1], counts.people) for label in (1, 0))
         target = self.scores.means + self.carry * (self.rise * repaid - self.fall * defaulted)
         return namespace(state).where(counts.people > 0, state + self.rate * (target - state), state)

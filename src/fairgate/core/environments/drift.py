@@ -1,4 +1,4 @@
-"""Drift: normal scores that follow acceptance, in a world that also changes by itself."""
+"""Drift: normal scores whose means follow acceptance and also change with time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairgate.random import Draws
 
 @record
 class DriftState:
-    """The groups' mean scores before the shift, (groups,), and how many rounds have passed, ()."""
+    """The groups' mean scores before the shift, (groups,), and the number of rounds so far, ()."""
 
     means: Array
     round: Array
@@ -24,7 +24,7 @@ class DriftState:
 
 @record
 class Drift(Moving):
-    """Tables and rates of :class:`fairgate.environments.Drift`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.Drift`, which documents the equations.
 
     The state is a :class:`DriftState`.
 
@@ -33,9 +33,9 @@ class Drift(Moving):
     scores, gain, rate
         See :class:`~fairgate.core.environments.gaussian_scores.GaussianScores`.
     swing, period
-        How far each group's mean swings up and down, (groups,), and in how many rounds, ().
+        Amplitude of the periodic shift of each group's mean, (groups,), and its period in rounds, ().
     jump, jump_round
-        How far each group's mean jumps, (groups,), and in which round, ().
+        Size of the jump of each group's mean, (groups,), and the round of the jump, ().
     """
 
     scores: MovingScores
@@ -54,11 +54,11 @@ class Drift(Moving):
         return cls(scores=MovingScores.of(described), **numbers, **by_group)
 
     def start(self) -> DriftState:
-        """Return the means at the start, in round 0."""
+        """Return the initial means, in round 0."""
         return DriftState(self.scores.means, namespace(self.swing).zeros(()))
 
     def shift(self, round_number: Array) -> Array:
-        """Return how far the means are shifted in a round, (groups,)."""
+        """Return the shift of the means in a round, (groups,)."""
         season = namespace(round_number).sin(2.0 * math.pi / self.period * round_number)
         return self.swing * season + self.jump * (round_number >= self.jump_round)
 
@@ -67,5 +67,5 @@ class Drift(Moving):
         return state.means + self.shift(state.round)
 
     def update(self, state: DriftState, policy: Policy, counts: Counts, draws: Draws) -> DriftState:
-        """Return the means after a batch, in the next round; a group without applicants keeps its own."""
+        """Return the state of the next round; a group without applicants keeps its mean before the shift."""
         return DriftState(following(self, state.means, counts), state.round + 1.0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @record
 class GaussianScores(Moving):
-    """Tables and rates of :class:`fairgate.environments.GaussianScores`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.GaussianScores`, which documents the equations.
 
     The state is the groups' mean scores, (groups,).
 
@@ -27,9 +27,9 @@ class GaussianScores(Moving):
     scores
         P(group, label, score ≥ threshold).
     gain
-        How far full acceptance moves a mean compared with none, ().
+        Difference of a mean's target between full acceptance and none, ().
     rate
-        Share of the way that a round goes, ().
+        Fraction of the way to its target that the state moves in a round, ().
     """
 
     scores: MovingScores
@@ -42,11 +42,11 @@ class GaussianScores(Moving):
         return cls(MovingScores.of(described), number(described, "gain"), number(described, "rate"))
 
     def start(self) -> Array:
-        """Return the means at the start."""
+        """Return the initial means."""
         return self.scores.means
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
-        """Return the means after a batch; a group without applicants keeps its own."""
+        """Return the means after a batch; a group without applicants keeps its mean."""
         return following(self, state, counts)
 
 

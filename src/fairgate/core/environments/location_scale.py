@@ -1,4 +1,4 @@
-"""LocationScale: scores shift and spread with the threshold that people believe in (Perdomo et al. 2020)."""
+"""LocationScale: scores shift and spread with the believed threshold (Perdomo et al. 2020)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from fairgate.random import Draws
 
 @record
 class LocationScale(Thresholded):
-    """Tables and rates of :class:`fairgate.environments.LocationScale`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.LocationScale`, which documents the equations.
 
-    The state is the threshold that each group believes in, (groups,).
+    The state is each group's believed threshold, (groups,).
 
     Attributes
     ----------
     qualities
         P(group, label, quality ≥ threshold).
     rate
-        Share of the way that a round goes, ().
+        Fraction of the way to its target that the state moves in a round, ().
     expected
-        Threshold that all groups believe in at the start, ().
+        Initial believed threshold of all groups, ().
     location, scale
-        How far a believed threshold of 1 shifts each group's scores, and by how much of their spread it widens them,
+        Shift of each group's scores, and relative increase of their spread, per unit of the believed threshold,
         (groups,).
     """
 
@@ -46,11 +46,11 @@ class LocationScale(Thresholded):
         return cls(FixedScores.of(described), rate, expected, location, scale)
 
     def start(self) -> Array:
-        """Return the beliefs at the start."""
+        """Return the initial beliefs."""
         return namespace(self.scale).full(self.scale.shape, self.expected)
 
     def quality_of(self, state: Array, scores: Array) -> Array:
-        """Return the quality behind scores (N, groups or 1) that are presented in a state, (N, groups)."""
+        """Return the quality (N, groups) of people who present scores (N, groups or 1) in a state."""
         means = self.qualities.means
         spread = namespace(state).maximum(1.0 + self.scale * state, NARROWEST)
         return means + (scores - means - self.location * state) / spread
@@ -64,5 +64,5 @@ class LocationScale(Thresholded):
         return self.qualities.everybody()
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
-        """Return the beliefs after a batch; a group without applicants keeps its own."""
+        """Return the beliefs after a batch; a group without applicants keeps its belief."""
         return learned(state, policy, counts, self.rate)

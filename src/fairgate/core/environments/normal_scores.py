@@ -1,7 +1,7 @@
-"""Normal scores with logistic labels: P(group, label, score ≥ threshold), read from cubic splines.
+"""Normal scores: P(group, label, score ≥ threshold) of normal scores with logistic labels, from cubic splines.
 
 The tables are those of :class:`fairgate.environments.NormalScores`: coefficients of B-splines for P(y = 1, s ≥ θ). The
-error is below 1e-8. The sizes of tables are rounded up, so that one compilation serves many tasks.
+error is below 1e-8. Table sizes are rounded up, so that one compilation serves many tasks.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from fairgate.core.special import ndtr
 from fairgate.environments.normal_scores import PADDING, NormalScores
 
 ROWS, COLUMNS = 64, 512
-"""Tables have a multiple of so many means and of so many thresholds."""
+"""The numbers of means and of thresholds in a table are multiples of these."""
 
 
 @record
 class MovingScores:
-    """Scores whose means move.
+    """Tables of normal scores whose means move.
 
     Attributes
     ----------
     means, shares, sd
         Mean scores at the start, shares of the groups among applicants, standard deviations, (groups,).
     reach
-        How far from `means` a mean is tabulated, (). One beyond counts as the last that is.
+        Largest distance from `means` that is tabulated, (). Means beyond it count as the last tabulated one.
     across, along
         Spacing of the tabulated means and thresholds, ().
     lowest, last
-        The first tabulated threshold and the number of the last one, (). All scores lie between the two.
+        The first tabulated threshold and the index of the last one, (). All scores lie between the two.
     table
         Coefficients of P(y = 1, s ≥ θ), (groups, means, 1 + thresholds).
     good
@@ -75,9 +75,10 @@ class MovingScores:
         return _labelled(self.shares, self._accepted(means, thresholds), positives)
 
     def above_edges(self, means: Array, edges: Array) -> Array:
-        """Return what :meth:`above` does at edges (K,), which are the same for all groups.
+        """Return the values of :meth:`above` at edges (K,), which are the same for all groups.
 
-        The table of all means at these edges comes first. It depends on no state, so a compiled loop makes it once.
+        The table of all means at these edges is computed first. It does not depend on the state, so a compiled loop
+        computes it once.
         """
         column, by_column = _columns(self, edges)
         tabled = (self.table[:, :, column] * by_column).sum(axis=-1)  # (groups, means, K)
@@ -101,7 +102,7 @@ class MovingScores:
 
 
 class Moving(Thresholded):
-    """An environment of scores whose means move."""
+    """An environment of normal scores whose means move."""
 
     scores: MovingScores
 
@@ -124,7 +125,7 @@ class Moving(Thresholded):
 
 @record
 class FixedScores:
-    """Scores whose means stay as they are.
+    """Tables of normal scores whose means are fixed.
 
     Attributes
     ----------
@@ -173,9 +174,9 @@ def _columns(scores: MovingScores | FixedScores, thresholds: Array) -> tuple[Arr
 
 
 def _taps(places: Array) -> tuple[Array, Array]:
-    """Return which four coefficients of a cubic B-spline count at these places, and their weights, (…, 4) each.
+    """Return the indices of the four cubic B-spline coefficients that apply at each place, and their weights, (…, 4).
 
-    Places are in units of the spacing. The first coefficient that counts is the one before the place.
+    Places are in units of the spacing. The first of the four coefficients is the one before the place.
     """
     xp = namespace(places)
     whole = xp.floor(places)
@@ -187,18 +188,18 @@ def _taps(places: Array) -> tuple[Array, Array]:
 
 
 def _labelled(shares: Array, people: Array, positives: Array) -> Array:
-    """Return P(group, label), (…, groups, 2), of P(people) and P(people, y = 1) within each group."""
+    """Return P(group, label), (…, groups, 2), from P(people) and P(people, y = 1) within each group."""
     xp = namespace(people, positives)
     positives = xp.clip(positives, 0.0, people)  # a spline near 0 may fall just below it
     return shares[:, None] * xp.stack((people - positives, positives), axis=-1)
 
 
 def _mirrored(table: Array) -> Array:
-    """Add the coefficients that lie beyond the first and the last threshold: one before, two after."""
+    """Add mirrored coefficients beyond the first and the last threshold: one before, two after."""
     return np.pad(table, ((0, 0), (0, 0), (1, 2)), mode="reflect")
 
 
 def _rounded_up(table: Array, rows: int, columns: int) -> Array:
-    """Add zeros to the last two axes until their lengths are multiples; nothing reads them."""
+    """Pad the last two axes with zeros to multiples of `rows` and `columns`; the padding is never read."""
     more = [-length % multiple for length, multiple in zip(table.shape[-2:], (rows, columns), strict=True)]
     return np.pad(table, [(0, 0)] * (table.ndim - 2) + [(0, each) for each in more])

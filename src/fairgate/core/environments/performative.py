@@ -1,4 +1,4 @@
-"""Performative: mean scores follow the threshold that people believe in (Perdomo et al. 2020)."""
+"""Performative: mean scores follow the believed threshold (Perdomo et al. 2020)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fairgate.random import Draws
 
 @record
 class Performative(Moving):
-    """Tables and rates of :class:`fairgate.environments.Performative`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.Performative`, which documents the equations.
 
-    The state is the threshold that each group believes in, (groups,). Beliefs move a mean by no more than a threshold
-    does that lies four standard deviations from all means.
+    The state is each group's believed threshold, (groups,). A belief moves a mean at most as far as a threshold four
+    standard deviations from all means does.
 
     Attributes
     ----------
     scores
         P(group, label, score ≥ threshold).
     rate
-        Share of the way that a round goes, ().
+        Fraction of the way to its target that the state moves in a round, ().
     expected
-        Threshold that all groups believe in at the start, ().
+        Initial believed threshold of all groups, ().
     response
-        How far a believed threshold of 1 moves each group's mean, (groups,).
+        Shift of each group's mean per unit of the believed threshold, (groups,).
     """
 
     scores: MovingScores
@@ -43,13 +43,13 @@ class Performative(Moving):
         return cls(MovingScores.of(described), rate, expected, per_group(described, "response"))
 
     def start(self) -> Array:
-        """Return the beliefs at the start."""
+        """Return the initial beliefs."""
         return namespace(self.response).full(self.response.shape, self.expected)
 
     def means(self, state: Array) -> Array:
-        """Return the mean scores that beliefs lead to, (groups,)."""
+        """Return the mean scores under these beliefs, (groups,)."""
         return self.scores.means + self.response * state
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
-        """Return the beliefs after a batch; a group without applicants keeps its own."""
+        """Return the beliefs after a batch; a group without applicants keeps its belief."""
         return learned(state, policy, counts, self.rate)

@@ -1,4 +1,4 @@
-"""ResponsiveScores: people who get better, inflate their scores, change or stay away, for one loop."""
+"""ResponsiveScores: people who improve, inflate their scores, change labels or stay away, for one loop."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ ANSWERS = "quality", "inflation", "relabelled"
 
 @record
 class Responses:
-    """The state: what has responded to decisions, and the signals that people have yet to hear of.
+    """State: the responses to decisions so far, and the signals that people have not received yet.
 
     Attributes
     ----------
     quality, inflation, relabelled
         Shares of strong people, of raised scores and of labels by the other curve, (groups,).
     size
-        How many people come, relative to the group's share of the population, (groups,).
+        Number of applicants relative to the group's share of the population, (groups,).
     heard
-        Signals of the last rounds in which people of the group came, the latest first, (rounds kept, groups).
+        Signals of the last rounds in which the group had applicants, latest first, (rounds kept, groups).
     round
         Number of rounds so far, ().
     """
@@ -47,35 +47,35 @@ class Responses:
 
 @record
 class ResponsiveScores:
-    """Tables and rates of :class:`fairgate.environments.ResponsiveScores`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.ResponsiveScores`, which documents the equations.
 
-    There are eight kinds of people in a group: with a true or a raised score, with a label by the first or the other
-    curve, weak or strong. A group is a mixture of them, in proportions that the state has.
+    A group is a mixture of eight kinds of people: with a true or a raised score, with a label by the first or the other
+    curve, and weak or strong. The state gives their proportions.
 
     Attributes
     ----------
     above
         P(score ≥ edge, label) within each group, by label curve and by weak or strong, at equally spaced edges,
-        (groups, edges, 2, 2, 2). Between two edges it is linear. Scores are not raised.
+        (groups, edges, 2, 2, 2). It is linear between two edges, and excludes raised scores.
     low, high
         The first and the last of the edges, ().
     lift, ties
-        How much a raised score is higher; spacing of scores, 0 if they have none, ().
+        Increase of a raised score; spacing of scores, 0 if they are continuous, ().
     shares
-        Share of each group if all come alike, (groups,).
+        Share of each group if all groups participate equally, (groups,).
     base, gain
-        Quality, inflation and relabelled at a signal of one half, and their slopes in it, (3, groups).
+        Quality, inflation and relabelled at a signal of one half, and their slopes in the signal, (3, groups).
     participation_gain
         Slope of the logarithm of `size` in the signal, (groups,).
     rate, lag
-        Share of the way that a round goes, and how many rounds late people hear of a signal, ().
+        Fraction of the way to its target that the state moves in a round, and delay of signals in rounds, ().
     by_threshold, by_outcome, cross
         Weights of the threshold and of outcomes in the signal, and of the mean signal of all people, ().
     offset, swing, jump, period, jump_round
-        What is added to quality at all times, by season and from a round on, (groups,); length of a season in rounds,
-        and that round, ().
+        Constant, seasonal and sudden shifts of quality, (groups,); length of a season in rounds, and round of the
+        sudden shift, ().
     first
-        State at the start.
+        Initial state.
     """
 
     above: Array
@@ -101,7 +101,7 @@ class ResponsiveScores:
 
     @classmethod
     def of(cls, described: environments.ResponsiveScores) -> ResponsiveScores:
-        """Return the tables of an environment; of several replicates, take one by its `rows` first."""
+        """Return the tables of an environment of one replicate; select it by `rows` first if there are several."""
         if described.replicates not in (None, 1):
             raise InputError(
                 f"ResponsiveScores must be of one replicate here, got {described.replicates}: "
@@ -128,7 +128,7 @@ class ResponsiveScores:
 
     @classmethod
     def alike(cls, several: Sequence[Self]) -> list[Self]:
-        """Return the same environments with as many signals kept in each, so that their arrays can be stacked."""
+        """Return the same environments with equal numbers of stored signals, so that their arrays can be stacked."""
         longest = max(len(each.first.heard) for each in several)
         return [each._keeping(longest) for each in several]
 
@@ -137,11 +137,11 @@ class ResponsiveScores:
         return replace(self, first=replace(self.first, heard=heard))
 
     def start(self) -> Responses:
-        """Return the state at the start."""
+        """Return the initial state."""
         return self.first
 
     def shift(self, number: Array) -> Array:
-        """Return how much quality is shifted by itself in a round, (groups,)."""
+        """Return the shift of quality in a round that does not depend on decisions, (groups,)."""
         season = namespace(number).sin(2.0 * math.pi / self.period * number)
         return self.offset + self.swing * season + self.jump * (number >= self.jump_round)
 
@@ -160,7 +160,7 @@ class ResponsiveScores:
         spaced = xp.where(self.ties > 0.0, self.ties, 1.0)
         tied = xp.ceil(thresholds / spaced - 1e-9) * spaced
         raised = xp.stack((xp.zeros_like(self.lift), self.lift))
-        needed = xp.where(self.ties > 0.0, tied, thresholds)[..., None] - raised  # true score that is enough
+        needed = xp.where(self.ties > 0.0, tied, thresholds)[..., None] - raised  # sufficient true score
         place = xp.clip((needed - self.low) * ((edges - 1) / (self.high - self.low)), 0.0, edges - 1.0)
         below = xp.astype(xp.minimum(place, edges - 2.0), xp.int32)
         group, part = xp.arange(groups)[:, None], (place - below)[..., None, None, None]
@@ -168,7 +168,7 @@ class ResponsiveScores:
         return lower + part * (upper - lower)
 
     def group_shares(self, state: Responses) -> Array:
-        """Return the share of each group among those who come, (groups,)."""
+        """Return the share of each group among applicants, (groups,)."""
         size = self.shares * namespace(state.size).maximum(state.size, LEAST)
         return size / size.sum()
 
@@ -184,11 +184,11 @@ class ResponsiveScores:
         return xp.maximum(within, 0.0) * self.group_shares(state)[:, None, None]
 
     def histogram(self, state: Responses, edges: Array) -> Array:
-        """Return P(group, bin, label), (groups, bins, 2), of the scores that `edges` (K,) part."""
+        """Return P(group, bin, label), (groups, bins, 2), of scores binned by `edges` (K,)."""
         xp = namespace(state.quality, edges)
         kinds = self.kinds(state) * self.group_shares(state)[:, None, None, None]
         groups, bins = len(kinds), len(edges) + 1
-        # A product of matrices, so that JAX forms the bins once for all rounds; within a sum it would do so in each.
+        # A matrix product, so that JAX computes the bins once for all rounds; within a sum, it would do so in each.
         mixed = xp.matmul(xp.reshape(kinds, (groups, 1, -1)), self._bins(edges))
         return xp.reshape(mixed, (groups, bins, 2))
 
@@ -202,18 +202,20 @@ class ResponsiveScores:
         return xp.reshape(by_kind, (*by_kind.shape[:2], -1))
 
     def height(self, policy: Policy) -> Array:
-        """Return how high a policy's thresholds lie between the quarters of the score range, 0 to 1, (groups or 1,).
+        """Return the height of a policy's thresholds in the score range, from 0 to 1, (groups or 1,).
 
-        Of a lottery this is the mean height of its thresholds by their weights, not the height of the mean threshold:
-        accepting all is 0 and accepting nobody 1, however far beyond the scores, and whoever meets either of two
-        thresholds responds to it. So the height is linear in the weights.
+        The height is 0 at one quarter of the range and 1 at three quarters, and linear in between.
+
+        The height of a lottery is the weighted mean of its thresholds' heights, not the height of the mean threshold.
+        Accepting all applicants has height 0 and rejecting all has height 1, for any threshold beyond the scores. Each
+        applicant responds to the threshold that was drawn for them, so the height is linear in the weights.
         """
         middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
         each = namespace(policy.thresholds).clip(0.5 + (policy.thresholds - middle) / half, 0.0, 1.0)
         return (policy.weights[:, None] * each).sum(axis=0)
 
     def signal(self, policy: Policy, counts: Counts) -> Array:
-        """Return what people of each group respond to, (groups,); of a group without applicants it has no meaning."""
+        """Return the signal that each group responds to, (groups,); it is undefined for a group without applicants."""
         xp = namespace(counts.cells)
         people = xp.where(counts.people > 0, counts.people, 1.0)
         accepted, positives, negatives = counts.accepted, counts.cells[:, 1, 1], counts.cells[:, 0, 1]
@@ -224,10 +226,10 @@ class ResponsiveScores:
         return own + self.cross * (mean - 0.5)
 
     def update(self, state: Responses, policy: Policy, counts: Counts, draws: Draws) -> Responses:
-        """Return the state after a batch; a group without applicants hears of nothing and does not move.
+        """Return the state after a batch; a group without applicants receives no signal and does not move.
 
-        People respond to acceptance rates and outcomes as the batch had them, so of a lottery to its actual decisions,
-        and to thresholds as :meth:`height` says.
+        People respond to the acceptance rates and outcomes of the batch, so to the actual decisions of a lottery, and
+        to thresholds through :meth:`height`.
         """
         xp = namespace(counts.cells)
         came = counts.people > 0

@@ -13,23 +13,23 @@ from fairgate.random import Draws
 
 @record
 class ScorePools:
-    """Tables of :class:`fairgate.environments.ScorePools`, which has the equations.
+    """Tables of :class:`fairgate.environments.ScorePools`, which documents the equations.
 
     The state is the weight of each group's high pool, (groups,).
 
     Attributes
     ----------
     distinct
-        The distinct scores of the table, increasing, (S,).
+        Distinct scores of the table in increasing order, (S,).
     low, lift
-        P(group, label, decision) at each of them as threshold if all applicants came from the low pools, and what the
-        high pools add: (S + 1, groups, 2, 2).
+        P(group, label, decision) with each of them as threshold if all applicants came from the low pools. The other
+        is its change if all came from the high pools, (S + 1, groups, 2, 2) each.
     floor, span
-        Weights that no acceptance leads to, and how much more full acceptance leads to, (groups,).
+        Target weights at zero acceptance, and their increase at full acceptance, (groups,).
     rate
-        Share of the way that a round goes, ().
+        Fraction of the way to its target that the state moves in a round, ().
     first
-        Weights at the start, (groups,).
+        Initial weights, (groups,).
     """
 
     distinct: Array
@@ -49,11 +49,11 @@ class ScorePools:
         return cls(distinct, low, lift, floor, span, np.asarray(described.rate), first)
 
     def start(self) -> Array:
-        """Return the weights at the start."""
+        """Return the initial weights."""
         return self.first
 
     def above(self, state: Array, place: Array) -> Array:
-        """Return P(group, label, decision) at these distinct scores as thresholds, (…, groups or 1) of places."""
+        """Return P(group, label, decision) with distinct scores as thresholds, given by index (…, groups or 1)."""
         group = namespace(state).arange(len(state))
         return self.low[place, group] + state[:, None, None] * self.lift[place, group]
 
@@ -65,7 +65,7 @@ class ScorePools:
         return (found * policy.weights[:, None, None, None]).sum(axis=0)
 
     def histogram(self, state: Array, edges: Array) -> Array:
-        """Return P(group, bin, label), (groups, bins, 2), of the scores that `edges` (K,) part."""
+        """Return P(group, bin, label), (groups, bins, 2), of scores binned by `edges` (K,)."""
         xp = namespace(state)
         place = xp.searchsorted(self.distinct, edges)
         ends = xp.asarray([len(self.distinct)]), xp.asarray([0])
@@ -73,7 +73,7 @@ class ScorePools:
         return xp.moveaxis(xp.maximum(above[:-1] - above[1:], 0.0), 0, 1)
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
-        """Return the weights after a batch; a group without applicants keeps its own."""
+        """Return the weights after a batch; a group without applicants keeps its weight."""
         xp = namespace(state)
         moved = state + self.rate * (self.floor + self.span * counts.rates - state)
         return xp.where(counts.people > 0, xp.clip(moved, 0.0, 1.0), state)

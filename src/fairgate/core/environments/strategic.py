@@ -1,4 +1,4 @@
-"""Strategic: people just below the threshold that they believe in raise their score to it (Hardt et al. 2016)."""
+"""Strategic: people just below the believed threshold raise their score to it (Hardt et al. 2016)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from fairgate.random import Draws
 
 @record
 class Strategic(Thresholded):
-    """Tables and rates of :class:`fairgate.environments.Strategic`, which has the equations.
+    """Tables and rates of :class:`fairgate.environments.Strategic`, which documents the equations.
 
-    The state is the threshold that each group believes in, (groups,).
+    The state is each group's believed threshold, (groups,).
 
     Attributes
     ----------
     scores
         P(group, label, true score ≥ threshold).
     rate
-        Share of the way that a round goes, ().
+        Fraction of the way to its target that the state moves in a round, ().
     expected
-        Threshold that all groups believe in at the start, ().
+        Initial believed threshold of all groups, ().
     budgets
-        How far each group's people can raise their score, (groups,).
+        Largest amount by which people of each group can raise their score, (groups,).
     """
 
     scores: FixedScores
@@ -43,14 +43,14 @@ class Strategic(Thresholded):
         return cls(FixedScores.of(described), rate, expected, per_group(described, "budgets"))
 
     def start(self) -> Array:
-        """Return the beliefs at the start."""
+        """Return the initial beliefs."""
         return namespace(self.budgets).full(self.budgets.shape, self.expected)
 
     def above(self, state: Array, thresholds: Array) -> Array:
         """Return P(group, label, score ≥ threshold), (N, groups, 2), at thresholds (N, groups or 1).
 
-        A threshold of at most the belief also accepts all who can present the belief. One above it accepts nobody who
-        raised the score.
+        A threshold of at most the belief also accepts all people who can raise their score to the belief. A threshold
+        above the belief accepts none of the people who raised their score.
         """
         xp = namespace(state)
         honest, able = self.scores.above(thresholds), self.scores.above((state - self.budgets)[None])
@@ -61,5 +61,5 @@ class Strategic(Thresholded):
         return self.scores.everybody()
 
     def update(self, state: Array, policy: Policy, counts: Counts, draws: Draws) -> Array:
-        """Return the beliefs after a batch; a group without applicants keeps its own."""
+        """Return the beliefs after a batch; a group without applicants keeps its belief."""
         return learned(state, policy, counts, self.rate)

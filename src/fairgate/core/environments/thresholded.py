@@ -1,4 +1,4 @@
-"""Thresholded: cells and histograms of any environment that tells who reaches a threshold."""
+"""Thresholded: cells and histograms of environments that define P(group, label, score ≥ threshold)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Thresholded(ABC):
         return (decided * policy.weights[:, None, None, None]).sum(axis=0)
 
     def histogram(self, state: Any, edges: Array) -> Array:
-        """Return P(group, bin, label), (groups, K + 1, 2), of the scores that `edges` (K,) part."""
+        """Return P(group, bin, label), (groups, K + 1, 2), of scores binned by `edges` (K,)."""
         above, everybody = self.above_edges(state, edges), self.everybody(state)[None]
         xp = namespace(above)
         ends = xp.concatenate((everybody, above, xp.zeros_like(everybody)))
@@ -45,7 +45,7 @@ class Thresholded(ABC):
 
 
 def number(described: Environment, name: str) -> Array:
-    """Return a setting of an environment that is one number, (); refuse one that varies by replicate."""
+    """Return an environment's setting that is one number, (); raise an error if it varies by replicate."""
     value = np.asarray(getattr(described, name), dtype=np.float64)
     if value.size != 1:
         kind = type(described).__name__
@@ -54,5 +54,5 @@ def number(described: Environment, name: str) -> Array:
 
 
 def per_group(described: Environment, name: str) -> Array:
-    """Return a setting of an environment that has one number per group, (groups,)."""
+    """Return an environment's setting that has one number per group, (groups,)."""
     return np.asarray(getattr(described, name), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Learners of one loop."""
+"""Learners: the learners of one loop, and the pure form of each learner that users configure."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ PURE: dict[type, Any] = {
 
 
 def is_pure(learner: Any) -> bool:
-    """Whether a learner is in pure form, or has one."""
+    """Return whether a learner is in pure form, or has one."""
     return type(learner) in PURE or (hasattr(learner, "init") and not hasattr(learner, "start"))
 
 
 def pure(learner: Any) -> Any:
-    """Return the pure form of a learner; one that is pure already is returned as it is."""
+    """Return the pure form of a learner; a learner already in pure form is returned unchanged."""
     kind = PURE.get(type(learner))
     if kind is None:
         return learner

@@ -13,7 +13,7 @@ from fairgate.random import Draws
 
 @record
 class Knows:
-    """The arms, and how what is not known of them goes together, (K, K)."""
+    """The arms, and the posterior covariance between them, (K, K)."""
 
     arms: Arms
     covariance: Array
@@ -21,9 +21,9 @@ class Knows:
 
 @record
 class Bayesian(Epochs):
-    """Model reward and residuals as smooth functions of the threshold, and play where they may be best.
+    """Model reward and residuals as smooth functions of the threshold, and play a threshold that may be the best.
 
-    :class:`fairgate.learners.Bayesian` has the equations and the settings.
+    :class:`fairgate.learners.Bayesian` documents the equations and the settings.
     """
 
     epoch_length: Array = 20
@@ -43,7 +43,7 @@ class Bayesian(Epochs):
         return Knows(Arms.unknown(setting), self.amplitude**2 * xp.exp(-0.5 * (apart / self.length) ** 2))
 
     def digest(self, setting: Setting, knows: Knows, epoch: Epoch) -> Knows:
-        """Add the epoch to its arm i: the covariance Σ loses Σᵢ Σᵢᵀ / (Σᵢᵢ + σ²)."""
+        """Add the epoch to its arm i, which reduces the covariance Σ by Σᵢ Σᵢᵀ / (Σᵢᵢ + σ²)."""
         here = arm_at(setting.grid, epoch.threshold)
         column = knows.covariance @ here
         lost = column[:, None] * column / (column @ here + self.noise**2)
@@ -56,7 +56,7 @@ class Bayesian(Epochs):
         return means, xp.sqrt(xp.maximum(xp.diagonal(knows.covariance), 0.0))
 
     def pick(self, setting: Setting, knows: Knows, draws: Draws) -> Array:
-        """Pick what is best by optimistic bounds, or the least known of the safe thresholds that are worth a look."""
+        """Pick the best threshold by optimistic bounds, or the least certain of the safe thresholds worth exploring."""
         xp, (means, sd) = namespace(setting.grid), self.posterior(knows)
         width = self.beta * sd
         optimistic = best_feasible(means[0] + width, means[1:] - width)
@@ -65,13 +65,13 @@ class Bayesian(Epochs):
         return setting.grid[found]
 
     def trusted(self, means: Array, width: Array) -> Array:
-        """Whether each threshold is safe by its posterior, or, as the start, trusted to be, (K,)."""
+        """Return whether each threshold is safe by its posterior, or is the start and may be feasible, (K,)."""
         xp, last = namespace(means), means.shape[1] - 1
         start = xp.rint(xp.asarray(self.start_at) * last)
         return ((xp.arange(last + 1) == start) & is_feasible(means[1:] - width)) | is_feasible(means[1:] + width)
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the threshold whose posterior means are best, among the safe ones if `safe`."""
+        """Recommend the threshold with the best posterior means, among the safe ones if `safe`."""
         means, sd = self.posterior(memory.knows)
         safe = self.trusted(means, self.beta * sd)
         known = safe | ~(safe.any() & self.safe)
@@ -79,10 +79,10 @@ class Bayesian(Epochs):
 
 
 def least_known(means: Array, width: Array, safe: Array) -> Array:
-    """Return the least known of the safe thresholds that may be best or lie beside an unsafe one, ()."""
+    """Return the index of the least certain safe threshold that may be best or is next to an unsafe one, ()."""
     xp = namespace(means)
     best = xp.where(safe, means[0] - width, -xp.inf).max()
-    walled = xp.pad(safe, 1, constant_values=True)  # beyond the grid there is nothing to find
+    walled = xp.pad(safe, 1, constant_values=True)  # places beyond the grid count as safe
     edge = ~(walled[:-2] & walled[2:])
     worth = safe & ((means[0] + width >= best) | edge)
-    return xp.where(worth, width.round(9), -xp.inf).argmax()  # mirror images are equal but for rounding
+    return xp.where(worth, width.round(9), -xp.inf).argmax()  # mirror images are equal except for rounding

@@ -1,4 +1,4 @@
-"""BestLottery: everybody with the same probability, a control."""
+"""BestLottery: a control that accepts every applicant with the same probability."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Memory:
 
 @record
 class BestLottery:
-    """Accept everybody with the same probability, as high or as low as the constraints allow.
+    """Accept every applicant with the same probability, as high or as low as the constraints allow.
 
-    The middle of what they allow is played for `collect` rounds; after that the high end while the rewards sum to more
-    than 0, else the low one. :class:`fairgate.learners.BestLottery` says why.
+    The learner plays the middle of the allowed window for `collect` rounds. After that, it plays the high end while the
+    rewards sum to more than 0, else the low end. :class:`fairgate.learners.BestLottery` gives the reasons.
     """
 
     collect: Array = 10
@@ -45,7 +45,7 @@ class BestLottery:
         return Policy.lottery(xp.stack((-xp.inf, xp.inf)), xp.stack((accepted, 1.0 - accepted)))
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
-        """Add the reward, if a uniform lottery was played: what else was played tells nothing."""
+        """Add the reward if a uniform lottery was played; other policies give no information."""
         xp = namespace(memory.earned)
         uniform = xp.isinf(played.thresholds).all()
         earned = memory.earned + xp.where(uniform, feedback.reward, 0.0)
@@ -53,7 +53,7 @@ class BestLottery:
 
 
 def uniform_window(problem: Problem) -> tuple[Array, Array]:
-    """Return the lowest and highest probability at which accepting everybody with it keeps all constraints."""
+    """Return the lowest and highest probability of a uniform lottery that satisfies all constraints."""
     windows = [constraint.uniform_window() for constraint in problem.constraints]
     lows, highs = zip((0.0, 1.0), *windows, strict=True)
     xp = namespace(*lows, *highs)

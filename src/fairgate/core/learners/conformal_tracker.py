@@ -1,4 +1,4 @@
-"""ConformalTracker: the threshold moves by what the tightest constraint leaves or lacks."""
+"""ConformalTracker: move the threshold by the slack or violation of the tightest constraint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairgate.random import Draws
 class Tracked:
     """Epochs finished (), the centre (), reward and largest residual `before` (2,), and their discounted `slopes` (2,).
 
-    `before` is of the epoch before; while scanning, of the centre.
+    `before` refers to the epoch before; during the scan, to the centre.
     """
 
     epochs: Array
@@ -26,9 +26,9 @@ class Tracked:
 
 @record
 class ConformalTracker(Epochs):
-    """Move the threshold by what the tightest constraint leaves or lacks, as adaptive conformal inference does.
+    """Move the threshold by the slack or violation of the tightest constraint, as adaptive conformal inference does.
 
-    :class:`fairgate.learners.ConformalTracker` has the equations, what they promise, and the settings.
+    :class:`fairgate.learners.ConformalTracker` documents the equations, their guarantees and the settings.
     """
 
     epoch_length: Array = 5
@@ -39,13 +39,13 @@ class ConformalTracker(Epochs):
     scan: Array = 5
 
     def begin(self, setting: Setting) -> Tracked:
-        """Begin in the middle, with no idea which way anything grows; anything is better."""
+        """Begin in the middle, with slopes 0 and a result that any other improves on."""
         xp = namespace(setting.grid)
         return Tracked(xp.zeros(()), xp.full((), 0.5), xp.stack((0.0, xp.inf)), xp.zeros(2))
 
     @property
     def reach(self) -> Array:
-        """Distance from the centre that is played."""
+        """Distance of the played thresholds from the centre."""
         return namespace(self.radius).minimum(0.5, self.radius)
 
     def pick(self, setting: Setting, knows: Tracked, draws: Draws) -> Array:
@@ -55,7 +55,7 @@ class ConformalTracker(Epochs):
         return threshold_at(setting.grid, xp.where(knows.epochs < self.scan, self.place(knows), centred))
 
     def place(self, knows: Tracked) -> Array:
-        """Return the place that the scan has come to."""
+        """Return the current place of the scan."""
         return (knows.epochs + 0.5) / self.scan
 
     def side(self, knows: Tracked) -> Array:
@@ -63,7 +63,7 @@ class ConformalTracker(Epochs):
         return namespace(knows.epochs).where((knows.epochs - self.scan) % 2 == 0, 1.0, -1.0)
 
     def digest(self, setting: Setting, knows: Tracked, epoch: Epoch) -> Tracked:
-        """Keep the best place of the scan; after it, learn which way reward and residual grow, and move the centre."""
+        """Keep the best place of the scan; after it, update the slopes of reward and residual, and move the centre."""
         xp, epochs, (reward, *residuals) = namespace(setting.grid), knows.epochs + 1.0, epoch.shown(setting.problem)
         largest = xp.stack([-1.0, *residuals]).max()
         shown = xp.stack((reward, largest))
@@ -77,7 +77,7 @@ class ConformalTracker(Epochs):
         return either(knows.epochs < self.scan, scanned, Tracked(epochs, centre, shown, slopes))
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the centre."""
+        """Recommend the centre."""
         return Policy.at(threshold_at(setting.grid, memory.knows.centre))
 
     def traces(self, memory: Memory) -> dict[str, Array]:
@@ -86,7 +86,7 @@ class ConformalTracker(Epochs):
 
 
 def is_better(shown: Array, best: Array) -> Array:
-    """Whether a reward and largest residual (2,) are better: feasible with more reward, else less violating."""
+    """Return whether a reward and largest residual (2,) are better: feasible with more reward, else less violating."""
     feasible = shown[1] <= 0.0
     both = feasible & (best[1] <= 0.0)
     better = namespace(shown).where(both, shown[0] > best[0], shown[1] < best[1])

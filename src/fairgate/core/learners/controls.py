@@ -31,10 +31,10 @@ class Control:
 
 @record
 class Random(Control):
-    """Play a threshold of the grid, each as likely as any other."""
+    """Play a random threshold of the grid, all equally likely."""
 
     def propose(self, setting: Setting, memory: tuple[()], draws: Draws) -> Policy:
-        """Play any threshold."""
+        """Play a random threshold."""
         return Policy.at(setting.grid[any_of(draws.words(Purpose.LEARNER, 1)[0], len(setting.grid))])
 
 
@@ -45,15 +45,15 @@ class Fixed(Control):
     threshold: Array
 
     def propose(self, setting: Setting, memory: tuple[()], draws: Draws) -> Policy:
-        """Play it."""
+        """Play the threshold."""
         return Policy.at(namespace(setting.grid).asarray(self.threshold))
 
 
 @record
 class AcceptAll(Control):
-    """Accept everybody, whatever the score."""
+    """Accept every applicant at any score."""
 
     def propose(self, setting: Setting, memory: tuple[()], draws: Draws) -> Policy:
-        """Return −∞."""
+        """Return the threshold −∞."""
         xp = namespace(setting.grid)
         return Policy.at(xp.full((), -xp.inf))

@@ -19,16 +19,16 @@ from fairgate.random import Draws
 
 @record
 class Memory:
-    """Where the visit to a threshold is, and what is known of all.
+    """Progress of the current visit to a threshold, and the evidence on all thresholds.
 
     Attributes
     ----------
     arm, age
-        Place of the threshold in the grid, and rounds of this visit, ().
+        Index of the threshold in the grid, and number of rounds of this visit, ().
     visits, evidence
-        Visits that are over, (K,), and what the rounds that count have shown.
+        Number of finished visits, (K,), and evidence from the rounds that count.
     lower, upper, worst
-        Bounds of the reward, and the lower one of the largest residual, as of the end of the last visit, (K,).
+        Bounds of the reward, and lower bound of the largest residual, as of the end of the last visit, (K,).
     """
 
     arm: Array
@@ -44,7 +44,7 @@ class Memory:
 class DoublyOptimistic:
     """Play the threshold that could earn most among those that could be feasible.
 
-    :class:`fairgate.learners.DoublyOptimistic` has the equations and the settings.
+    :class:`fairgate.learners.DoublyOptimistic` documents the equations and the settings.
     """
 
     delta: Array = 0.05
@@ -55,7 +55,7 @@ class DoublyOptimistic:
     level: ClassVar[str] = "bandit"
 
     def init(self, setting: Setting) -> Memory:
-        """Begin at the lowest threshold, knowing nothing."""
+        """Begin at the lowest threshold, without evidence."""
         xp, arms = namespace(setting.grid), len(setting.grid)
         none, far = xp.zeros(arms), xp.full((arms,), xp.inf)
         return Memory(none.argmax(), xp.zeros(()), none, Evidence.none(setting), -far, far, -far)
@@ -65,9 +65,9 @@ class DoublyOptimistic:
         return Policy.at(setting.grid[memory.arm])
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
-        """Add the round if it counts; after the last of a visit, bound what it has shown and choose the next.
+        """Add the round if it counts; after a visit's last round, compute its bounds and choose the next threshold.
 
-        A visit in which something else was played begins again.
+        A visit starts again after a round in which another policy was played.
         """
         xp, ours = namespace(setting.grid), as_proposed(setting.grid, played, setting.grid[memory.arm])
         here = (xp.arange(len(setting.grid)) == memory.arm) & ours & (memory.age >= self.burn_in)
@@ -90,17 +90,17 @@ class DoublyOptimistic:
         return Memory(choice(visits, upper, worst), 0.0 * memory.age, visits, memory.evidence, lower, upper, worst)
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the best threshold by the lower bound of its reward among those whose pooled residuals are met."""
+        """Recommend the visited threshold with feasible pooled residuals whose lower bound of the reward is highest."""
         residuals = memory.evidence.pooled_residuals(setting)
         return Policy.at(setting.grid[best_feasible(memory.lower, residuals, memory.visits > 0)])
 
     def traces(self, memory: Memory) -> dict[str, Array]:
-        """Return 1 where the bounds say that no threshold is feasible."""
+        """Return 1 where the bounds rule out that any threshold is feasible."""
         return {"infeasible": (memory.worst.min() > EXACT) * 1.0}
 
 
 def choice(visits: Array, upper: Array, worst: Array) -> Array:
-    """Return the arm that could earn most among those that could be feasible; of equals, the least visited, ()."""
+    """Return the arm that could earn most among those that could be feasible; ties go to the least visited, ()."""
     xp = namespace(worst)
     could_earn = xp.where(worst <= xp.maximum(worst.min(), 0.0) + EXACT, upper, -xp.inf)
     return xp.where(could_earn == could_earn.max(), visits, xp.inf).argmin()

@@ -1,4 +1,4 @@
-"""EpochZerothOrder: zeroth-order ascent with epochs that grow, so that the world settles (Ray et al. 2022)."""
+"""EpochZerothOrder: zeroth-order ascent with growing epochs, so that the state settles (Ray et al. 2022)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fairgate.random import Draws
 
 @record
 class EpochZerothOrder(Epochs):
-    """Keep a threshold until the world has settled, look, and step by what was seen at one or two points.
+    """Keep a threshold until the state has settled, observe it, and take a step from one or two such points.
 
-    :class:`fairgate.learners.EpochZerothOrder` has the equations and the settings.
+    :class:`fairgate.learners.EpochZerothOrder` documents the equations and the settings.
     """
 
     epoch_length: Array = 20
@@ -34,31 +34,31 @@ class EpochZerothOrder(Epochs):
         return Sides.at(setting, self.project(begun, xp.asarray(self.start_at)))
 
     def number(self, knows: Sides) -> Array:
-        """Return the number m of the step that is being looked for, from 1."""
+        """Return the number m of the current step, counted from 1."""
         return knows.epochs // self.points + 1.0
 
     def reach(self, knows: Sides) -> Array:
-        """Return the distance δ_m from the centre that is played."""
+        """Return the distance δ_m of the played thresholds from the centre."""
         return namespace(knows.epochs).minimum(0.5, self.radius) * self.number(knows) ** -0.25
 
     def project(self, knows: Sides, centre: Array) -> Array:
-        """Bring the centre back to where all points played around it lie in the grid's interval."""
+        """Move the centre so that all points played around it lie in the grid's interval."""
         reach = self.reach(knows)
         return namespace(centre).clip(centre, reach, 1.0 - reach)
 
     def clock(self, memory: Memory, draws: Draws) -> tuple[Array, Array]:
-        """Whether the world has had n_m rounds to settle, and whether the epoch's last round has come."""
+        """Return whether the state has had n_m rounds to settle, and whether this is the epoch's last round."""
         xp, age = namespace(memory.epoch.age), memory.epoch.age
         settling = self.burn_in + xp.ceil(self.memory * 0.5 * xp.log(self.number(memory.knows)))
         return age >= settling, age == settling + self.epoch_length - self.burn_in - 1
 
     def pick(self, setting: Setting, knows: Sides, draws: Draws) -> Array:
-        """Pick one side of the centre, drawn at random; and then the other, if two points are looked at."""
+        """Pick a random side of the centre; if each step uses two points, pick the other side second."""
         side = knows.next(knows.epochs % self.points == 0, draws)
         return threshold_at(setting.grid, knows.centre + side * self.reach(knows))
 
     def digest(self, setting: Setting, knows: Sides, epoch: Epoch) -> Sides:
-        """After the last point of a step, move the centre and then the multipliers; keep what the first one showed."""
+        """After the last point of a step, move the centre and then the multipliers; keep the first point's result."""
         xp, shown, epochs = namespace(setting.grid), epoch.shown(setting.problem), knows.epochs + 1.0
         here = knows.side_of(setting.grid, epoch.threshold)
         opened = Sides(epochs, knows.centre, here, shown, knows.multipliers)
@@ -72,7 +72,7 @@ class EpochZerothOrder(Epochs):
         return either(knows.epochs % self.points == self.points - 1, closed, opened)
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the centre."""
+        """Recommend the centre."""
         return Policy.at(threshold_at(setting.grid, memory.knows.centre))
 
     def traces(self, memory: Memory) -> dict[str, Array]:

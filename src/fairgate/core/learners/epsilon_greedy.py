@@ -1,4 +1,4 @@
-"""EpsilonGreedy: the threshold that seems best and feasible, and now and then any."""
+"""EpsilonGreedy: play the best threshold that seems feasible, and occasionally a random one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fairgate.random import Draws, Purpose
 
 @record
 class EpsilonGreedy(Epochs):
-    """Play what seems best among what seems feasible; in epoch m, any of K thresholds with probability eK/m.
+    """Play the best threshold that seems feasible; in epoch m, a random one of K thresholds with probability eK/m.
 
-    :class:`fairgate.learners.EpsilonGreedy` has the rule and its settings.
+    :class:`fairgate.learners.EpsilonGreedy` documents the rule and its settings.
     """
 
     epoch_length: Array = 5
@@ -23,11 +23,11 @@ class EpsilonGreedy(Epochs):
     exploration: Array = 0.1
 
     def begin(self, setting: Setting) -> Arms:
-        """Begin knowing nothing."""
+        """Begin with arms that were never played."""
         return Arms.unknown(setting)
 
     def pick(self, setting: Setting, knows: Arms, draws: Draws) -> Array:
-        """Pick any threshold, or the best known."""
+        """Pick a random threshold, or the best one so far."""
         xp, arms, epochs = namespace(knows.plays), len(setting.grid), knows.plays.sum()
         luck, anywhere = draws.words(Purpose.LEARNER, 2)
         explores = happens(luck, self.exploration * arms / (epochs + 1.0)) | (epochs == 0)
@@ -38,5 +38,5 @@ class EpsilonGreedy(Epochs):
         return knows.with_epoch(setting, epoch)
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the best threshold so far."""
+        """Recommend the best threshold so far."""
         return Policy.at(setting.grid[memory.knows.best()])

@@ -1,4 +1,4 @@
-"""ExploreThenCommit: every threshold for a while, then the best for good."""
+"""ExploreThenCommit: play every threshold for one epoch, then the best one permanently."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fairgate.random import Draws
 class ExploreThenCommit(Epochs):
     """Play every threshold for one epoch, from the lowest to the highest; from then on, play the best of them.
 
-    :class:`fairgate.learners.ExploreThenCommit` has the rule and its settings.
+    :class:`fairgate.learners.ExploreThenCommit` documents the rule and its settings.
     """
 
     epoch_length: Array = 3
     burn_in: Array = 1
 
     def begin(self, setting: Setting) -> Arms:
-        """Begin knowing nothing."""
+        """Begin with arms that were never played."""
         return Arms.unknown(setting)
 
     def pick(self, setting: Setting, knows: Arms, draws: Draws) -> Array:
-        """Pick the lowest threshold not played yet; if there is none, the best."""
+        """Pick the lowest threshold not played yet, or the best one if all have been played."""
         known = knows.plays > 0
         return setting.grid[namespace(known).where(known.all(), knows.best(), known.argmin())]
 
@@ -35,5 +35,5 @@ class ExploreThenCommit(Epochs):
         return either((knows.plays > 0).all(), knows, knows.with_epoch(setting, epoch))
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the best threshold so far."""
+        """Recommend the best threshold so far."""
         return Policy.at(setting.grid[memory.knows.best()])

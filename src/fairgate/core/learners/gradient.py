@@ -16,7 +16,7 @@ from fairgate.random import Draws, Purpose
 
 @record
 class Memory:
-    """The centre () that is searched around, and the price of each residual, (J,)."""
+    """Centre of the search, (), and multiplier of each residual, (J,)."""
 
     centre: Array
     multipliers: Array
@@ -24,9 +24,9 @@ class Memory:
 
 @record
 class BanditGradient:
-    """Play a little above or below a centre, and move the centre against the loss seen there.
+    """Play slightly above or below a centre, and move the centre against the observed loss.
 
-    :class:`fairgate.BanditGradient` has the equations and the settings.
+    :class:`fairgate.BanditGradient` documents the equations and the settings.
     """
 
     step: Array = 0.03
@@ -42,16 +42,16 @@ class BanditGradient:
         return Memory(self.project(grid, centre), xp.zeros(len(setting.problem.names)))
 
     def reach(self, grid: Array) -> Array:
-        """Return the distance from the centre that is played: `radius`, or half the grid's interval if it is less."""
+        """Return the distance of the played thresholds from the centre: `radius`, at most half the grid's interval."""
         return namespace(grid).minimum(self.radius, 0.5 * (grid[-1] - grid[0]))
 
     def project(self, grid: Array, centre: Array) -> Array:
-        """Bring the centre back to where both points played around it lie in the grid's interval."""
+        """Move the centre so that both points played around it lie in the grid's interval."""
         reach = self.reach(grid)
         return namespace(grid).clip(centre, grid[0] + reach, grid[-1] - reach)
 
     def propose(self, setting: Setting, memory: Memory, draws: Draws) -> Policy:
-        """Play x = y + ρu, to a random side u of the centre y."""
+        """Play x = y + ρu, on a random side u of the centre y."""
         return Policy.at(memory.centre + self.reach(setting.grid) * self.side(draws))
 
     def side(self, draws: Draws) -> Array:
@@ -59,7 +59,7 @@ class BanditGradient:
         return side(draws.words(Purpose.LEARNER, 1)[0])
 
     def loss(self, memory: Memory, feedback: Feedback) -> Array:
-        """Return what is to be made small."""
+        """Return the loss to minimise."""
         return -feedback.reward
 
     def raised(self, memory: Memory, feedback: Feedback) -> Array:
@@ -67,7 +67,7 @@ class BanditGradient:
         return memory.multipliers
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
-        """Move the centre by −ηℓu/ρ, if the side that was played is the one that was proposed."""
+        """Move the centre by −ηℓu/ρ, if the proposed side was played."""
         proposed = self.propose(setting, memory, draws).thresholds[0, 0]
         here = as_proposed(setting.grid, played, proposed) * self.side(draws)
         gradient = self.loss(memory, feedback) * here / self.radius
@@ -81,7 +81,7 @@ class BanditGradient:
 
 @record
 class PrimalDual(BanditGradient):
-    """Descend the Lagrangian, and raise the price of each constraint while it is violated."""
+    """Descend the Lagrangian, and raise the multiplier of each constraint while it is violated."""
 
     dual_step: Array = 0.1
 

@@ -1,4 +1,4 @@
-"""OFS: Optimistic Feasible Search, the paper's Algorithm 1 to the letter."""
+"""OFS: Optimistic Feasible Search, exactly as in the paper's Algorithm 1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairgate.random import Draws, Purpose
 class Memory:
     """Rounds so far, (); plays (K,), mean reward (K,) and mean residuals (J, K) of each threshold of the grid.
 
-    `credited` (K,) is how many of the plays have their labels, which is all unless labels arrive late.
+    `credited` (K,) is the number of plays with known labels, which are all plays unless labels arrive late.
     """
 
     rounds: Array
@@ -31,9 +31,9 @@ class Memory:
 
 @record
 class OFS:
-    """Search a grid for the best threshold that seems feasible; if none does, play the least violating.
+    """Search a grid for the best threshold that seems feasible; if none does, play the least violating one.
 
-    :class:`fairgate.OFS` has the rule and its settings.
+    :class:`fairgate.OFS` documents the rule and its settings.
     """
 
     c: Array = 0.5
@@ -67,7 +67,7 @@ class OFS:
         return Policy.at(setting.grid[xp.where(explores, any_of(anywhere, arms), chosen)])
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
-        """Move the means of the threshold that was played: line 10."""
+        """Update the means of the threshold that was played: line 10."""
         xp = namespace(memory.plays)
         here = arm_played(setting.grid, played)
         plays = memory.plays + here
@@ -75,19 +75,19 @@ class OFS:
         if feedback.credits is None:
             reward = memory.reward + here / xp.maximum(plays, 1.0) * (feedback.reward - memory.reward)
             return taught(feedback, memory, Memory(memory.rounds + 1.0, plays, plays, reward, residuals))
-        share, earned = late(setting, feedback.credits)  # also where nobody came
+        share, earned = late(setting, feedback.credits)  # also after an empty batch
         credited = memory.credited + share
         reward = memory.reward + (earned - share * memory.reward) / xp.where(credited > 0.0, credited, 1.0)
         before = Memory(memory.rounds, memory.plays, credited, reward, memory.residuals)
         return taught(feedback, before, Memory(memory.rounds + 1.0, plays, credited, reward, residuals))
 
     def traces(self, memory: Memory) -> dict[str, Array]:
-        """Return how many thresholds seem feasible."""
+        """Return the number of thresholds that seem feasible."""
         return {"feasible": ((memory.residuals + self.radius(memory)).max(axis=0) <= 0.0).sum()}
 
 
 def late(setting: Setting, credited: Credits) -> tuple[Array, Array]:
-    """Return what labels that arrived say of each threshold: of how many plays, and their reward, (K,) each."""
+    """Return the plays of each threshold that arrived labels credit, and the sum of their rewards, (K,) each."""
     threshold = credited.policies.thresholds[:, 0, 0]
     xp = namespace(threshold)
     arm = xp.minimum(xp.searchsorted(setting.grid, threshold), len(setting.grid) - 1)

@@ -1,4 +1,4 @@
-"""PerformativeGradient: gradient ascent on a model of the applicants whom thresholds bring about (Izzo et al. 2021)."""
+"""PerformativeGradient: gradient ascent on a model of the applicants that thresholds attract (Izzo et al. 2021)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairgate.random import Draws, Purpose
 
 @record
 class Knows:
-    """Epochs that are over, (); the centre from 0 to 1, (); the side played first in this pair, (); and the model."""
+    """Finished epochs, (); the centre from 0 to 1, (); the side played first in this pair, (); and the model."""
 
     epochs: Array
     centre: Array
@@ -28,9 +28,9 @@ class Knows:
 
 @record
 class PerformativeGradient(Epochs):
-    """Estimate how scores follow the threshold, and ascend the reward that counts this in.
+    """Estimate how scores follow the threshold, and ascend the reward that accounts for this response.
 
-    :class:`fairgate.learners.PerformativeGradient` has the equations and the settings.
+    :class:`fairgate.learners.PerformativeGradient` documents the equations and the settings.
     """
 
     epoch_length: Array = 20
@@ -45,16 +45,16 @@ class PerformativeGradient(Epochs):
     level: ClassVar[str] = "selective-labels"
 
     def begin(self, setting: Setting) -> Knows:
-        """Begin at `start_at`, having seen nobody."""
+        """Begin at `start_at`, without data."""
         xp = namespace(setting.grid)
         return Knows(xp.zeros(()), xp.full((), self.start_at), xp.ones(()), LocationScale.unknown(setting))
 
     def reach(self, knows: Knows) -> Array:
-        """Return the distance δ_k from the centre that is played in this pair."""
+        """Return the distance δ_k of this pair's thresholds from the centre."""
         return self.radius * (knows.epochs // 2 + 1.0) ** -0.25
 
     def pick(self, setting: Setting, knows: Knows, draws: Draws) -> Array:
-        """Pick the threshold nearest to one side of the centre, drawn at random, and then to the other."""
+        """Pick the threshold nearest to a random side of the centre, and then the one nearest to the other side."""
         drawn = side(draws.words(Purpose.LEARNER, 1)[0])
         here = namespace(drawn).where(knows.epochs % 2 == 0, drawn, -knows.sign)
         return setting.grid[nearest(places_of(setting.grid), knows.centre + here * self.reach(knows))]
@@ -64,13 +64,13 @@ class PerformativeGradient(Epochs):
         xp, opening = namespace(setting.grid), knows.epochs % 2 == 0
         model = knows.model.faded(self.discount).with_epoch(setting.grid, epoch.threshold, *epoch.binned)
         away = places_of(setting.grid) @ arm_at(setting.grid, epoch.threshold) - knows.centre
-        at_end = xp.where(knows.centre < 0.5, -1.0, 1.0)  # the grid has nothing beyond
+        at_end = xp.where(knows.centre < 0.5, -1.0, 1.0)  # the grid ends on this side
         sign = xp.where(opening, xp.where(away == 0.0, at_end, xp.sign(away)), knows.sign)
         centre = xp.where(opening, knows.centre, self.moved(setting, knows, model))
         return Knows(knows.epochs + 1.0, centre, sign, model)
 
     def moved(self, setting: Setting, knows: Knows, model: LocationScale) -> Array:
-        """Return where the model's gradient and feasible set lead the centre."""
+        """Return the centre after a step along the model's gradient, towards its feasible set."""
         xp, places, reach = namespace(setting.grid), places_of(setting.grid), self.reach(knows)
         found = worth(setting.problem, model.rates(setting.grid))
         sides = xp.clip(xp.stack((knows.centre - reach, knows.centre + reach)), 0.0, 1.0)
@@ -85,7 +85,7 @@ class PerformativeGradient(Epochs):
         return knows.centre + xp.clip(allowed - knows.centre, -self.trust, self.trust)
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the threshold nearest to the centre."""
+        """Recommend the threshold nearest to the centre."""
         return Policy.at(setting.grid[nearest(places_of(setting.grid), memory.knows.centre)])
 
     def traces(self, memory: Memory) -> dict[str, Array]:
@@ -94,11 +94,11 @@ class PerformativeGradient(Epochs):
 
 
 def places_of(grid: Array) -> Array:
-    """Return where thresholds lie in the grid's interval, from 0 to 1, (K,)."""
+    """Return the positions of thresholds in the grid's interval, from 0 to 1, (K,)."""
     width = grid[-1] - grid[0]
     return (grid - grid[0]) / namespace(grid).where(width > 0, width, 1.0)
 
 
 def nearest(places: Array, at: Array) -> Array:
-    """Return which of increasing places is nearest, the lower of two, ()."""
+    """Return the index of the nearest of increasing places, the lower one of a tie, ()."""
     return abs(places - at).argmin()

@@ -1,4 +1,4 @@
-"""PessimisticOptimistic: optimistic estimates and tightened virtual queues."""
+"""PessimisticOptimistic: choose thresholds by optimistic estimates and tightened virtual queues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Knows:
 class PessimisticOptimistic(Epochs):
     """Play the best optimistic reward minus optimistic residuals, each priced by a queue of past violations.
 
-    :class:`fairgate.learners.PessimisticOptimistic` has the equations and the settings.
+    :class:`fairgate.learners.PessimisticOptimistic` documents the equations and the settings.
     """
 
     epoch_length: Array = 5
@@ -45,7 +45,7 @@ class PessimisticOptimistic(Epochs):
         return setting.grid[xp.where(plays == 0, xp.inf, score).argmax()]
 
     def counted(self, residuals: Array) -> Array:
-        """Return residuals, or only their positive parts if violations cannot be paid back."""
+        """Return residuals, or only their positive parts if slack cannot offset violations."""
         xp = namespace(residuals)
         return xp.where(self.rectified, xp.maximum(residuals, 0.0), residuals)
 

@@ -23,18 +23,18 @@ from fairgate.random import Draws
 
 @record
 class Memory:
-    """What is known, and the policy in play.
+    """Estimates, and the current policy.
 
     Attributes
     ----------
     response
-        What every threshold does.
+        Estimated response to every threshold.
     ends
-        Round in which the next epoch begins, (): the same in all loops, so that compiled code plans no more often.
+        Round in which the next epoch begins, (). All loops share it, so that compiled code plans once per epoch.
     arm, probability, resting
-        Place of the threshold in play, (); whether the uniform lottery is played instead, and its probability.
+        Index of the current threshold; probability of the uniform lottery, and whether it is played instead, ().
     infeasible, look
-        Whether the evidence that no threshold is feasible is strong, and the round in which one is tried again.
+        Whether there is strong evidence that no threshold is feasible, and the round in which one is tried again.
     """
 
     response: SmoothResponse
@@ -48,9 +48,9 @@ class Memory:
 
 @record
 class SmoothOptimist:
-    """Search for the best feasible threshold, supposing that nearby thresholds do nearly the same.
+    """Search for the best feasible threshold, assuming that nearby thresholds have similar effects.
 
-    :class:`fairgate.SmoothOptimist` has the equations and the settings.
+    :class:`fairgate.SmoothOptimist` documents the equations and the settings.
     """
 
     epoch_length: Array = 25
@@ -63,7 +63,7 @@ class SmoothOptimist:
     level: ClassVar[str] = "bandit"
 
     def init(self, setting: Setting) -> Memory:
-        """Begin in the middle of the grid, having seen nobody."""
+        """Begin in the middle of the grid, without data."""
         xp, arms = namespace(setting.grid), len(setting.grid)
         zero, no, middle = xp.zeros(()), xp.zeros(()) > 0.0, xp.arange(arms)[arms // 2]
         ends = self.rounds(zero)
@@ -71,7 +71,7 @@ class SmoothOptimist:
         return Memory(response, ends, middle, zero, no, no, zero)
 
     def rounds(self, age: Array) -> Array:
-        """Return the rounds of an epoch that begins at an age: a twentieth of it, within bounds."""
+        """Return the length in rounds of an epoch that starts at an age: a twentieth of the age, within bounds."""
         xp = namespace(age)
         return xp.clip(xp.ceil(GROWTH * age), xp.minimum(SHORTEST, self.epoch_length), self.epoch_length)
 
@@ -80,7 +80,7 @@ class SmoothOptimist:
         return played_as(setting.grid[memory.arm], memory.resting, memory.probability)
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
-        """Learn from the round; after the last of an epoch, judge the models and pick what to play."""
+        """Learn from the round; after the last round of an epoch, evaluate the models and pick the next policy."""
         age = namespace(setting.grid).astype(draws.round[0], setting.grid.dtype)
         seen = memory.response.with_round(arm_played(setting.grid, played), age, feedback)
         memory = replace(memory, response=taught(feedback, memory.response, seen))
@@ -89,7 +89,7 @@ class SmoothOptimist:
         return found
 
     def planned(self, setting: Setting, memory: Memory, age: Array) -> Memory:
-        """Return the memory after an epoch, with what to play from an age on."""
+        """Return the memory after an epoch, with the policy from an age on."""
         xp, response = namespace(age), memory.response.ended()
         rates = response.steady()
         found = worth(setting.problem, rates)
@@ -99,7 +99,7 @@ class SmoothOptimist:
         hoped = xp.where(possible, found.reward + self.optimism * found.reward_error - price * violation, -xp.inf)
         looks = xp.log2(2.0 + age)  # doublings of the age; the sum of 1 / n (n + 1) over all n is 1
         strong = -ndtri(self.risk / (looks * (looks + 1.0)))
-        waiting = memory.resting & (age < memory.look)  # nothing is learnt meanwhile
+        waiting = memory.resting & (age < memory.look)  # no learning meanwhile
         infeasible = waiting | (ratio.min() > strong)
         again = infeasible & memory.infeasible & (age >= memory.look)
         least = xp.where(infeasible & ~again, found.residual.argmin(), ratio.argmin())
@@ -112,13 +112,13 @@ class SmoothOptimist:
         return Memory(response, age + length, arm, best_probability(setting, found), resting, infeasible, look)
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the best threshold that seems feasible by `margin` errors, else the least violating, or the lottery."""
+        """Recommend the best threshold feasible by `margin` errors, else the least violating one or the lottery."""
         found = worth(setting.problem, memory.response.steady())
         hopeless = (found.residual > self.optimism * found.residual_error).all() & (self.lottery > 0)
         return played_as(setting.grid[found.best(self.margin)], hopeless, best_probability(setting, found))
 
     def traces(self, memory: Memory) -> dict[str, Array]:
-        """Return 1 where the evidence that no threshold is feasible is strong."""
+        """Return 1 where there is strong evidence that no threshold is feasible."""
         return {"infeasible": memory.infeasible * 1.0}
 
 
@@ -129,7 +129,7 @@ def best_probability(setting: Setting, found: Worth) -> Array:
 
 
 def played_as(threshold: Array, resting: Array, probability: Array) -> Policy:
-    """Return a threshold for everybody, or the uniform lottery; both have two options, one of which may weigh 0."""
+    """Return one threshold for all groups, or the uniform lottery; both have two options, one possibly of weight 0."""
     xp = namespace(threshold)
     thresholds = xp.stack((xp.where(resting, -xp.inf, threshold), xp.full((), xp.inf)))
     accepted = xp.where(resting, probability, 1.0)
@@ -137,7 +137,7 @@ def played_as(threshold: Array, resting: Array, probability: Array) -> Policy:
 
 
 def infeasibility(found: Worth) -> tuple[Array, Array]:
-    """Return each residual in standard errors, and the violation E max(g, 0) to be expected, (K,) each."""
+    """Return each residual in standard errors, and the expected violation E max(g, 0), (K,) each."""
     xp = namespace(found.residual)
     error = xp.maximum(found.residual_error, 1e-9)
     ratio = found.residual / error

@@ -1,4 +1,4 @@
-"""Thompson: draw a world from what is known of every threshold, and play what is best and feasible in it."""
+"""Thompson: sample the rates of every threshold from their posterior, and play the best feasible threshold."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Seen:
 
 @record
 class Thompson(Epochs):
-    """Draw rates and shares of positives from their posterior; play the threshold that is best by these.
+    """Sample rates and shares of positives from their posterior, and play the best threshold under the sample.
 
-    :class:`fairgate.learners.Thompson` has the equations and the settings.
+    :class:`fairgate.learners.Thompson` documents the equations and the settings.
     """
 
     epoch_length: Array = 5
@@ -38,18 +38,18 @@ class Thompson(Epochs):
         return Seen(none, none, none)
 
     def pick(self, setting: Setting, knows: Seen, draws: Draws) -> Array:
-        """Draw a world, and pick what is best in it."""
+        """Sample rates and shares, and pick the best threshold under the sample."""
         shape = 2, *knows.people.shape
         away = normal(draws.words(Purpose.LEARNER, knows.people.size * 2)).reshape(shape)
         return setting.grid[self.best(setting, knows, away)]
 
     def best(self, setting: Setting, knows: Seen, away: Array) -> Array:
-        """Return the best feasible threshold where rates and shares lie so many standard deviations `away`."""
+        """Return the best feasible threshold if rates and shares lie `away` standard deviations from their means."""
         xp, (people, accepted, positives) = namespace(away), (knows.people, knows.accepted, knows.positives)
         rates = shifted(accepted / self.inflation, (people - accepted) / self.inflation, away[0])
         shares = shifted(positives / self.inflation, (accepted - positives) / self.inflation, away[1])
         good, bad = rates * shares, rates * (1.0 - shares)
-        rejected = 1.0 - rates  # called label 0: no constraint that a learner of counts can have asks for theirs
+        rejected = 1.0 - rates  # counted as label 0: no constraint for learners of counts uses their labels
         by_label = xp.stack((xp.stack((rejected, bad), axis=-1), xp.stack((xp.zeros_like(good), good), axis=-1)), -2)
         came = people.sum(axis=0) + 1.0
         reward, residuals = setting.problem.assess(by_label * (came / came.sum())[:, None, None])
@@ -65,13 +65,13 @@ class Thompson(Epochs):
         )
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the threshold that is best by the means of the posterior."""
+        """Recommend the threshold that is best at the posterior means."""
         nowhere = namespace(setting.grid).zeros((2, *memory.knows.people.shape))
         return Policy.at(setting.grid[self.best(setting, memory.knows, nowhere)])
 
 
 def shifted(successes: Array, failures: Array, away: Array) -> Array:
-    """Return what lies `away` standard deviations from the mean of a Beta posterior with Jeffreys' prior, in [0, 1]."""
+    """Return the value `away` standard deviations from the mean of a Beta posterior with Jeffreys' prior, in [0, 1]."""
     xp, a, b = namespace(successes), successes + 0.5, failures + 0.5
     mean = a / (a + b)
     return xp.clip(mean + away * xp.sqrt(mean * (1.0 - mean) / (a + b + 1.0)), 0.0, 1.0)

@@ -13,9 +13,9 @@ from fairgate.random import Draws
 
 @record
 class TwoPoint(Epochs):
-    """Play an epoch a little above the centre and one a little below it, and step to the better side.
+    """Play one epoch slightly above the centre and one slightly below it, and move to the better side.
 
-    :class:`fairgate.learners.TwoPoint` has the equations and the settings.
+    :class:`fairgate.learners.TwoPoint` documents the equations and the settings.
     """
 
     epoch_length: Array = 30
@@ -32,16 +32,16 @@ class TwoPoint(Epochs):
         return Sides.at(setting, xp.clip(self.start_at, reach, 1.0 - reach))
 
     def reach(self, pair: Array) -> Array:
-        """Return the distance δ_m from the centre that pair m is played at."""
+        """Return the distance δ_m of the thresholds of pair m from the centre."""
         return namespace(pair).minimum(0.5, self.radius * pair**-0.101)
 
     def pick(self, setting: Setting, knows: Sides, draws: Draws) -> Array:
-        """Pick one side of the centre, drawn at random, and then the other."""
+        """Pick a random side of the centre, and then the other."""
         side = knows.next(knows.epochs % 2 == 0, draws)
         return threshold_at(setting.grid, knows.centre + side * self.reach(knows.epochs // 2 + 1.0))
 
     def digest(self, setting: Setting, knows: Sides, epoch: Epoch) -> Sides:
-        """Keep what the first side showed; after the second, move the centre and then the multipliers."""
+        """Keep the result of the first side; after the second, move the centre and then the multipliers."""
         xp, shown, epochs = namespace(setting.grid), epoch.shown(setting.problem), knows.epochs + 1.0
         sign = knows.side_of(setting.grid, epoch.threshold)
         opened = Sides(epochs, knows.centre, sign, shown, knows.multipliers)
@@ -54,7 +54,7 @@ class TwoPoint(Epochs):
         return either(knows.epochs % 2 == 0, opened, closed)
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
-        """Keep the centre."""
+        """Recommend the centre."""
         return Policy.at(threshold_at(setting.grid, memory.knows.centre))
 
     def traces(self, memory: Memory) -> dict[str, Array]:

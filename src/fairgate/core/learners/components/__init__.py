@@ -1,1 +1,1 @@
-"""Parts that several learners are made of. They know nothing of the learners."""
+"""Components: parts that several learners share, and that do not depend on any learner."""

@@ -1,4 +1,4 @@
-"""Arms: what is known of each threshold of the grid."""
+"""Arms: estimates for each threshold of the grid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairgate.problem import best_feasible
 
 @record
 class Arms:
-    """Epochs (K,), reward and residuals (1 + J, K) and people (K, groups) of each threshold of the grid, an arm."""
+    """Epochs (K,), reward and residuals (1 + J, K) and people (K, groups) of each arm, a threshold of the grid."""
 
     plays: Array
     shown: Array
@@ -25,9 +25,10 @@ class Arms:
         return cls(xp.zeros(arms), xp.zeros((1 + len(setting.problem.names), arms)), people, people)
 
     def with_epoch(self, setting: Setting, epoch: Epoch) -> Arms:
-        """Return the arms with an epoch on one of them: means of its epochs, residuals on decisions of all its people.
+        """Return the arms after an epoch on one of them.
 
-        An epoch on a threshold that the grid does not have changes nothing.
+        Reward and residuals are means over an arm's epochs; residuals on decisions use all people of the arm. An epoch
+        on a threshold that is not in the grid changes nothing.
         """
         xp, here = namespace(self.plays), arm_at(setting.grid, epoch.threshold)
         plays = self.plays + here
@@ -38,12 +39,12 @@ class Arms:
         return Arms(plays, pooled(setting.problem, means, people, accepted), people, accepted)
 
     def best(self) -> Array:
-        """Return the best feasible of the arms played, else the least violating one, ()."""
+        """Return the index of the best feasible arm played, else of the least violating one, ()."""
         return best_feasible(self.shown[0], self.shown[1:], self.plays > 0)
 
 
 def arm_at(grid: Array, threshold: Array) -> Array:
-    """Return 1 at the place of a threshold in the grid and 0 elsewhere, (K,); 0 throughout if it is not there.
+    """Return 1 at the index of a threshold in the grid and 0 elsewhere, (K,); all 0 if it is not in the grid.
 
     >>> import numpy as np
     >>> arm_at(np.array([0.0, 0.5, 1.0]), 0.5)

@@ -1,4 +1,4 @@
-"""Chance: what a learner makes of random words of 32 bits."""
+"""Chance: random events and numbers for learners, from random words of 32 bits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fairgate.core.special import ndtri
 
 
 def happens(word: Array, probability: Array) -> Array:
-    """Whether something of this probability happens.
+    """Return whether an event of this probability happens.
 
     >>> import numpy as np
     >>> happens(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32), 0.5)
@@ -17,7 +17,7 @@ def happens(word: Array, probability: Array) -> Array:
 
 
 def side(word: Array) -> Array:
-    """Return 1 or −1, each as likely as the other.
+    """Return 1 or −1 with equal probability.
 
     >>> import numpy as np
     >>> side(np.array([0, 2**31], dtype=np.uint32))
@@ -27,14 +27,14 @@ def side(word: Array) -> Array:
 
 
 def any_of(word: Array, count: int) -> Array:
-    """Return a number from 0 to `count` − 1, each as likely as any other."""
+    """Return a number from 0 to `count` − 1, all equally likely."""
     return word % namespace(word).uint32(count)
 
 
 def normal(words: Array) -> Array:
-    """Return standard normal numbers, none of them beyond 5.4.
+    """Return standard normal numbers, all between −5.4 and 5.4.
 
-    Of each word 23 bits are used: with half a step added, single precision has room for no more.
+    Each number uses 23 bits of its word: single precision cannot hold more with half a step added.
 
     >>> import numpy as np
     >>> normal(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32)).round(2)

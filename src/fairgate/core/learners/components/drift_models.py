@@ -1,4 +1,4 @@
-"""DriftModels: regressions that suppose more or less drift, of which the one that predicts best is believed."""
+"""DriftModels: regressions that assume different amounts of drift, with selection of the best predictor."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from fairgate.learners.drift_models import DRIFTS, KEPT, LARGEST_MISFIT, LEFT_BE
 
 @record
 class DriftModels:
-    """Regressions of each drift D and group; :class:`fairgate.learners.drift_models.DriftModels` has the rule.
+    """Regressions for D drifts and each group; :class:`fairgate.learners.drift_models.DriftModels` documents the rule.
 
     Attributes
     ----------
     known, expected
-        What they know now, and what they knew when the epoch began, (D, groups, F).
+        Current regressions, and the coefficients' means at the start of the epoch, (D, groups, F).
     doubt, surprise
-        Variance of what they predicted for the epoch; sum of weight times (value − prediction) since, (D, groups).
+        Variance of the prediction for the epoch; sum of weight times (value − prediction) since its start, (D, groups).
     weight
-        Sum of weights since, (groups,).
+        Sum of weights since the start of the epoch, (groups,).
     misfit, epochs
-        Squared errors over variances, (D, groups), summed over so many epochs, (groups,).
+        Discounted sum of squared errors over variances, (D, groups), and of the number of epochs, (groups,).
     support
         Log odds against the best model, (D,).
     """
@@ -48,7 +48,7 @@ class DriftModels:
         return cls(Regression(mean, covariance), mean, none, none, some, none, some, support)
 
     def begun(self, features: Array, direction: Array, rounds: Array) -> DriftModels:
-        """Return the models at the beginning of an epoch of so many rounds, whose features (groups, F) are these."""
+        """Return the models at the start of an epoch of `rounds` rounds with these features, (groups, F)."""
         xp = namespace(features)
         known = self.known.drifted(direction[None], (xp.asarray(DRIFTS**2) * rounds)[:, None])
         none = 0.0 * self.surprise
@@ -57,16 +57,16 @@ class DriftModels:
         )
 
     def with_value(self, features: Array, weight: Array, value: Array) -> DriftModels:
-        """Return the models with a value of each group and its weight, (groups,)."""
+        """Return the models after a value of each group and its weight, (groups,)."""
         error = value - (features * self.expected).sum(axis=-1)
         known = self.known.with_value(features, weight, value)
         return replace(self, known=known, surprise=self.surprise + weight * error, weight=self.weight + weight)
 
     def ended(self) -> DriftModels:
-        """Return the models judged by the epoch; one that is left behind starts again from the best."""
+        """Return the models evaluated on the epoch; a model that is far behind restarts from the best one."""
         xp, seen = namespace(self.weight), self.weight > 0.0
         noise = 1.0 / xp.where(seen, self.weight, 1.0)
-        variance, factor = self.doubt + noise, self.factor.min(axis=0)  # noise that all models see is the world's
+        variance, factor = self.doubt + noise, self.factor.min(axis=0)  # noise common to all models
         error = xp.minimum((self.surprise * noise) ** 2 / variance, OUTLIER)
         nats = xp.where(seen, -0.5 * (error / factor + xp.log(variance * factor)), 0.0).sum(axis=-1)
         support = KEPT * self.support + (1.0 - KEPT) * xp.asarray(TRUST) + nats
@@ -81,16 +81,16 @@ class DriftModels:
 
     @property
     def factor(self) -> Array:
-        """By how much variances are widened, (D, groups): mean squared error over variance, with 5 of 1; at least 1."""
+        """Factor on variances, (D, groups): mean squared error over variance, with 5 prior values of 1; at least 1."""
         return namespace(self.misfit).maximum((self.misfit + 5.0) / (self.epochs + 5.0), 1.0)
 
     def believed(self) -> Regression:
-        """Return the best model, with its covariance widened, (groups, F)."""
+        """Return the best model with its covariance widened, (groups, F)."""
         best = self.support.argmax()
         return Regression(self.known.mean[best], self.known.covariance[best] * self.factor[best][:, None, None])
 
 
 def _from(values: Array, best: Array, behind: Array) -> Array:
-    """Return the values of each model, or those of the `best` for models that are left `behind`."""
+    """Return the values of each model, or those of the `best` model for models that are `behind`."""
     wide = behind.reshape(-1, *[1] * (values.ndim - 1))
     return namespace(values).where(wide, values[best], values)

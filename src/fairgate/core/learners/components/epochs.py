@@ -1,4 +1,4 @@
-"""Epochs: learners that keep a threshold for several rounds, and learn from those as a whole."""
+"""Epochs: base of learners that keep a threshold for several rounds and learn from them as a whole."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from fairgate.random import Draws
 
 @record
 class Epoch:
-    """What an epoch has shown so far.
+    """Data of an epoch so far.
 
     Attributes
     ----------
     threshold
-        Kept throughout, ().
+        Threshold of the epoch, ().
     age
-        Rounds since the epoch began, ().
+        Rounds since the start of the epoch, ().
     rounds
-        As many of them as count, ().
+        Number of those rounds that count, ().
     sums
-        Reward and residuals of these, (1 + J,).
+        Sums of reward and residuals over the rounds that count, (1 + J,).
     people, accepted, positives
-        Of these, and accepted people of label 1, (groups,).
+        People, accepted people and accepted people of label 1 in these rounds, (groups,).
     binned
-        Of these, people (groups, K + 1) and labels (groups, K + 1, 2) by score bin, if the learner sees them, else ().
+        People (groups, K + 1) and labels (groups, K + 1, 2) in these rounds by score bin; () at level ``"bandit"``.
     """
 
     threshold: Array
@@ -49,7 +49,7 @@ class Epoch:
 
     @classmethod
     def begun(cls, setting: Setting, threshold: Array, level: str) -> Epoch:
-        """Return an epoch that has shown nothing yet."""
+        """Return an epoch without data."""
         xp = namespace(setting.grid)
         none, sums = xp.zeros(setting.groups), xp.zeros(1 + len(setting.problem.names))
         shape = setting.groups, len(setting.grid) + 1
@@ -57,7 +57,7 @@ class Epoch:
         return cls(threshold, xp.zeros(()), xp.zeros(()), sums, none, none, none, binned)
 
     def with_round(self, feedback: Feedback) -> Epoch:
-        """Return the epoch with a round that counts."""
+        """Return the epoch after another round that counts."""
         seen = feedback.observation
         shown = namespace(self.sums).concatenate((feedback.reward[None], feedback.residuals))
         return dataclasses.replace(
@@ -67,14 +67,14 @@ class Epoch:
         )  # fmt: skip
 
     def shown(self, problem: Problem) -> Array:
-        """Return reward and residuals, (1 + J,); see :func:`pooled`."""
+        """Return the mean reward and residuals, (1 + J,); see :func:`pooled`."""
         means = self.sums / namespace(self.sums).maximum(self.rounds, 1.0)
         return pooled(problem, means, self.people, self.accepted)
 
 
 @record
 class Memory:
-    """The epoch in play, and what the learner `knows` of those before it."""
+    """The current epoch, and the estimates from earlier epochs, `knows`."""
 
     epoch: Epoch
     knows: Any
@@ -83,9 +83,9 @@ class Memory:
 class Epochs(ABC):
     r"""Keep a threshold for `epoch_length` rounds, so that the state can settle, and learn from the last of them.
 
-    All loops end an epoch in the same round, so what :meth:`digest` and :meth:`pick` take to work out is spent once an
-    epoch. The first `burn_in` rounds do not count, nor do rounds in which something else was played than proposed,
-    or nobody came; an epoch of which no round counts is forgotten.
+    All loops end an epoch in the same round, so the cost of :meth:`digest` and :meth:`pick` arises once per epoch. The
+    first `burn_in` rounds do not count, nor do rounds without applicants, or with another policy than the proposed one.
+    An epoch without any round that counts is discarded.
     """
 
     level: ClassVar[str] = "bandit"
@@ -94,7 +94,7 @@ class Epochs(ABC):
 
     @abstractmethod
     def begin(self, setting: Setting) -> Any:
-        """Return what is known before the first epoch."""
+        """Return the estimates before the first epoch."""
 
     @abstractmethod
     def pick(self, setting: Setting, knows: Any, draws: Draws) -> Array:
@@ -102,15 +102,15 @@ class Epochs(ABC):
 
     @abstractmethod
     def digest(self, setting: Setting, knows: Any, epoch: Epoch) -> Any:
-        """Return what is known after an epoch."""
+        """Return the estimates after an epoch."""
 
     def clock(self, memory: Memory, draws: Draws) -> tuple[Array, Array]:
-        """Whether this round counts, and whether it is the last of its epoch."""
+        """Return whether this round counts, and whether it is the last of its epoch."""
         place = draws.round[0] % self.epoch_length
         return place >= self.burn_in, place == self.epoch_length - 1
 
     def init(self, setting: Setting) -> Memory:
-        """Begin the first epoch, whose threshold is picked once there are random numbers to pick it by."""
+        """Begin the first epoch; its threshold is picked in round 0, once random numbers are available."""
         return Memory(Epoch.begun(setting, setting.grid[0], self.level), self.begin(setting))
 
     def threshold(self, setting: Setting, memory: Memory, draws: Draws) -> Array:
@@ -123,7 +123,7 @@ class Epochs(ABC):
         return Policy.at(self.threshold(setting, memory, draws))
 
     def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
-        """Add the round to its epoch; after the last, digest the epoch, and pick the threshold of the next."""
+        """Add the round to its epoch; after the last round, digest the epoch and pick the next threshold."""
         counts, last = self.clock(memory, draws)
         threshold = self.threshold(setting, memory, draws)
         epoch = dataclasses.replace(memory.epoch, threshold=threshold, age=memory.epoch.age + 1.0)
@@ -139,11 +139,11 @@ class Epochs(ABC):
 
 
 def pooled(problem: Problem, means: Array, people: Array, accepted: Array) -> Array:
-    r"""Return reward and residuals (1 + J, …) of several batches, of which `means` are the means.
+    r"""Return reward and residuals (1 + J, …) of several batches, given their `means`.
 
-    Residuals on decisions alone are read off the summed counts (…, groups) instead: a mean of batch gaps is about
-    :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true gap is 0, which is 0.05 for 256 people, and
-    hardly any threshold would seem fair.
+    Residuals on decisions alone are computed from the summed counts (…, groups) instead. A mean of batch gaps is about
+    :math:`\sqrt{2 p (1 - p) (1/n_0 + 1/n_1) / \pi}` even where the true gap is 0. This is 0.05 for 256 people, so that
+    almost no threshold would seem fair.
     """
     xp = namespace(means)
     somebody = xp.where(people.sum(axis=-1, keepdims=True) > 0, people, 1.0)

@@ -1,4 +1,4 @@
-"""Evidence: what the batches on each threshold sum up to, and the bounds that this gives."""
+"""Evidence: sums over the batches on each threshold, and confidence bounds from these sums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairgate.problem import Feedback, Utility
 
 @record
 class Evidence:
-    """People (K, groups) of each threshold, and `Sums` of reward (K,), residuals (J, K)."""
+    """People (K, groups) of each threshold, and `Sums` of reward (K,) and residuals (J, K)."""
 
     people: Array
     accepted: Array
@@ -23,14 +23,14 @@ class Evidence:
 
     @classmethod
     def none(cls, setting: Setting) -> Evidence:
-        """Return no evidence."""
+        """Return empty evidence."""
         xp, arms = namespace(setting.grid), len(setting.grid)
         people, reward = xp.zeros((arms, setting.groups)), xp.zeros(arms)
         residuals = xp.zeros((len(setting.problem.names), arms))
         return cls(people, people, Sums(reward, reward, reward), Sums(residuals, residuals, residuals))
 
     def with_batch(self, setting: Setting, feedback: Feedback, here: Array) -> Evidence:
-        """Return the evidence with a batch on the thresholds that are `here`, (K,)."""
+        """Return the evidence after a batch on the thresholds where `here` is true, (K,)."""
         seen, utility = feedback.observation, setting.problem.utility
         batch: Any = feedback.reward, feedback.reward**2, 1.0
         if isinstance(utility, Utility):
@@ -46,9 +46,9 @@ class Evidence:
         )
 
     def bounds(self, setting: Setting, arm: Array, delta: Array, wider: Array) -> tuple[Array, Array, Array]:
-        """Return lower and upper bound of a threshold's reward, and the lower one of its largest residual, () each.
+        """Return lower and upper bound of a threshold's reward, and the lower bound of its largest residual, () each.
 
-        All bounds of all thresholds hold with probability 1 − `delta`; they are made `wider` by so much.
+        All bounds of all thresholds hold jointly with probability 1 − `delta`; each is then moved outwards by `wider`.
         """
         xp, problem, unbounded = namespace(self.people), setting.problem, by_means(setting.problem)
         alpha = xp.asarray(delta) / (len(setting.grid) * (2 + len(unbounded)))
@@ -60,7 +60,7 @@ class Evidence:
         return lower - wider, upper + wider, xp.stack([*lowest]).max() if lowest else -xp.inf
 
     def pooled_residuals(self, setting: Setting) -> Array:
-        """Return the residuals of pooled counts, or means of batches, (J, K)."""
+        """Return the residuals of pooled counts, or the means of batch residuals, (J, K)."""
         xp, (total, _, count) = namespace(self.people), self.residuals
         means = total / xp.maximum(count, 1.0)
         return pooled(setting.problem, xp.vstack((means[:1], means)), self.people, self.accepted)[1:]

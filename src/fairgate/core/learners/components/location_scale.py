@@ -1,4 +1,4 @@
-"""LocationScale: how the scores' mean and spread follow the threshold, estimated; and what thresholds would do."""
+"""LocationScale: estimate how the scores' mean and spread follow the threshold, and predict rates at thresholds."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from fairgate.learners.baselines.location_scale_model import MIDDLES, NARROWEST,
 class LocationScale:
     """A location-scale family for each group, fitted to epochs of applicants under known thresholds.
 
-    :class:`fairgate.learners.baselines.location_scale_model.LocationScaleModel` has the equations.
+    :class:`fairgate.learners.baselines.location_scale_model.LocationScaleModel` documents the equations.
 
     Attributes
     ----------
     people
         Weight of all epochs, (groups,).
     at, moments, products
-        Sums, weighted by people, of threshold and its square, of mean and spread, of either times the threshold,
-        (2, groups).
+        Sums, weighted by people, of threshold and its square, of mean and spread, and of mean and spread times the
+        threshold, (2, groups).
     shape, labels
-        People whose standardised score is at least that of `STANDARD`, (groups, 65), by label too, (groups, 2, 65).
+        People whose standardised score is at least each of `STANDARD`, (groups, 65), and by label, (groups, 2, 65).
     curve
         Log-odds of label 1 at the mean, and per standard deviation, (groups, 2).
     tilts
-        Sums of log-odds beyond the curve times threshold, and of its square, weighted, (2, groups).
+        Weighted sums of log-odds beyond the curve times threshold, and of the squared threshold, (2, groups).
     """
 
     people: Array
@@ -49,14 +49,14 @@ class LocationScale:
         return cls(zeros(groups), both, both, both, shape, zeros((groups, 2, places)), zeros((groups, 2)), both)
 
     def faded(self, share: Array) -> LocationScale:
-        """Return the family with so much of the weight of what is known."""
+        """Return the family with the weight of past epochs multiplied by `share`."""
         return LocationScale(
             share * self.people, share * self.at, share * self.moments, share * self.products, share * self.shape,
             share * self.labels, self.curve, share * self.tilts,
         )  # fmt: skip
 
     def with_epoch(self, grid: Array, threshold: Array, scores: Array, labels: Array) -> LocationScale:
-        """Return the family with an epoch: people by score bin (groups, K + 1), labels (groups, K + 1, 2)."""
+        """Return the family after an epoch with people by score bin (groups, K + 1) and labels (groups, K + 1, 2)."""
         xp, ends, people = namespace(grid), ends_of(grid), scores.sum(axis=1)
         mean, spread = moments_of(ends, scores)
         before = xp.where(self.people > 0, self.at[0] / xp.maximum(self.people, 1e-9), threshold)
@@ -82,7 +82,7 @@ class LocationScale:
         return expit(self.curve[:, :1] + self.curve[:, 1:] * namespace(self.curve).asarray(MIDDLES))
 
     def beyond_curve(self, labels: Array) -> tuple[Array, Array]:
-        """Return labels 1 beyond those of the curve, and how many a log-odds of 1 more would be, (groups, 64) each."""
+        """Return the excess of labels 1 over the curve, and its slope in the log-odds, (groups, 64) each."""
         counts, chance = labels[..., :-1] - labels[..., 1:], self.chances()
         total = counts.sum(axis=-2)
         return counts[..., 1, :] - total * chance, total * chance * (1.0 - chance)
@@ -100,7 +100,7 @@ class LocationScale:
         return found
 
     def rates(self, thresholds: Array) -> Rates:
-        """Return what thresholds (K,) would do to the applicants whom they bring about."""
+        """Return predicted rates at thresholds (K,), each for the applicants that the threshold attracts."""
         xp, people = namespace(thresholds), namespace(thresholds).maximum(self.people, 1e-9)
         at, middle = self.at[0] / people, self.moments / people
         spread_at = xp.maximum(self.at[1] - people * at**2, 0.0)
@@ -122,14 +122,14 @@ class LocationScale:
 
 
 def ends_of(grid: Array) -> Array:
-    """Return the ends of the score bins (K + 2,), open ones as wide as their neighbours."""
+    """Return the ends of the score bins (K + 2,); open bins are as wide as their neighbours."""
     xp = namespace(grid)
     low, high = (grid[1] - grid[0], grid[-1] - grid[-2]) if len(grid) > 1 else (1.0, 1.0)
     return xp.concatenate((grid[:1] - low, grid, grid[-1:] + high))
 
 
 def moments_of(ends: Array, scores: Array) -> tuple[Array, Array]:
-    """Return mean and standard deviation of people by score bin (…, K + 1), evenly spread within bins."""
+    """Return mean and standard deviation of people's scores, given by bin (…, K + 1) and uniform within bins."""
     xp, middles, widths = namespace(ends), 0.5 * (ends[:-1] + ends[1:]), ends[1:] - ends[:-1]
     people = xp.maximum(scores.sum(axis=-1), 1e-9)
     mean = (scores * middles).sum(axis=-1) / people
@@ -138,14 +138,14 @@ def moments_of(ends: Array, scores: Array) -> tuple[Array, Array]:
 
 
 def above(ends: Array, scores: Array, places: Array) -> Array:
-    """Count people, given by score bin (…, K + 1), from `places` (…, P) on: all from the first, none from the last."""
+    """Count people, given by score bin (…, K + 1), at or above `places` (…, P): all at the first, none at the last."""
     xp, total = namespace(ends), from_above(scores)
     inner = between(ends, total, places[..., 1:-1])
     return xp.concatenate((total[..., :1], inner, xp.zeros_like(total[..., :1])), axis=-1)
 
 
 def from_above(values: Array) -> Array:
-    """Return sums of values (…, N) from each place on, and 0 at the end, (…, N + 1)."""
+    """Return the sums of values (…, N) from each index on, and a final 0, (…, N + 1)."""
     xp = namespace(values)
     return xp.concatenate((values[..., ::-1].cumsum(axis=-1)[..., ::-1], xp.zeros_like(values[..., :1])), axis=-1)
 

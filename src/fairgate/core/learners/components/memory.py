@@ -1,4 +1,4 @@
-"""Memory: what a learner knows after a round, which is what it knew before if nobody came."""
+"""Memory: update a learner's memory after a round, except after an empty batch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ T = TypeVar("T")
 
 
 def taught(feedback: Feedback, before: T, after: T) -> T:
-    """Return the memory `after` a round, or that `before` it if nobody came: an empty batch teaches nothing."""
+    """Return the memory `after` a round, or the memory `before` it if the batch is empty."""
     return either(came(feedback), after, before)
 
 
 def came(feedback: Feedback) -> Array:
-    """Whether there was anybody in the batch, ()."""
+    """Return whether the batch has any applicants, ()."""
     return feedback.observation.people.sum() > 0
 
 

@@ -1,4 +1,4 @@
-"""Played: whether a learner's proposal was played, or somebody overrode it."""
+"""Played: check whether a learner's proposal was played or overridden."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from fairgate.arrays import Array
 from fairgate.core.policy import Policy
 
 NEAR = 1e-6
-"""Part of the grid's interval within which two thresholds are the same: compiled code may round one in two ways."""
+"""Fraction of the grid's interval within which thresholds count as equal: compiled code may round one in two ways."""
 
 
 def as_proposed(grid: Array, played: Policy, threshold: Array) -> Array:
-    """Whether all groups were held to this threshold, ().
+    """Return whether this threshold was played for all groups, ().
 
     >>> import numpy as np
     >>> bool(as_proposed(np.array([0.0, 1.0]), Policy.per_group(np.array([0.5, 0.6])), 0.5))
@@ -20,9 +20,9 @@ def as_proposed(grid: Array, played: Policy, threshold: Array) -> Array:
 
 
 def arm_played(grid: Array, played: Policy) -> Array:
-    """Return 1 at the place in the grid of the one threshold that everybody was held to, and 0 elsewhere, (K,).
+    """Return 1 at the grid index of the single threshold played for all groups, and 0 elsewhere, (K,).
 
-    It is 0 throughout if groups had thresholds of their own, a lottery was drawn, or the grid has no such threshold.
+    All values are 0 if thresholds differed by group, a lottery was drawn, or the threshold is not in the grid.
 
     >>> import numpy as np
     >>> grid = np.array([0.0, 0.5])

@@ -1,4 +1,4 @@
-"""Regression: linear regressions whose coefficients are known by mean and covariance."""
+"""Regression: linear regressions whose coefficients are given by mean and covariance."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Regression:
         return (self.mean * features).sum(axis=-1)
 
     def variance(self, features: Array) -> Array:
-        """Return the variance of its mean, (…,)."""
+        """Return the variance of that mean, (…,)."""
         return (self._along(features) * features).sum(axis=-1)
 
     def with_value(self, features: Array, weight: Array, value: Array) -> Regression:
-        r"""Return the regression with a value (…,) whose variance is 1 over its weight: Kalman's update.
+        r"""Return the regression after a value (…,) whose variance is 1 over its weight: the Kalman update.
 
         With v = Σx, the gain is :math:`w / (1 + w x^\top v)`; a weight of 0 changes nothing.
 
@@ -36,7 +36,7 @@ class Regression:
         return Regression(mean, self.covariance - lost)
 
     def drifted(self, direction: Array, variance: Array) -> Regression:
-        """Return the regression after coefficients moved along a direction (…, F) by a random amount."""
+        """Return the regression after a random move of this variance along a direction (…, F)."""
         moved = variance[..., None, None] * direction[..., :, None] * direction[..., None, :]
         return Regression(self.mean, self.covariance + moved)
 

@@ -1,4 +1,4 @@
-"""Schedule: what all loops do in the same rounds, and need not work out in the others."""
+"""Schedule: compute a step only in the rounds that need it, if these are the same in all loops."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fairgate.arrays import Array, namespace
 
 
 def when(condition: Array, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
-    """Return what `then` makes of the operands if a condition (,) holds, else what `otherwise` does.
+    """Return the result of `then` on the operands if a condition () holds, else the result of `otherwise`.
 
-    Only one of the two is worked out, if the condition is the same in all loops: one on the number of the round is.
-    Where loops differ, compiled code works out both, and :func:`~fairgate.core.learners.components.memory.either` is
-    as fast.
+    If the condition is the same in all loops, such as one on the number of the round, only one of the two is computed.
+    If loops differ, compiled code computes both, and :func:`~fairgate.core.learners.components.memory.either` is as
+    fast.
 
     >>> import numpy as np
     >>> when(np.array(3) % 2 == 0, lambda x: x / 2, lambda x: 3 * x + 1, 3)

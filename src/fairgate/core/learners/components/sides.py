@@ -1,4 +1,4 @@
-"""Sides: searches that play one side of a centre and then the other, on the grid's interval as [0, 1]."""
+"""Sides: searches that play one side of a centre and then the other, with the grid's interval scaled to [0, 1]."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from fairgate.random import Draws, Purpose
 
 @record
 class Sides:
-    """Where a search is.
+    """State of a search.
 
     Attributes
     ----------
     epochs
-        Finished, ().
+        Number of finished epochs, ().
     centre
-        From 0 to 1, ().
+        Centre of the search, from 0 to 1, ().
     sign
         Side that was played first in this step, 1 or −1, ().
     first
-        Reward and residuals that this showed, (1 + J,).
+        Reward and residuals on that side, (1 + J,).
     multipliers
-        Price of each residual, (J,).
+        Multiplier of each residual, (J,).
     """
 
     epochs: Array
@@ -34,20 +34,20 @@ class Sides:
 
     @classmethod
     def at(cls, setting: Setting, centre: Array) -> Sides:
-        """Return a search that begins, with multipliers 0."""
+        """Return a search at its start, with multipliers 0."""
         xp, residuals = namespace(setting.grid), len(setting.problem.names)
         return cls(xp.zeros(()), centre, xp.ones(()), xp.zeros(1 + residuals), xp.zeros(residuals))
 
     def next(self, opening: Array, draws: Draws) -> Array:
-        """Return the side to play: any if a step is `opening`, else the other than was played first."""
+        """Return the side to play: random if a step is `opening`, else opposite to the side played first."""
         return namespace(self.sign).where(opening, side(draws.words(Purpose.LEARNER, 1)[0]), -self.sign)
 
     def side_of(self, grid: Array, threshold: Array) -> Array:
-        """Return the side of the centre that a threshold is on."""
+        """Return the side of the centre on which a threshold lies."""
         return namespace(grid).where(threshold >= threshold_at(grid, self.centre), 1.0, -1.0)
 
     def lagrangian(self, shown: Array) -> Array:
-        """Return reward minus priced residuals (1 + J,)."""
+        """Return the Lagrangian of reward and residuals (1 + J,): reward minus residuals times multipliers."""
         return shown[0] - (self.multipliers * shown[1:]).sum()
 
 

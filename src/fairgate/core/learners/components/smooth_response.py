@@ -1,4 +1,4 @@
-"""SmoothResponse: how many each threshold accepts, and how good they are, if nearby thresholds do nearly the same."""
+"""SmoothResponse: acceptance and share of positives of each threshold, estimated as smooth functions of it."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from fairgate.problem import Feedback
 
 @record
 class SmoothResponse:
-    """Regressions on a smooth curve over the grid, moving averages of acceptance, and a start that is left behind.
+    """Regressions on a smooth curve over the grid, moving averages of acceptance, and an initial effect that fades.
 
     Attributes
     ----------
     acceptance, labels
-        Of acceptance, and of the share of positives among the accepted.
+        Regressions of acceptance, and of the share of positives among the accepted.
     average
         Moving averages of acceptance, one per pace, (groups, P).
     rates, precisions
-        Acceptance and share of positives as predicted last, (groups, K): variances go by them.
+        Last predictions of acceptance and share of positives, (groups, K), which determine variances.
     arrivals
-        People of late, (groups,).
+        Discounted number of people in recent rounds, (groups,).
     """
 
     acceptance: DriftModels
@@ -51,7 +51,7 @@ class SmoothResponse:
 
     @classmethod
     def unknown(cls, setting: Setting) -> SmoothResponse:
-        """Return what is supposed before anybody has been seen."""
+        """Return the estimates before any observation."""
         xp, arms, groups = namespace(setting.grid), len(setting.grid), setting.groups
         spread = np.repeat((1.0, ANSWER, START), (curves(arms)[0].shape[1], len(PACES), len(PACES)))
         covariance = xp.zeros((groups, 1, 1)) + xp.diag(xp.asarray(spread**2))
@@ -65,7 +65,7 @@ class SmoothResponse:
         )
 
     def begun(self, arm: Array, age: Array, rounds: Array) -> SmoothResponse:
-        """Return the response when an epoch of so many rounds begins: all odds of acceptance drift alike meanwhile."""
+        """Return the response at the start of an epoch of `rounds` rounds; all odds of acceptance drift alike."""
         xp, (basis, levels) = namespace(self.rates), curves(self.rates.shape[1])
         shift = (4.0 * self.rates * (1.0 - self.rates)) @ xp.asarray(levels.T)
         direction = xp.concatenate((shift, xp.zeros((len(shift), 2 * len(PACES)))), axis=1)
@@ -73,11 +73,14 @@ class SmoothResponse:
         return replace(self, acceptance=self.acceptance.begun(features, direction, rounds))
 
     def ended(self) -> SmoothResponse:
-        """Return the response after an epoch, by which its models are judged."""
+        """Return the response after an epoch, with its models evaluated on that epoch."""
         return replace(self, acceptance=self.acceptance.ended())
 
     def with_round(self, here: Array, age: Array, feedback: Feedback) -> SmoothResponse:
-        """Return the response with a round on the threshold that is `here` (K,); if it is nowhere, averages move."""
+        """Return the response after a round on the threshold marked in `here`, (K,).
+
+        Without a marked threshold, the regressions stay unchanged.
+        """
         xp, seen = namespace(self.rates), feedback.observation
         rate, positives = (
             part / xp.maximum(whole, 1.0)
@@ -98,7 +101,7 @@ class SmoothResponse:
         )
 
     def steady(self) -> Rates:
-        """Return what every threshold does in its steady state, where averages are what they average."""
+        """Return the rates of every threshold in its steady state, where moving averages equal the rates."""
         xp, (groups, arms) = namespace(self.rates), self.rates.shape
         basis, believed = xp.asarray(curves(arms)[0]), self.acceptance.believed()
         smooth, lasting = basis.shape[1], basis.shape[1] + len(PACES)
@@ -119,7 +122,7 @@ class SmoothResponse:
 
 
 def features_of(curve: Array, average: Array, age: Array) -> Array:
-    """Return the features (groups, F): smooth functions at a threshold (M,), averages (groups, P), start by age."""
+    """Return the features (groups, F): smooth functions at a threshold (M,), averages (groups, P), initial effect."""
     xp, groups = namespace(curve, average), len(average)
     first, last = (xp.zeros((groups, 1)) + each for each in (curve, (1.0 - xp.asarray(PACES)) ** age))
     return xp.concatenate((first, average - 0.5, last), axis=1)
@@ -127,6 +130,6 @@ def features_of(curve: Array, average: Array, age: Array) -> Array:
 
 @functools.cache
 def curves(arms: int) -> tuple[Array, Array]:
-    """Return smooth functions over the grid (K, M), and what takes a curve to their weights, (M, K)."""
+    """Return smooth functions over the grid (K, M), and the matrix that maps a curve to their weights, (M, K)."""
     basis = smooth_basis(arms, LENGTH, SPREAD)
     return basis, np.linalg.pinv(basis, rcond=0.01)

@@ -1,4 +1,4 @@
-"""Uniform lotteries: everybody is accepted with one probability."""
+"""Uniform: lotteries that accept every applicant with the same probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worth: reward and largest residual of every threshold, with their standard errors, read off predicted rates."""
+"""Worth: reward and largest residual of every threshold, with their standard errors, from predicted rates."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fairgate.problem import Problem, best_feasible
 
 
 class Rates(NamedTuple):
-    """What every threshold is predicted to do: of the groups' shares (groups,), and by group and threshold (groups, K).
+    """Predicted rates of every threshold: shares of the groups (groups,), and rates by group and threshold (groups, K).
 
-    `accepted` is P(d = 1 | g), `positives` P(y = 1, d = 1 | g), `everybody` P(y = 1 | g), which is no more than
-    `positives` if nothing is known of the rejected. Standard errors are those of `accepted` and of `positives`.
+    `accepted` is P(d = 1 | g), `positives` P(y = 1, d = 1 | g), `everybody` P(y = 1 | g), which equals `positives`
+    without information on the rejected. Standard errors are those of `accepted` and of `positives`.
     """
 
     shares: Array
@@ -40,18 +40,18 @@ class Worth(NamedTuple):
     residual_error: Array
 
     def best(self, width: Array) -> Array:
-        """Return the threshold of highest reward whose residual is at most −`width` errors, else the nearest to it.
+        """Return the threshold of highest reward whose residual is at most −`width` errors, else the nearest to that.
 
-        Of thresholds that differ by rounding alone, the lowest.
+        Among thresholds that differ by rounding alone, it is the lowest.
         """
         return best_feasible(self.reward.round(12), (self.residual + width * self.residual_error).round(12)[None])
 
 
 def worth(problem: Problem, rates: Rates) -> Worth:
-    """Return what thresholds are worth, and how far errors of the rates could move that.
+    """Return reward and largest residual of thresholds, and their standard errors from the errors of the rates.
 
-    Each group's rates, and then its positives, are moved up and down by their standard error in turn; the larger effect
-    counts, and effects add up as independent errors do.
+    Each group's rates, and then its positives, are moved up and down by their standard error in turn. The larger of the
+    two effects counts, and effects are combined as independent errors.
     """
     xp, groups = namespace(rates.accepted), len(rates.shares)
     found = _read(problem, rates)
