@@ -172,7 +172,7 @@ def summary(audit: Audit) -> list[str]:
         which = f", first that of {first.constraint} for {first.scope}, {_at(audit, first.rang)}"
         lines.append(f"{len(rang)} of {len(audit.alarms)} alarms rang{'' if audit.once else which}.")
     else:
-        lines.append(f"None of {len(audit.alarms)} alarms rang.")
+        lines.append("No alarm rang." if len(audit.alarms) == 1 else f"None of {len(audit.alarms)} alarms rang.")
     if audit.alarms:
         split = (
             f" Of the {audit.alpha:.1%}, half is for all decisions together, and segment k has its part 1/(k (k + 1)) "

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from fairgate.counts import Counts
 from fairgate.environments.base import Environment
 from fairgate.environments.long_run import iterate, measure_contraction, score_range, settle
-from fairgate.environments.state import State, distance, flatten, magnitude, take
+from fairgate.environments.state import State, change, distance, flatten, take
 from fairgate.errors import InputError
 from fairgate.policy import Policy
 from fairgate.settings import Array
@@ -296,4 +296,4 @@ def _same(one: State, other: State) -> bool:
 
 
 def _near(one: State, other: State) -> bool:
-    return bool((distance(one, other) <= CLOSE * (1.0 + magnitude(one))).all())
+    return bool((change(one, other) <= CLOSE).all())

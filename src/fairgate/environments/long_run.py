@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import Counts
-from fairgate.environments.state import State, distance, join, magnitude, repeat, take
+from fairgate.environments.state import State, change, distance, join, magnitude, repeat, take
 from fairgate.errors import InputError, NoSteadyStateError
 from fairgate.policy import Policy
 from fairgate.settings import Array
@@ -22,7 +22,10 @@ Rows = NDArray[np.intp]
 Move = Callable[[State], State]
 
 STOPPED = 1e-12
-"""A state has stopped when a round moves it by no more than this, relative to 1 + its largest number."""
+"""A state has stopped when a round changes each of its numbers by at most this, relative to 1 + its own size."""
+
+ROUNDING = 1e-14
+"""Part of the largest number of a state by which rounding alone may move the others in every round."""
 
 LOOK = 10
 """Rounds from one look at the moves to the next: looking costs as much as moving."""
@@ -78,19 +81,21 @@ def _at_rest(environment: Environment, mover: Callable[[Rows], Move], thresholds
         before, state = state, moved(state)
         if rounds % LOOK:
             continue
-        move = distance(before, state)
-        moves = ~(move <= STOPPED * (1.0 + magnitude(state)))  # NaN moves
+        gone, move = distance(before, state), change(before, state)
+        moves = ~(move <= STOPPED)  # NaN moves
         lost = ~np.isfinite(move)
         last, shrinks = move, shrinks & (move <= last)
         if rounds == check:
             late = moves & (move > 0.5 * earlier)
+            rounded = late & (gone <= ROUNDING * magnitude(state))
+            late, moves = late & ~rounded, moves & ~rounded
             slow = late & shrinks & (move < SLOWER * earlier)
             if slow.any():
-                raise _too_slow(environment, thresholds, left[slow], rounds, move[slow])
+                raise _too_slow(environment, thresholds, left[slow], rounds, gone[slow])
             lost |= late
             earlier, check, shrinks = move, 4 * check, np.ones_like(shrinks)
         if lost.any():
-            raise _no_rest(environment, thresholds, left[lost], rounds, move[lost])
+            raise _no_rest(environment, thresholds, left[lost], rounds, gone[lost])
         if 2 * moves.sum() <= len(left):  # half have stopped: the others go on without them
             rest, going = np.flatnonzero(~moves), np.flatnonzero(moves)
             places.append(left[rest])

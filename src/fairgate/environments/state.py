@@ -77,6 +77,17 @@ def distance(one: State, other: State) -> Array:
     return np.asarray(np.max([_largest(np.subtract(a, b, dtype=np.float64)) for a, b in pairs], axis=0))
 
 
+def change(before: State, after: State) -> Array:
+    """Return the largest change of any number of a state, each relative to 1 + its own size, per replicate.
+
+    >>> change(np.array([[0.0, 99.0]]), np.array([[0.5, 100.0]])).round(3)
+    array([0.333])
+    """
+    pairs = zip(flatten(before).values(), flatten(after).values(), strict=True)
+    moves = [np.subtract(b, a, dtype=np.float64) / (1.0 + np.abs(b)) for a, b in pairs]
+    return np.asarray(np.max([_largest(each) for each in moves], axis=0))
+
+
 def magnitude(state: State) -> Array:
     """Return the largest absolute number of a state, per replicate."""
     return np.asarray(np.max([_largest(values) for values in flatten(state).values()], axis=0))
