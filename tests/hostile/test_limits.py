@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairgate import errors, reading
+from fairgate.live import spec
 
 TEXT = (Path(__file__).parents[2] / "SECURITY.md").read_text(encoding="utf-8")
 
@@ -18,6 +19,7 @@ def test_security_names_the_limits_of_the_code(monkeypatch: pytest.MonkeyPatch) 
     told = [int(each.replace(",", "")) for each in re.findall(r"\d[\d,]*\d|\d", section)]
     limits = [reading.SETTINGS, reading.DOCUMENT, reading.LEVELS, reading.MEMBERS, reading.UNPACKED, reading.RATIO]
     limits += [reading.ROWS, reading.ROWS_PER_BYTE, reading.COLUMNS, reading.SPARSE, reading.SPARSE_RATIO]
+    limits += [spec.MOST_THRESHOLDS, spec.MOST_RATES, spec.MOST_COST]
     assert told == [*limits, errors.LONGEST, 2]
 
 

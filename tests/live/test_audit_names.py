@@ -126,6 +126,26 @@ def test_a_name_whose_hash_does_not_fit_is_a_finding(folder: Path) -> None:
     assert any("constraint 'trap:Trap' is not built in" in text for text in findings)
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"grid": [k / 2000 for k in range(2000)]}, "grid must have at most 1000 thresholds, got 2000"),
+        (
+            {"groups": [str(g) for g in range(1000)], "grid": [k / 20 for k in range(20)]},
+            "groups times thresholds must be at most 10000, got 1000 × 20",
+        ),
+        ({"false_positive_cost": 1e155}, "should be less than or equal to 1000000000"),
+    ],
+)
+def test_a_spec_beyond_all_use_is_a_finding(folder: Path, changes: dict[str, object], said: str) -> None:
+    """These exhausted memory, or overflowed, when the log was folded."""
+    change_spec(folder / "credit.db", **changes)
+    exported(folder)
+    result = fairgate_here("live", "audit", "credit.zip", "--json", cwd=folder)
+    assert result.returncode == 1
+    assert any(said in each["text"] for each in json.loads(result.stdout)["findings"])
+
+
 def test_a_spec_cannot_allow_itself_anything(folder: Path) -> None:
     for entry in ("allow", "_trust", "trust"):
         change_spec(folder / "credit.db", constraints={"trap:Trap": 1.0}, **{entry: ["trap:Trap"]})

@@ -37,8 +37,14 @@ YEAR = 365.25 * 86400.0
 ROUNDS_A_YEAR = 10_000.0
 """Rounds that a year is taken to have if their number depends on who comes."""
 
-MOST_GROUPS = 1000
-"""More are no groups to be fair to, and a log that names them would keep its auditor busy for minutes."""
+MOST_THRESHOLDS = 1000
+"""Longest grid: some learners keep a covariance of all pairs of thresholds."""
+
+MOST_RATES = 10_000
+"""Groups times thresholds. Learners keep several numbers of each, and a log may not exhaust its auditor's memory."""
+
+MOST_COST = 1e9
+"""Highest cost of a false positive, in units of what a true positive is worth."""
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME)]
@@ -118,7 +124,7 @@ class Spec(Part):
     groups: list[Annotated[str, Field(min_length=1, max_length=100)]]
     grid: list[float]
     constraints: dict[str, float | str | list[float] | None] = {}
-    false_positive_cost: Annotated[float, Field(ge=0)] = 1.0
+    false_positive_cost: Annotated[float, Field(ge=0, le=MOST_COST)] = 1.0
     learner: str = "safe-forecast"
     seed: Annotated[int, Field(ge=0)] = 0
     rounds: Rounds = Rounds()
@@ -165,8 +171,12 @@ class Spec(Part):
     def _fits(self, info: ValidationInfo) -> Self:
         if isinstance(info.context, Trust):
             self._trust = info.context
-        if len(self.groups) > MOST_GROUPS:
-            raise InputError(f"groups must be at most {MOST_GROUPS} names, got {len(self.groups)}")
+        if len(self.grid) > MOST_THRESHOLDS:
+            raise InputError(f"grid must have at most {MOST_THRESHOLDS} thresholds, got {len(self.grid)}")
+        if len(self.groups) * len(self.grid) > MOST_RATES:
+            raise InputError(
+                f"groups times thresholds must be at most {MOST_RATES}, got {len(self.groups)} × {len(self.grid)}"
+            )
         if len(set(self.groups)) < len(self.groups) or not self.groups:
             raise InputError(f"groups must be different names, at least one, got {self.groups}")
         if not self.allowed.size:
