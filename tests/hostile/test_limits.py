@@ -19,7 +19,7 @@ def test_security_names_the_limits_of_the_code(monkeypatch: pytest.MonkeyPatch) 
     told = [int(each.replace(",", "")) for each in re.findall(r"\d[\d,]*\d|\d", section)]
     limits = [reading.SETTINGS, reading.DOCUMENT, reading.LEVELS, reading.MEMBERS, reading.UNPACKED, reading.RATIO]
     limits += [reading.ROWS, reading.ROWS_PER_BYTE, reading.COLUMNS, reading.SPARSE, reading.SPARSE_RATIO]
-    limits += [spec.MOST_THRESHOLDS, spec.MOST_RATES, spec.MOST_COST]
+    limits += [spec.MOST_THRESHOLDS, spec.MOST_RATES, int(spec.MOST_COST)]
     assert told == [*limits, errors.LONGEST, 2]
 
 
