@@ -103,7 +103,7 @@ def test_an_alarm_rings_once_there_are_people_enough_and_says_when() -> None:
     assert 0 < parity.rang < 79
     assert found.gap is not None
     assert found.alike is not None
-    same = found.alike.low[:, 2] - found.alike.high[:, 1]
+    same = found.alike.low[:, 2, 0] - found.alike.high[:, 1, 1]
     both = np.minimum(found.gap.low, same)
     assert both[parity.rang] > 0.1 >= both[parity.rang - 1]
 
@@ -204,3 +204,27 @@ def test_the_ratio_of_rates_in_a_box_lies_between_its_ends() -> None:
     assert (ratios <= largest + 1e-12).all()
     corners = np.stack([np.where(np.arange(3) == k, low, high) for k in range(3)])
     assert (corners.min(axis=-1) / corners.max(axis=-1)).min(axis=0) == pytest.approx(smallest)
+
+
+@pytest.mark.parametrize("first", [[[0, 0], [20, 30]], [[49, 1], [0, 1]], [[0, 0], [0, 0]]])
+def test_whoever_comes_first_a_changing_mix_is_no_gap_and_a_gap_is_one(first: list[list[int]]) -> None:
+    """Equal rates of 60% and then 30%, with 75% and then 25% of group 0; at first nobody of a group comes, or few."""
+
+    def judged(*looks: list[list[int]]) -> str:
+        counts = np.zeros((len(looks), 2, 3, 2), dtype=np.int64)
+        counts[:, :, 2] = looks
+        found = follow("all", counts, ALPHA, labels=False)
+        (alarm,) = raise_alarms(found, counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False)
+        return alarm.status
+
+    assert judged(first, [[3000, 4500], [1000, 1500]], [[1750, 750], [5250, 2250]]) == "undecided"
+    assert judged(first, *[[[35, 15], [20, 30]]] * 60) == "broken"  # 30% and 60%, 50 people of each in a look
+
+
+def test_a_third_group_that_is_rare_hides_no_gap_of_the_others() -> None:
+    counts = np.zeros((60, 3, 3, 2), dtype=np.int64)
+    counts[:, :2, 2] = [[350, 150], [200, 300]]
+    counts[::20, 2, 2] = [1, 1]
+    found = follow("all", counts, ALPHA, labels=False)
+    (alarm,) = raise_alarms(found, counts.sum(axis=0), [fg.DemographicParity(0.05)], labelled=False)
+    assert alarm.status == "broken"

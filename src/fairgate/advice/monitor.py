@@ -35,10 +35,12 @@ from fairgate.confidence import clopper_pearson, running_bounds
 from fairgate.constraints import Constraint
 from fairgate.constraints.bounds import (
     BROKEN,
+    PairBounds,
     RateBounds,
     common_bounds,
     counting_labels,
     label_gaps,
+    pair_bounds,
     residual_bounds,
     uneven,
     verdict,
@@ -265,7 +267,12 @@ def judge(
         told = None if reason else residual_bounds(constraint, now)
         pooled = None
         if identified or constraint.needs == "decisions":
-            pooled = residual_bounds(constraint, common if constraint.compares_groups else own)
+            pooled = residual_bounds(constraint, own)
+            alike = pair_bounds(constraint, common) if constraint.compares_groups else None
+            if (
+                pooled is not None and alike is not None
+            ):  # bounds of pairs say nothing of third groups: what is met does
+                pooled = alike[0], np.maximum(alike[0], np.minimum(pooled[1], alike[1]))
         for place, (name, words) in enumerate(zip(constraint.names, constraint.words, strict=True)):
             said = reason or caveat
             check = Check(constraint.text, name, words.broken, "not identified", "not identified", caveat=said)
@@ -279,10 +286,10 @@ def judge(
     return found
 
 
-def since_bounds(taken: Array, came: Array, level: float) -> tuple[RateBounds, RateBounds, bool]:
+def since_bounds(taken: Array, came: Array, level: float) -> tuple[RateBounds, PairBounds, bool]:
     """Bound the rates of all looks together, each missing with probability at most `level`, from counts (T, 1 + 3 G).
 
-    Returned are bounds of averages in which each population has its own weights of months, those in which all groups
+    Returned are bounds of averages in which each population has its own weights of months, those in which two groups
     have the same weights, and whether labels tell anything. Labels of a look count only if that look's are known of the
     accepted and the rejected alike.
     """
@@ -295,11 +302,10 @@ def since_bounds(taken: Array, came: Array, level: float) -> tuple[RateBounds, R
     low, high = (each[-1] for each in running_bounds(taken, came, level))
     some = came.sum(axis=0) > 0
     own = RateBounds(np.where(some, low, 0.0), np.where(some, high, 1.0))
-    low, high = own.low.copy(), own.high.copy()
-    for begin in range(1, 1 + 3 * groups, groups):
-        part = slice(begin, begin + groups)
-        low[part], high[part] = (each[-1] for each in common_bounds(taken[:, part], came[:, part], level))
-    return own, RateBounds(low, high), bool(counting[:, :2].any() and not uneven(counting))
+    families = [slice(begin, begin + groups) for begin in range(1, 1 + 3 * groups, groups)]
+    common = [common_bounds(taken[:, family], came[:, family], level) for family in families]
+    alike_bounds = PairBounds.of((own.low[0], own.high[0]), [(low[-1], high[-1]) for low, high in common])
+    return own, alike_bounds, bool(counting[:, :2].any() and not uneven(counting))
 
 
 def _people(cells: Array, groups: int) -> Array:

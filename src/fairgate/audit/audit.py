@@ -150,7 +150,7 @@ def audit(
         Probability that any alarm ever rings without cause, over everything that is looked at.
     pooled
         Whether a constraint between groups is broken if averages over each group's own people break it. Otherwise it
-        is only if averages with the same weights of looks in all groups break it, too: rates that change together with
+        is only if averages with the same weights of looks in both groups break it, too: rates that change together with
         the mix of groups are no gap.
     cost, benefit, currency
         What accepting somebody of a bad label costs and of a good one is worth, and in what.

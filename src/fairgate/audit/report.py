@@ -32,7 +32,7 @@ SEVERAL_LOOKS = "{} looks: bounds that hold at all of them, of the average of al
 
 ALIKE = (
     "A constraint between groups is broken if it is so by averages over each group's own people and by averages with "
-    "the same weights of looks in all groups. So no change in the mix of groups is taken for a gap. --pooled compares "
+    "the same weights of looks in both groups. So no change in the mix of groups is taken for a gap. --pooled compares "
     "averages over each group's own people alone."
 )
 POOLED = "Groups are compared by averages over each group's own people, whatever the mix of groups at each look."
@@ -206,7 +206,7 @@ def alarm_sentence(alarm: Alarm, at: Callable[[int | None], str]) -> str:
         broken = alarm.broken.format(f"at least {_amount(lowest)}")
         before = "" if alarm.rang is None else f"; the alarm rang {at(alarm.rang)}, on the average up to then"
         text = (
-            f"Not yet decided: on average {broken}, but not with the same weights of looks in all groups, because the "
+            f"Not yet decided: on average {broken}, but not with the same weights of looks in both groups, because the "
             f"mix of groups changed as rates did{before}."
         )
     elif alarm.status == BROKEN:

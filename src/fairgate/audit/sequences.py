@@ -5,7 +5,7 @@ Each of the acceptance rates followed, everybody's and each group's, is bounded 
 together, at all looks, with probability at least 1 − α, and everything that follows from them does, too: the gap, the
 ratio and every constraint cost nothing more. What is bounded is the average so far, each group's
 over its own people, which may change as decisions do. Constraints that compare groups are also judged by averages with
-the same weights of looks in all groups (:func:`fairgate.constraints.bounds.common_bounds`), with an equal part of α for
+the same weights of looks in both groups (:func:`fairgate.constraints.bounds.common_bounds`), with an equal part of α for
 each of their rates.
 
 A table that is complete is one look, and bounds are exact intervals.
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.confidence import clopper_pearson, gap_range, running_bounds
-from fairgate.constraints.bounds import RateBounds, common_bounds, counting_labels
+from fairgate.constraints.bounds import PairBounds, RateBounds, common_bounds, counting_labels
 from fairgate.settings import Array
 
 
@@ -52,7 +52,7 @@ class Sequences:
     known
         Bounds of all rates, from which constraints are judged.
     alike
-        The same with the same weights of looks in all groups, for constraints that compare groups; None if each group's
+        The same with the same weights of looks in both groups, for constraints that compare groups; None if each group's
         own people count there, too.
     once
         Whether this is one look at what is complete.
@@ -73,7 +73,7 @@ class Sequences:
     gap: Track | None
     ratio: Track | None
     known: RateBounds
-    alike: RateBounds | None
+    alike: PairBounds | None
     once: bool
     accepted: Array
     came: Array
@@ -109,15 +109,12 @@ def follow(
     low, high = np.where(total > 0, low, 0.0), np.where(total > 0, high, 1.0)
     each = slice(1, 1 + groups)
     rates = Track(value[:, each], low[:, each], high[:, each])
-    same = [(low[:, :1], high[:, :1])]
-    for begin in range(1, cells.shape[1] if both else 1, groups):
-        family = slice(begin, begin + groups)
-        same.append(common_bounds(accepted[:, family], people[:, family], part))
+    families = [slice(begin, begin + groups) for begin in range(1, cells.shape[1], groups)]
+    same = [common_bounds(accepted[:, family], people[:, family], part) for family in families] if both else []
 
     def padded(values: Array, unknown: float) -> Array:
         return np.pad(values, ((0, 0), (0, 1 + 3 * groups - cells.shape[1])), constant_values=unknown)
 
-    lowest, highest = (np.concatenate(each, axis=1) for each in zip(*same, strict=True))
     return Sequences(
         name=name,
         level=level,
@@ -128,7 +125,7 @@ def follow(
         gap=_gap(rates) if groups > 1 else None,
         ratio=_ratio(rates) if groups > 1 else None,
         known=RateBounds(padded(low, 0.0), padded(high, 1.0)),
-        alike=RateBounds(padded(lowest, 0.0), padded(highest, 1.0)) if both else None,
+        alike=PairBounds.of((low[:, 0], high[:, 0]), same) if both else None,
         once=once,
         accepted=padded(taken[-1:], 0.0)[0],
         came=padded(total[-1:], 0.0)[0],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.confidence import Box, Sums, mean_bounds, running_bounds
+from fairgate.confidence import Box, Sums, mean_bounds
 from fairgate.constraints.base import Constraint
 from fairgate.errors import InputError
 from fairgate.settings import Array
@@ -42,6 +43,39 @@ class RateBounds(NamedTuple):
         return Box(self.low[..., each], self.high[..., each], self.low[..., 0], self.high[..., 0])
 
 
+class PairBounds(NamedTuple):
+    """Bounds of the same rates with the same weights of periods in two groups, (…, 1 + 3 G, G): beside each group."""
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, everybody: tuple[Array, Array], families: Sequence[tuple[Array, Array]]) -> PairBounds:
+        """Return bounds of everybody's rate (…), and of rates (…, G, G) of all people, of label 0, and of label 1."""
+        groups = families[0][0].shape[-1]
+        made = []
+        for side, unknown in ((0, 0.0), (1, 1.0)):
+            known = [np.repeat(np.asarray(everybody[side])[..., None, None], groups, axis=-1)]
+            known += [family[side] for family in families]
+            known += [np.full(families[0][0].shape, unknown)] * (3 - len(families))
+            made.append(np.concatenate(known, axis=-2))
+        return cls(*made)
+
+    def beside(self, group: int) -> RateBounds:
+        """Return the bounds of a group and each later one, (…, later, 1 + 3 G), and 0 and 1 for third groups."""
+        groups = self.low.shape[-1]
+        later = np.arange(group + 1, groups)
+        made = []
+        for values, unknown in ((self.low, 0.0), (self.high, 1.0)):
+            found = np.full((*values.shape[:-2], len(later), values.shape[-2]), unknown)
+            found[..., 0] = values[..., 0, later]
+            for start in range(1, values.shape[-2], groups):
+                found[..., later - group - 1, start + later] = values[..., start + later, group]
+                found[..., start + group] = values[..., start + group, later]
+            made.append(found)
+        return RateBounds(*made)
+
+
 def residual_bounds(constraint: Constraint, known: RateBounds) -> tuple[Array, Array] | None:
     """Return the smallest and the largest that each residual can be, (J, …) each; None if that cannot be told.
 
@@ -72,6 +106,13 @@ def residual_bounds(constraint: Constraint, known: RateBounds) -> tuple[Array, A
     return np.stack(lowest), np.stack(highest)
 
 
+def pair_bounds(constraint: Constraint, alike: PairBounds) -> tuple[Array, Array] | None:
+    """Return the smallest and the largest that each residual can be in the pair of groups where it is largest."""
+    each = [residual_bounds(constraint, alike.beside(group)) for group in range(alike.low.shape[-1] - 1)]
+    known = [[side.max(axis=-1) for side in found] for found in each if found is not None]
+    return (np.max([low for low, _ in known], axis=0), np.max([high for _, high in known], axis=0)) if known else None
+
+
 class Judged(NamedTuple):
     """Bounds of residuals, (J, …) each, and whether only each group's own weights of periods break them."""
 
@@ -85,16 +126,16 @@ class Judged(NamedTuple):
         return (self.lowest > 0.0) & ~self.mixed
 
 
-def judge(constraint: Constraint, own: RateBounds, alike: RateBounds | None) -> Judged | None:
+def judge(constraint: Constraint, own: RateBounds, alike: PairBounds | None) -> Judged | None:
     """Judge a constraint by bounds of average rates, with each group's own weights of periods and with the same.
 
-    A constraint that compares groups is broken only if it is so with the same weights of periods in all groups, too:
+    A constraint that compares groups is broken only if two groups break it with the same weights of periods, too:
     averages with a group's own weights can differ although all groups had the same rates in every period, if the mix of
     groups changed (Simpson's paradox). With only the `own` bounds, averages of each group over its own people count.
 
     >>> from fairgate.constraints import DemographicParity
     >>> own = RateBounds(np.array([0.4, 0.5, 0.3, 0, 0, 0, 0]), np.array([0.5, 0.55, 0.35, 1, 1, 1, 1]))
-    >>> alike = RateBounds(np.array([0.4, 0.4, 0.4, 0, 0, 0, 0]), np.array([0.5, 0.45, 0.45, 1, 1, 1, 1]))
+    >>> alike = PairBounds.of((own.low[0], own.high[0]), [(np.full((2, 2), 0.4), np.full((2, 2), 0.45))])
     >>> judge(DemographicParity(0.05), own, alike).mixed, judge(DemographicParity(0.05), own, None).broken
     (array([ True]), array([ True]))
     """
@@ -102,8 +143,8 @@ def judge(constraint: Constraint, own: RateBounds, alike: RateBounds | None) -> 
     if bounds is None:
         return None
     lowest, highest = bounds
-    others = residual_bounds(constraint, alike) if alike is not None and constraint.compares_groups else None
-    return Judged(lowest, highest, np.zeros(lowest.shape, bool) if others is None else (lowest > 0) & (others[0] <= 0))
+    pairs = pair_bounds(constraint, alike) if alike is not None and constraint.compares_groups else None
+    return Judged(lowest, highest, np.zeros(lowest.shape, bool) if pairs is None else (lowest > 0) & (pairs[0] <= 0))
 
 
 def verdict(lowest: float, highest: float, *, mixed: bool = False) -> str:
@@ -167,37 +208,30 @@ def _known(people: NDArray[Any]) -> tuple[Array, Array]:
 
 
 def common_bounds(successes: NDArray[Any], trials: NDArray[Any], alpha: float) -> tuple[Array, Array]:
-    r"""Bound the average rate of each group after every batch, with weights of batches that are the same in all groups.
+    r"""Bound the average rate of each group after every batch, with the weights of batches that each other group has.
 
     Averages in which each group has its own weights can differ although rates are the same in every batch (Simpson's
-    paradox). With n people of group g in batch t, and N of them in the first batch, batch t has the weight w and each
-    of its people the value v:
+    paradox). With :math:`n_{gt}` people of group g in batch t, the batch has the same weight w for both groups of a
+    pair, and each person of group g has the value v:
 
-    .. math:: w_t = \min_g n_{gt} / N_g \qquad v_{gt} = w_t N_g / n_{gt} \le 1.
+    .. math:: w_t = \min(n_{gt}, n_{ht}) \qquad v_{gt} = w_t / n_{gt} \le 1.
 
-    So :func:`fairgate.confidence.mean_bounds` of the values v (accepted) and 0 hold at all batches together with
-    probability 1 − alpha each, and nothing is lost as long as the mix of groups stays the same. Groups that are
-    not in the first batch take no part in the weights and keep their own. Counts and bounds are (T, G).
+    A batch without one of the two groups has no weight, and third groups have no influence. The bounds of a group in
+    all its pairs, by :func:`fairgate.confidence.mean_bounds` of the values v (accepted) and 0, hold at all batches
+    together with probability 1 − alpha. Counts are (T, G); bounds are (T, G, G), of group g beside group h.
 
     >>> low, high = common_bounds(np.array([[450, 150], [100, 300]]), np.array([[750, 250], [250, 750]]), 0.05)
-    >>> low[-1].round(2), high[-1].round(2)           # rates of 0.6, then 0.4, in both groups
-    (array([0.49, 0.45]), array([0.61, 0.65]))
+    >>> low[-1].round(2)[[0, 1], [1, 0]], high[-1].round(2)[[0, 1], [1, 0]]     # rates of 0.6, then 0.4, in both groups
+    (array([0.42, 0.42]), array([0.58, 0.58]))
     """
-    low, high = running_bounds(successes, trials, alpha)
-    came = trials.cumsum(axis=0) > 0
-    low, high = np.where(came, low, 0.0), np.where(came, high, 1.0)
-    first = trials[(trials > 0).any(axis=-1).argmax()]
-    core = first > 0
-    if not core.any():
-        return low, high
-    hits, tries, sizes = successes[:, core], trials[:, core], first[core].astype(np.float64)
-    weights = (tries / sizes).min(axis=-1, keepdims=True)
-    each = np.divide(weights * sizes, tries, out=np.zeros(tries.shape), where=tries > 0)
-    total, people = (each * hits).cumsum(axis=0), (each * tries).cumsum(axis=0)
-    predicted = (total - each * hits + 0.5) / (people - each * tries + 1.0)  # before each batch
-    spread = (each**2 * (hits * (1.0 - 2.0 * predicted) + tries * predicted**2)).cumsum(axis=0)
-    low[:, core], high[:, core] = mean_bounds(Sums(total, spread, people), low=0.0, high=1.0, alpha=alpha)
-    return low, high
+    hits, tries = successes[:, :, None], trials[:, :, None]
+    weights = np.minimum(tries, trials[:, None, :])
+    value = np.divide(weights, tries, out=np.zeros(weights.shape), where=tries > 0)
+    total, people = (value * hits).cumsum(axis=0), (value * tries).cumsum(axis=0)
+    predicted = (total - value * hits + 0.5) / (people - value * tries + 1.0)  # before each batch
+    spread = (value**2 * (hits * (1.0 - 2.0 * predicted) + tries * predicted**2)).cumsum(axis=0)
+    others = max(trials.shape[1] - 1, 1)
+    return mean_bounds(Sums(total, spread, people), low=0.0, high=1.0, alpha=alpha / others)
 
 
 def _range(shares: Array) -> str:

@@ -46,7 +46,7 @@ MISSING = 10
 UNKNOWN = Figure(value=None, low=None, high=None)
 
 MIXED = (
-    "{}: broken on average, but not with the same weights of rounds in all groups: the mix of groups changed as rates "
+    "{}: broken on average, but not with the same weights of rounds in both groups: the mix of groups changed as rates "
     "did, so look at rounds one by one."
 )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairgate.confidence import Sums, add_batch, mean_bounds
 from fairgate.constraints import Constraint
-from fairgate.constraints.bounds import UNDECIDED, RateBounds, judge, verdict
+from fairgate.constraints.bounds import UNDECIDED, PairBounds, RateBounds, judge, verdict
 from fairgate.settings import Array
 
 SCOPES = 3
@@ -78,9 +78,9 @@ class Watch:
         Number of the first round.
     rates
         Sums of acceptance: of everybody and of each group, (1 + G,).
-    alike, sizes
-        Sums of acceptance of each group with the same weights of rounds in all groups, (G,), and the people by group
-        of the first round, by which rounds are weighted: see :func:`~fairgate.constraints.bounds.common_bounds`.
+    alike
+        Sums of acceptance of each group with the weights of rounds that it shares with each other group, (G, G): see
+        :func:`~fairgate.constraints.bounds.common_bounds`.
     worth
         What applicants were worth.
     """
@@ -90,15 +90,14 @@ class Watch:
     rounds: int
     rates: Sums
     alike: Sums
-    sizes: Array
     worth: Worth
 
     @classmethod
     def begin(cls, number: int, first: int, groups: int) -> Self:
         """Return the watch of nothing yet."""
         nothing = np.zeros(1 + groups)
-        rates, alike = Sums(nothing, nothing, nothing), Sums(nothing[1:], nothing[1:], nothing[1:])
-        return cls(number, first, 0, rates, alike, nothing[1:], Worth())
+        pairs = np.zeros((groups, groups))
+        return cls(number, first, 0, Sums(nothing, nothing, nothing), Sums(pairs, pairs, pairs), Worth())
 
     def look(self, people: NDArray[Any]) -> None:
         """Add a round: people rejected and accepted by group, (G, 2)."""
@@ -108,18 +107,18 @@ class Watch:
         both = np.concatenate((people.sum(axis=0, keepdims=True), people)).astype(np.float64)
         hits = both[:, 1]
         self.rates = add_batch(self.rates, total=hits, squares=hits, people=both.sum(axis=1), guess=0.5)
-        came, taken = both[1:].sum(axis=1), both[1:, 1]
-        if not self.sizes.any():
-            self.sizes = came
-        core = self.sizes > 0
-        shares = came[core] / self.sizes[core]
-        weight = float(shares.min())
-        value = np.zeros(len(came))
-        value[core] = np.divide(weight, shares, out=np.zeros(len(shares)), where=shares > 0)
+        came, taken = both[1:].sum(axis=1)[:, None], both[1:, 1][:, None]
+        weights = np.minimum(came, came.T)
+        value = np.divide(weights, came, out=np.zeros(weights.shape), where=came > 0)
         total, spread, weighed = (np.asarray(each) for each in self.alike)
         predicted = (total + 0.5) / (weighed + 1.0)  # before this round
         deviation = value**2 * (taken * (1.0 - 2.0 * predicted) + came * predicted**2)
         self.alike = Sums(total + value * taken, spread + deviation, weighed + value * came)
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(np.asarray(self.alike.people))
 
     def level(self, alpha: float) -> float:
         """Return the part of alpha for this stretch."""
@@ -127,7 +126,7 @@ class Watch:
 
     def _part(self, alpha: float) -> float:
         """Return the level of one figure: acceptance of everybody, that of groups twice, and the reward."""
-        return self.level(alpha) / (2 * len(self.sizes) + 2)
+        return self.level(alpha) / (2 * self.groups + 2)
 
     def bounds(self, alpha: float) -> RateBounds:
         """Bound the average acceptance of everybody and of each group; acceptance by label is not known."""
@@ -135,14 +134,11 @@ class Watch:
         came = np.asarray(self.rates.people) > 0
         return _padded(np.where(came, low, 0.0), np.where(came, high, 1.0))
 
-    def same_weights(self, alpha: float) -> RateBounds:
-        """Bound the same with equal weights of rounds in all groups; groups of later rounds keep their own."""
-        own = self.bounds(alpha)
-        low, high = mean_bounds(self.alike, low=0.0, high=1.0, alpha=self._part(alpha))
-        core = np.asarray(self.alike.people) > 0
-        each = slice(1, 1 + len(self.sizes))
-        low, high = np.where(core, low, own.low[each]), np.where(core, high, own.high[each])
-        return _padded(np.append(own.low[0], low), np.append(own.high[0], high))
+    def same_weights(self, alpha: float) -> PairBounds:
+        """Bound the same with equal weights of rounds in two groups, for each pair."""
+        own, others = self.bounds(alpha), max(self.groups - 1, 1)
+        pairs = mean_bounds(self.alike, low=0.0, high=1.0, alpha=self._part(alpha) / others)
+        return PairBounds.of((own.low[0], own.high[0]), [pairs])
 
     def judge(self, constraints: Sequence[Constraint], alpha: float) -> Iterator[Verdict | None]:
         """Judge each residual of constraints on decisions by :func:`~fairgate.constraints.bounds.judge`.
@@ -168,7 +164,7 @@ class Watch:
     def save(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         worth = [self.worth.rounds, self.worth.estimate, *map(_plain, (self.worth.lowest, self.worth.highest))]
-        sums = {"rates": _plain(self.rates), "alike": _plain(self.alike), "sizes": self.sizes.tolist(), "worth": worth}
+        sums = {"rates": _plain(self.rates), "alike": _plain(self.alike), "worth": worth}
         return {"number": self.number, "first": self.first, "rounds": self.rounds, **sums}
 
     @classmethod
@@ -177,7 +173,7 @@ class Watch:
         rates, alike = (Sums(*(np.array(each) for each in saved[name])) for name in ("rates", "alike"))
         rounds, estimate, lowest, highest = saved["worth"]
         worth = Worth(rounds, estimate, Sums(*lowest), Sums(*highest))
-        return cls(saved["number"], saved["first"], saved["rounds"], rates, alike, np.array(saved["sizes"]), worth)
+        return cls(saved["number"], saved["first"], saved["rounds"], rates, alike, worth)
 
 
 def _plain(sums: Sums) -> list[Any]:
