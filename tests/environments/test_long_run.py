@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.counts import Counts
 from fairgate.environments import Environment
 from fairgate.environments.long_run import iterate, measure_contraction, score_range
+from fairgate.environments.state import State
+from fairgate.settings import Array
 from tests.environments.worlds import WORLDS, drift, gaussian, some_thresholds, unit
 
 frozen = pytest.mark.parametrize("world", [world.at(700) for world in WORLDS.values()], ids=WORLDS)
@@ -39,6 +44,39 @@ def test_what_never_settles_says_so() -> None:
         fg.InputError, match=r"Drift has no steady state for thresholds \[0.1, 0.1\]: after 10000 expected"
     ):
         iterate(drift(), np.full((1, 2), 0.1))
+
+
+@dataclass(frozen=True)
+class Town(Environment):
+    """Head counts of two groups, and the shares of people of label 1 among them, which move slowly."""
+
+    residents: float = 1.0
+
+    @property
+    def group_count(self) -> int:
+        return 2
+
+    def start(self, replicates: int = 1) -> State:
+        first = np.array([[0.7 * self.residents, 0.2], [0.3 * self.residents, 0.2]])
+        return np.repeat(first[None], replicates, axis=0)
+
+    def probabilities(self, state: State, thresholds: Array) -> Array:
+        size, good = np.asarray(state)[..., 0], np.asarray(state)[..., 1]
+        accepted = np.clip(1.0 - thresholds, 0.0, 1.0)
+        decided = np.stack((1.0 - accepted, accepted), axis=-1)[..., None, :]
+        labels = np.stack((1.0 - good, good), axis=-1)[..., None]
+        return np.asarray(labels * decided * (size / size.sum(axis=-1, keepdims=True))[..., None, None])
+
+    def update(self, state: State, counts: Counts, thresholds: Array, rng: np.random.Generator) -> State:
+        moved = np.array(state)
+        moved[..., 1] += 0.01 * (0.2 + 0.6 * counts.rates - moved[..., 1])
+        return np.where((counts.people > 0)[..., None], moved, state)
+
+
+@pytest.mark.parametrize("residents", [1.0, 3e8])
+def test_a_large_number_of_a_state_hides_no_move_of_a_small_one(residents: float) -> None:
+    found = np.asarray(iterate(Town(residents=residents), np.full((1, 2), 0.5)))
+    np.testing.assert_allclose(found[0, :, 1], 0.5, atol=1e-9)
 
 
 @frozen

@@ -6,7 +6,7 @@ false-alarm rate of α = 1 − sure over all months together, however many there
 - **constraints**: half of α is for the people of single months. Month k has α/2 · 1/(k (k + 1)), which adds up to α/2,
   for exact (Clopper-Pearson) intervals of all rates together. The other half is for all people since the advice: the
   averages of their rates are bounded by confidence sequences, which hold at all months at once. Where groups are
-  compared, months have the same weights in all of them (:func:`fairgate.constraints.bounds.common_bounds`), else each
+  compared, months have the same weights in both (:func:`fairgate.constraints.bounds.common_bounds`), else each
   month that of its people (:func:`fairgate.confidence.running_bounds`). A constraint is broken if either says so;
 - **drift**: month k has α · 1/(k (k + 1)) for all its tests together, by Holm's correction.
 

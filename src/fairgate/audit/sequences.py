@@ -5,8 +5,8 @@ Each of the acceptance rates followed, everybody's and each group's, is bounded 
 together, at all looks, with probability at least 1 − α, and everything that follows from them does, too: the gap, the
 ratio and every constraint cost nothing more. What is bounded is the average so far, each group's
 over its own people, which may change as decisions do. Constraints that compare groups are also judged by averages with
-the same weights of looks in both groups (:func:`fairgate.constraints.bounds.common_bounds`), with an equal part of α for
-each of their rates.
+the same weights of looks in both groups (:func:`fairgate.constraints.bounds.common_bounds`), with an equal part of α
+for each of their rates.
 
 A table that is complete is one look, and bounds are exact intervals.
 """
@@ -52,7 +52,7 @@ class Sequences:
     known
         Bounds of all rates, from which constraints are judged.
     alike
-        The same with the same weights of looks in both groups, for constraints that compare groups; None if each group's
+        Bounds with the same weights of looks in both groups, for constraints that compare groups; None if each group's
         own people count there, too.
     once
         Whether this is one look at what is complete.

@@ -81,21 +81,20 @@ def _at_rest(environment: Environment, mover: Callable[[Rows], Move], thresholds
         before, state = state, moved(state)
         if rounds % LOOK:
             continue
-        gone, move = distance(before, state), change(before, state)
-        moves = ~(move <= STOPPED)  # NaN moves
+        move, moves = distance(before, state), ~(change(before, state) <= STOPPED)  # NaN moves
         lost = ~np.isfinite(move)
         last, shrinks = move, shrinks & (move <= last)
         if rounds == check:
             late = moves & (move > 0.5 * earlier)
-            rounded = late & (gone <= ROUNDING * magnitude(state))
+            rounded = late & (move <= ROUNDING * magnitude(state))
             late, moves = late & ~rounded, moves & ~rounded
             slow = late & shrinks & (move < SLOWER * earlier)
             if slow.any():
-                raise _too_slow(environment, thresholds, left[slow], rounds, gone[slow])
+                raise _too_slow(environment, thresholds, left[slow], rounds, move[slow])
             lost |= late
             earlier, check, shrinks = move, 4 * check, np.ones_like(shrinks)
         if lost.any():
-            raise _no_rest(environment, thresholds, left[lost], rounds, gone[lost])
+            raise _no_rest(environment, thresholds, left[lost], rounds, move[lost])
         if 2 * moves.sum() <= len(left):  # half have stopped: the others go on without them
             rest, going = np.flatnonzero(~moves), np.flatnonzero(moves)
             places.append(left[rest])
