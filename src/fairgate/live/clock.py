@@ -113,6 +113,15 @@ class Clock:
         """Return the days since a round was opened."""
         return self._since(DUE, self.rounds[number])
 
+    def begin_period(self, began: str) -> None:
+        """Note which period of subjects a round is opened in."""
+        if self.rule > 1 and began != self.began:
+            self.began, self.period = began, self.now
+
+    def period_days(self, at: str) -> float:
+        """Return the days of the period of subjects that will have been counted at a time."""
+        return self._since(PERIOD, self.period, self._stepped(at)) if self.period else 0.0
+
     def ago(self, quiet: float, due: float) -> Moment:
         """Return the moment so many days before now, by the two waits that may begin before the clock does."""
         back = (quiet, due, 0.0)

@@ -328,6 +328,8 @@ class Fold:
         self.open = OpenRound(mode, policy, event.at, data["guards"], empty, empty.copy())
         if self.clock is not None:
             self.clock.open(self.round)
+            if "subjects" in data:
+                self.clock.begin_period(data["subjects"]["began"])
 
     def _decided(self, event: Event, data: dict[str, Any]) -> None:
         now = self._open()
