@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import select
 import socket
 import threading
 import time
@@ -19,10 +20,10 @@ from hypothesis import strategies as st
 
 from fairgate.errors import InputError
 from fairgate.live.keys import KeyFacts, Scope, check_key
-from fairgate.live.service import models, protocol
+from fairgate.live.service import limits, models, protocol
 from fairgate.live.service.app import BODY_SECONDS
 from fairgate.live.service.lanes import BusyError, Lane, Lanes
-from fairgate.live.service.limits import FORM_BYTES
+from fairgate.live.service.limits import ANONYMOUS, ANONYMOUS_SECONDS, FORM_BYTES
 from fairgate.live.service.models import SMALL, Application, Applications, Body, ModeChange, parse
 from fairgate.live.service.server import options
 from fairgate.live.service.structure import MOST_FIELDS, MOST_OUTSIDE, MOST_VALUES, check_structure, outside
@@ -250,6 +251,56 @@ def test_guesses_of_keys_do_not_take_all_threads(served: Served, monkeypatch: py
     assert all(answer.startswith(b"HTTP/1.1 401 ") for answer in answers)
 
 
+UNFINISHED = (
+    b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 100\r\n\r\nk"
+)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Return all that comes until the connection is closed."""
+    found = b""
+    while more := connection.recv(65_536):
+        found += more
+    return found
+
+
+def test_unfinished_bodies_without_a_key_keep_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """60 clients never finish a log-in, where 40 may be connected: others make way, and no time matters."""
+    monkeypatch.setattr(protocol, "CONNECTIONS", 40)
+    monkeypatch.setattr(limits, "ANONYMOUS_SECONDS", 3600.0)
+    waiting: list[socket.socket] = []
+    with service(str(tmp_path / "gate.db"), body_seconds=3600) as served:
+        try:
+            for number in range(60):
+                waiting.append(socket.create_connection(("127.0.0.1", served.port), 30))
+                waiting[-1].sendall(UNFINISHED)
+                if number >= ANONYMOUS:  # one makes way
+                    (gone, *_), _, _ = select.select(waiting, [], [], 30)
+                    answer = read_all(gone)
+                    assert answer.startswith(b"HTTP/1.1 503 ")
+                    assert b"connection: close" in answer.lower()
+                    assert b"more than 16 bodies without a key are waited for" in answer
+                    waiting.remove(gone)
+                    gone.close()
+            assert len(waiting) == ANONYMOUS
+            assert served.http.get(f"{served.url}/health").status_code == 200
+            assert served.ask("POST", "/decisions", json={"id": "x", "group": "a", "score": 0.9}).status_code == 200
+            assert served.http.post(f"{served.url}/login", data={"key": "x"}).status_code == 401
+        finally:
+            for each in waiting:
+                each.close()
+
+
+def test_a_body_without_a_key_has_less_time(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "ANONYMOUS_SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", served.port), 30) as connection:
+        connection.sendall(UNFINISHED)
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"within 0.2 seconds" in answer
+
+
 @pytest.mark.parametrize(
     "media", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=a", "text/plain"]
 )
@@ -283,6 +334,8 @@ def test_the_guide_has_the_limits_as_they_are(served: Served) -> None:
         "connections": protocol.CONNECTIONS,
         "time to send a head": protocol.HEAD_SECONDS,
         "time to send a body": BODY_SECONDS,
+        "time to send a body without a key: a form of the page": ANONYMOUS_SECONDS,
+        "bodies without a key that are waited for": ANONYMOUS,
         "time between requests": options(served.app.state.settings)["timeout_keep_alive"],
         "time to read an answer": protocol.READ_SECONDS,
         "path and query": protocol.TARGET_BYTES,

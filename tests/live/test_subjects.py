@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import select, update
 
 from fairgate.errors import InputError
-from fairgate.live import Gate
+from fairgate.live import Gate, making
 from fairgate.live.audit import audit_log, stored_log
 from fairgate.live.auditing import AuditReport
 from fairgate.live.config import parse_config
@@ -131,6 +131,40 @@ def test_a_conflict_opens_no_round_and_a_new_period_forgets(database_url: str) -
     first, second = rows_of(gate)
     assert first.subject != second.subject  # nothing links the two periods
     assert gate.decide("a", "women", 0.4, subjects="p-1").repeated  # an application keeps its decision for ever
+    assert gate.audit().clean
+    gate.shut()
+
+
+def test_a_clock_that_jumps_to_and_fro_begins_one_period_and_no_more(database_url: str) -> None:
+    gate = held(database_url)
+    assert gate.decide("0", "women", 0.4, subjects="p-1").repeated is False
+    gate.close()
+    found = []
+    for number, days in enumerate((40, -40, 40, -40, -40, 40, 365, -365), start=1):
+        moved(gate, days)
+        found.append(gate.decide(str(number), "women", 0.4, subjects="p-1").repeated)
+        gate.close()
+    assert found == [False, True, True, True, True, True, False, True]
+    for number in range(9, 9 + 30):  # the period that began a year ahead does not last for a year
+        moved(gate, 1)
+        found.append(gate.decide(str(number), "women", 0.4, subjects="p-1").repeated)
+        gate.close()
+    assert found[8:] == [True] * 29 + [False]
+    assert gate.audit().clean
+    gate.shut()
+
+
+def test_a_log_of_the_first_rule_of_time_is_audited_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(making, "RULES", {**making.RULES, "clock": 1})
+    gate = held(str(tmp_path / "gate.db"))
+    for number, days in enumerate((0, 40, -40)):
+        moved(gate, days)
+        assert gate.decide(str(number), "women", 0.4, subjects="p-1").repeated is False
+        gate.close()
+    monkeypatch.undo()
+    assert gate.audit().clean
+    moved(gate, 1)
+    assert gate.decide("3", "women", 0.4, subjects="p-1").repeated
     assert gate.audit().clean
     gate.shut()
 

@@ -257,9 +257,9 @@ class Fold:
         return days_between(max(first, self.label_at or "", self.mode.since), at)
 
     @property
-    def rules(self) -> dict[str, bool]:
+    def rules(self) -> dict[str, int]:
         """The rules of later versions that the log goes by."""
-        return {"clock": self.clock is not None, "detection": self.detectors is not None}
+        return {"clock": 0 if self.clock is None else self.clock.rule, "detection": int(self.detectors is not None)}
 
     @property
     def awaited(self) -> int:
@@ -298,16 +298,23 @@ class Fold:
         self._begin_clock(event, data)
 
     def _begin_clock(self, event: Event, data: dict[str, Any]) -> None:
-        """Begin to count the time that passes, if an event says so; what was until then is taken as it was written."""
-        if not data.get("clock") or self.clock is not None:
+        """Count the time that passes by the rule that an event says; what was until then stays as it was counted."""
+        rule, before = int(data.get("clock") or 0), self.clock
+        if rule <= (0 if before is None else before.rule):
             return
-        self.clock = Clock.begin(event.at, quiet=self.spec.guards.pause_if_quiet_days, due=self.spec.label_due_days)
+        quiet, subjects = self.spec.guards.pause_if_quiet_days, self.spec.subjects
+        period = None if subjects is None else subjects.days
+        clock = Clock.begin(event.at, quiet=quiet, due=self.spec.label_due_days, period=period, rule=rule)
         opened = {number: each.at for number, each in self.origins.items()}
         if self.open is not None:
             opened[self.round] = self.open.at
-        for number, at in opened.items():
-            self.clock.rounds[number] = (min(days_between(event.at, at), 0.0),) * 2
-        self.clock.told = min(days_between(event.at, max(self.label_at or "", self.mode.since)), 0.0)
+        if before is None:
+            clock.rounds = {n: clock.ago(*[max(days_between(at, event.at), 0.0)] * 2) for n, at in opened.items()}
+            clock.told = clock.ago(max(days_between(max(self.label_at or "", self.mode.since), event.at), 0.0), 0.0)
+        else:
+            clock.rounds = {number: clock.ago(*before.opened_ago(number)) for number in opened}
+            clock.told = clock.ago(before.told_days, 0.0)
+        self.clock = clock
 
     def _opened(self, event: Event, data: dict[str, Any]) -> None:
         if not self.planned:
@@ -321,6 +328,8 @@ class Fold:
         self.open = OpenRound(mode, policy, event.at, data["guards"], empty, empty.copy())
         if self.clock is not None:
             self.clock.open(self.round)
+            if "subjects" in data:
+                self.clock.begin_period(data["subjects"]["began"])
 
     def _decided(self, event: Event, data: dict[str, Any]) -> None:
         now = self._open()

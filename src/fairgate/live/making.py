@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from fairgate import __version__
 from fairgate.errors import InputError
 from fairgate.live import views
+from fairgate.live.clock import RULE
 from fairgate.live.database import insert, reading, writing
 from fairgate.live.events import START, Event, make_event
 from fairgate.live.failures import ConflictError
@@ -25,7 +26,7 @@ from fairgate.origin import versions
 VERSIONS = versions(("numpy", "scipy", "scikit-learn"))
 """Versions that the numbers depend on."""
 
-RULES = {"clock": True, "detection": 1}
+RULES = {"clock": RULE, "detection": 1}
 """Rules that a log goes by from an event on that has them: how time passes, and how guards notice that rates change."""
 
 UNTOUCHED = {"created", "version", "key-added", "key-revoked"}

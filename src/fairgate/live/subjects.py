@@ -13,7 +13,7 @@ import hmac
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
-from fairgate.live.clock import is_over
+from fairgate.live.clock import Clock, days_between, is_over
 
 DAY = 86400.0
 """Seconds."""
@@ -36,11 +36,28 @@ class Period(NamedTuple):
         return cls(*(plain[name] for name in cls._fields))
 
 
-def following(last: Period | None, rotated: bool, number: int, at: str, days: float) -> tuple[int, str]:
-    """Return `since` and `began` of the period of a round that opens, from the period of the round before."""
-    if last is None or is_over(last.began, at, days * DAY):
+def following(
+    last: Period | None, rotated: bool, number: int, at: str, days: float, counted: float | None
+) -> tuple[int, str]:
+    """Return `since` and `began` of the period of a round that opens, from the period of the round before.
+
+    A period is over once its time has passed by the log, or `counted` days, which go on if it began while the clock
+    was ahead. A clock that goes back ends none. Without `counted`, as in logs of earlier rules, one did.
+    """
+    if last is None:
+        return number, at
+    if counted is None:
+        over = is_over(last.began, at, days * DAY)
+    else:
+        over = days_between(last.began, at) >= days or counted >= days
+    if over:
         return number, at
     return (number if rotated else last.since), last.began
+
+
+def counted_days(clock: Clock | None, at: str) -> float | None:
+    """Return the days of the period that will have been counted at a time; None in logs that do not count them."""
+    return None if clock is None or clock.rule == 1 else clock.period_days(at)
 
 
 def draw_key(secret: bytes, since: int) -> bytes:

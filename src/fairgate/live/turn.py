@@ -27,7 +27,7 @@ from fairgate.live.requests import (
     Request,
 )
 from fairgate.live.schema import cases, events, gates, overrides
-from fairgate.live.subjects import Period, commitment, draw_key, following, hidden
+from fairgate.live.subjects import Period, commitment, counted_days, draw_key, following, hidden
 from fairgate.settings import Array
 
 LOG = logging.getLogger("fairgate.live")
@@ -122,7 +122,7 @@ class Turn:
             return last
         number = self.fold.round + (self.fold.open is not None)
         rotated = last is not None and self._rotated(last)
-        since, began = following(last, rotated, number, self.at, subjects.days)
+        since, began = following(last, rotated, number, self.at, subjects.days, counted_days(self.fold.clock, self.at))
         return Period(since, began, commitment(draw_key(self.secret, since)), commitment(self._pseudonym_key(began)))
 
     def _pseudonym_key(self, began: str) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fairgate.errors import InputError
 from fairgate.live.auditing.actors import Actors, granted
 from fairgate.live.auditing.chain import Chain
 from fairgate.live.auditing.chunks import Chunk, Parsed, chunks
@@ -26,6 +27,7 @@ from fairgate.live.auditing.versions import Versions
 from fairgate.live.events import START, Event, round_secret
 from fairgate.live.fold import Fold
 from fairgate.live.spec import Spec, Trust
+from fairgate.live.subjects import counted_days
 from fairgate.live.words import policy_name
 from fairgate.policy import Policy
 
@@ -52,6 +54,7 @@ class Auditor:
         self.unrevealed: list[int] = []
         self.removed = Removed(log)
         self.periods = Periods(log)
+        self.counted: float | None = None  # days of the period of subjects before the event that is checked
         self.rotations = [event.seq for event in log.events("rotated")]
         self.pruned = self.removed.through
         self.events = self.decisions = self.labels = 0
@@ -105,6 +108,7 @@ class Auditor:
         if event.kind in ("outcomes", "corrected"):
             fold = self.refold.fold
             self.closed_before[event.seq] = 0 if fold is None else fold.closed_seq
+        self.counted = self._counted(event)
         self.refold.step(parsed)
         try:
             self._note(parsed)
@@ -113,6 +117,16 @@ class Auditor:
                 self.say(event, f"its body cannot be read: {type(error).__name__} {error}")
         if event.seq in self.snapshots:
             self._snapshot(event)
+
+    def _counted(self, event: Event) -> float | None:
+        """Return the days of the period of subjects that are counted when a round opens."""
+        fold = self.refold.fold
+        if event.kind != "opened" or fold is None:
+            return None
+        try:
+            return counted_days(fold.clock, event.at)
+        except InputError:  # of its time, which is said when it is taken in
+            return None
 
     def _note(self, parsed: Parsed) -> None:
         """Keep what rows are checked by, and count for the bounds."""
@@ -193,7 +207,7 @@ class Auditor:
                 self.unrevealed.append(number)
             elif not fits(commitment, secret):
                 secret = None  # said of the event that closes it
-        if self.spec is not None and (wrong := self.periods.open(parsed, self.spec, own)):
+        if self.spec is not None and (wrong := self.periods.open(parsed, self.spec, own, self.counted)):
             self.say(event, wrong)
         self.rounds[number] = Round(policy, secret, self.periods.key)
 

@@ -21,13 +21,16 @@ class Periods:
         self._rotated = False
         self._revealed = {commitment(key): key for key in _revealed(log)}
 
-    def open(self, parsed: Parsed, spec: Spec, secret: bytes | None) -> str:
-        """Take in a round that opens, and return its fault; `secret` is the gate's at that time, if it is known."""
+    def open(self, parsed: Parsed, spec: Spec, secret: bytes | None, counted: float | None) -> str:
+        """Take in a round that opens, and return its fault.
+
+        `secret` is the gate's at that time, if it is known; `counted` are the days of the period, if they are counted.
+        """
         event, data = parsed
         if spec.subjects is None:
             return "it has a period of subjects, and the gate does not remember subjects" if "subjects" in data else ""
         last, now = self.now, Period.read(data["subjects"])
-        right = following(last, self._rotated, event.round, event.at, spec.subjects.days)
+        right = following(last, self._rotated, event.round, event.at, spec.subjects.days, counted)
         key = None if secret is None else draw_key(secret, now.since)
         self.key = self._revealed.get(now.commitment, key)
         self.waiting = None if self.key is not None else self.waiting if last == now else event.round
