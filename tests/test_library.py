@@ -34,6 +34,8 @@ def test_a_plain_learner_and_a_summary() -> None:
         ({"record": "state"}, r"record must not be given with library, .* got \('state',\)"),
         ({"coupling": "independent"}, "coupling must not be given with library"),
         ({"library": "torch"}, "library must be one of jax, numpy, got 'torch'"),
+        ({"library": ""}, "library must be one of jax, numpy, got ''"),
+        ({"parts": "common"}, "parts must not be given with library"),
         ({"keep": "all"}, "unknown keep 'all': Known: run, summary"),
         ({"keep": "summary", "tail": 4}, "tail must be at most the 3 rounds of a run that is kept as a summary, got 4"),
     ],
@@ -61,3 +63,22 @@ def test_settings_that_vary_where_labels_are_late_need_a_learner_that_is_pure_th
     assert run.settings["seeds"] == 2
     with pytest.raises(fg.InputError, match="library must be left out where settings vary by replicate and labels are"):
         fg.simulate("label-delay", BestLottery(collect=[3, 4]), rounds=5, library="numpy")
+
+
+def test_without_jax_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairgate.core.simulation.find_spec", lambda name: None)
+    with pytest.raises(fg.InputError, match=r"library 'jax' needs JAX, .*: pip install 'fairgate\[sim\]'"):
+        fg.simulate("german", fg.OFS(), rounds=3, seeds=1, library="jax")
+
+
+def test_without_constraints_reward_alone_counts() -> None:
+    task = fg.load_task("interior")
+    free = fg.Task(task.environment, fg.Problem(fg.Utility(1.0)), task.thresholds, "free")
+    for name in ("ofs", "doubly-optimistic"):
+        fg.simulate(free, fg.load_learner(name), rounds=20, seeds=2, library="numpy")
+
+
+def test_runs_of_other_random_numbers_are_no_pairs() -> None:
+    first, second = (fg.simulate("german", fg.OFS(), rounds=3, seeds=2, library=each) for each in (None, "numpy"))
+    with pytest.raises(fg.InputError, match="library was given for one of"):
+        fg.compare(first, second, "reward")

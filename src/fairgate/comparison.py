@@ -138,6 +138,11 @@ def check_pairs(runs: Mapping[str, Run | Summary]) -> None:
     (name, first), *others = runs.items()
     _check_common(name, first.settings)
     for other, run in others:
+        if ("library" in first.settings) != ("library" in run.settings):
+            raise InputError(
+                "runs must be pairs to be compared seed by seed, but library was given for one of "
+                f"{name} and {other} only, and its random numbers differ"
+            )
         for key in SHARED:
             ours, theirs = first.settings[key], run.settings[key]
             if ours != theirs:

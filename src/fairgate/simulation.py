@@ -137,7 +137,7 @@ def simulate(
     library
         ``"jax"`` compiles the loop: one loop is about thirty times as fast, and a hundred are half as fast again.
         ``"numpy"`` plays the same without JAX, slowly. By default all loops are played together as arrays, with other
-        random numbers of the same law. `record`, `parts` and ``coupling="independent"`` need arrays.
+        random numbers. `record`, `parts` and ``coupling="independent"`` need arrays.
 
     Examples
     --------
@@ -198,9 +198,9 @@ def simulate(
 
 def _need_no_arrays(**asked: Any) -> None:
     """Refuse what only a simulation by arrays can do."""
-    plain = {"record": (), "parts": 1, "coupling": None}
+    plain = {"record": ((),), "parts": (1,), "coupling": (None, "common")}
     for name, value in asked.items():
-        if value not in (plain[name], "common"):
+        if value not in plain[name]:
             raise InputError(f"{name} must not be given with library, which needs arrays for it, got {value!r}")
 
 

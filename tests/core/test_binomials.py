@@ -71,3 +71,10 @@ def test_a_task_with_large_batches() -> None:
     assert (run.counts.sum(axis=(2, 3, 4)) == 20_000).all()
     error = np.sqrt(run.probabilities * (1.0 - run.probabilities) / 20_000)
     assert (np.abs(run.counts / 20_000 - run.probabilities) <= 5 * error + 1e-12).all()
+
+
+def test_rounding_of_one_half_does_not_change_what_is_drawn() -> None:
+    halves = np.array([0.5, np.nextafter(0.5, 0.0), np.nextafter(0.5, 1.0)])
+    found = [binomial(np.array([10_000.0]), halves[k : k + 1], Draws.of(1, 2, 3)) for k in range(3)]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])

@@ -105,6 +105,36 @@ def test_late_labels_of_a_plain_learner_add_up(level: str) -> None:
     assert (arrived <= run.counts[:, :, :, 1, 1].sum(axis=1)).all()
 
 
+@pytest.mark.parametrize("level", ["bandit", "selective-labels"])
+def test_labels_that_are_lost_are_credited_to_nobody(level: str) -> None:
+    task = late(fg.load_task("german"), 0.5, 0.3)
+    learner, rounds = Steady(float(task.thresholds[15]), level), 3 * ROUNDS
+    played(task, learner, rounds=rounds)
+    share = np.zeros((rounds, SEEDS))
+    arrived = np.zeros(SEEDS)
+    credited = np.zeros(SEEDS)
+    for feedback in learner.seen:
+        arrived += (feedback.observation.positives + feedback.observation.negatives).sum(axis=1)
+        for credit in feedback.credits:
+            share[credit.round] += credit.share
+            credited += credit.labels.sum(axis=(1, 2))
+    assert (share <= 1.0 + 1e-9).all()
+    np.testing.assert_allclose(credited, arrived)
+
+
+def test_settings_of_more_loops_than_are_played_at_once_are_cut_to_theirs() -> None:
+    task = fg.load_task("interior")
+    limits = [fg.DemographicParity(np.linspace(0.01, 0.3, 251)), *task.problem.constraints[1:]]
+    problem = fg.Problem(task.problem.utility, limits)
+    run = fg.simulate(dataclasses.replace(task, problem=problem), Steady(0.1), rounds=2, batch=20, library="numpy")
+    assert run.batch.residuals.shape[1] == 251
+
+
+def test_a_pure_learner_that_cannot_learn_late_is_refused() -> None:
+    with pytest.raises(fg.InputError, match="must have learns_late = True to learn from labels that arrive late"):
+        played(fg.load_task("label-delay"), Pessimist())
+
+
 def test_nothing_pure_at_all() -> None:
     task = own(some_task())
     found = played(task, Steady(float(task.thresholds[15])))

@@ -57,13 +57,13 @@ def late(arrival: float, loss: float = 0.0, name: str = "interior") -> Task:
     return Task(environments.pure(described), setting, LabelDelay.of(described))
 
 
-def watched(task: Task, level: str, rounds: int = ROUNDS) -> tuple[list[Any], list[Any]]:
+def watched(task: Task, level: str, rounds: int = ROUNDS, batch: int = BATCH) -> tuple[list[Any], list[Any]]:
     """Play, and return what happened and what was seen."""
     Noting.seen.clear()
     learner = Noting(level)
     state, happened = begin(task, learner, Draws.of(5, 0, 0)), []
     for number in range(rounds):
-        state, each = play(task, learner, BATCH, Draws.of(5, 0, number), state)
+        state, each = play(task, learner, batch, Draws.of(5, 0, number), state)
         happened.append(each)
     return happened, list(Noting.seen)
 
@@ -153,3 +153,11 @@ def test_in_law_it_is_the_loop_for_arrays() -> None:
     for figure, values in wanted.items():
         error = np.sqrt((values.var() + found[figure].var()) / len(values))
         assert abs(found[figure].mean() - values.mean()) <= 4.5 * error, figure
+
+
+def test_a_batch_larger_than_16_bits_count_arrives_whole() -> None:
+    happened, seen = watched(late(0.9), "bandit", rounds=3, batch=400_000)
+    assert all(each.reward <= 1.0 for each in seen)
+    arrived = seen[0].observation.positives + seen[0].observation.negatives
+    assert arrived.sum() > 4 * 2**15  # of two groups and two labels
+    assert (arrived <= happened[0].counts[:, :, 1].sum(axis=1)).all()

@@ -10,8 +10,14 @@ import numpy as np
 from fairgate.arrays import Array, has_64_bits, namespace
 from fairgate.random import Draws, Purpose
 
-SMALL = 10.0
-"""Largest expected number of successes, or of failures if fewer, for which probabilities are summed one by one."""
+SMALL = 9.973
+"""Largest expected number of successes, or of failures if fewer, for which probabilities are summed one by one.
+
+Neither this nor `HALF` is a round number, so that rounding rarely chooses between two ways to draw.
+"""
+
+HALF = 0.5 + 1e-6
+"""Chance above which failures are drawn instead of successes."""
 
 TRY = 1 << 20
 """Distance between the random words of successive rejection attempts; other draws use words below it."""
@@ -44,12 +50,13 @@ def binomial(trials: Array, chance: Array, draws: Draws, start: int = 0) -> Arra
     `start` separates the random numbers of several calls in one round: any two values must differ by at least N.
     """
     xp = namespace(chance)
-    rare = xp.minimum(chance, 1.0 - chance)
+    mirrored = chance > HALF
+    rare = xp.where(mirrored, 1.0 - chance, chance)
     few = trials * rare <= SMALL
     low = _added_up(trials, xp.where(few, rare, 0.0), _uniform(draws, start, len(chance)))
     high = _rejected(xp.where(few, 1000.0, trials), xp.where(few, 0.5, rare), few, draws, start)
     found = xp.where(few, low, high)
-    return xp.where(chance > 0.5, trials - found, found)
+    return xp.where(mirrored, trials - found, found)
 
 
 def _added_up(trials: Array, chance: Array, luck: Array) -> Array:

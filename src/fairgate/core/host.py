@@ -248,7 +248,7 @@ class ArrayLearner:
         people = np.stack([self.counted[each][0] for each in rounds[:-1]] + [counts.people])
         accepted = np.stack([self.counted[each][1] for each in rounds])
         played = [self.past[each] for each in rounds]
-        for each in [each for each in self.past if each <= number - horizon or not self.open[each].any()]:
+        for each in [each for each in self.past if each <= number + 1 - horizon or not self.open[each].any()]:
             del self.past[each], self.open[each], self.counted[each]
         return Arrivals(rounds, played, found, people, accepted, last)
 

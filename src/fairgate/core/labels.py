@@ -17,7 +17,7 @@ LATEST = 2.0**-16
 """Probability that a label takes longer than the horizon; such a label arrives in the last round of the horizon."""
 
 LONGEST = 1200
-"""Longest horizon in rounds: memory grows with its square, to 12 MB per loop at this length."""
+"""Longest horizon in rounds: memory grows with its square, to 23 MB per loop at this length."""
 
 
 @record
@@ -116,8 +116,8 @@ class Pending:
         xp = namespace(policy.weights, policy.thresholds)
         past = Policy(*(xp.zeros((horizon, *each.shape)) for each in (policy.thresholds, policy.weights)))
         return cls(
-            xp.zeros((horizon, horizon, groups, 2), dtype=xp.int16),
-            xp.zeros((horizon, groups, bins, 2), dtype=xp.int16),
+            xp.zeros((horizon, horizon, groups, 2), dtype=xp.int32),
+            xp.zeros((horizon, groups, bins, 2), dtype=xp.int32),
             xp.zeros((horizon, groups)),
             xp.zeros((horizon, groups)),
             past,

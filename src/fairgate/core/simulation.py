@@ -26,7 +26,7 @@ from fairgate.errors import InputError
 from fairgate.learners.base import as_learner, check_level
 from fairgate.origin import Origin
 from fairgate.policy import Policy
-from fairgate.problem import Assessment, is_feasible, violation
+from fairgate.problem import Assessment, Problem, is_feasible, violation
 from fairgate.random import Draws, key_of
 from fairgate.run import Run
 from fairgate.settings import common_replicates, described, loops_asked, rows_of, whole_number
@@ -120,9 +120,11 @@ def simulate(
     loops = loops_asked(seeds, varying)
     whole_number("rounds", rounds, 1)
     whole_number("batch", batch, 1)
-    chosen = library or ("jax" if find_spec("jax") else "numpy")
+    chosen = library if library is not None else "jax" if find_spec("jax") else "numpy"
     if chosen not in LIBRARIES:
         raise InputError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+    if chosen == "jax" and find_spec("jax") is None:
+        raise InputError("library 'jax' needs JAX, which is not installed: pip install 'fairgate[sim]'")
     settings = {
         "task": task.describe(), "learner": described(learner), "rounds": rounds, "seeds": loops, "seed": seed,
         "batch": batch, "coupling": "common", "library": chosen,
@@ -132,7 +134,7 @@ def simulate(
     if not environments.is_pure(task.environment) or _pure_learner(learner, task.environment) is None:
         lengths = [rounds] if whole else lengths_of(rounds, last)
         played = [_hosted(task, learner, key_of(seed), batch, chosen, block) for block in blocks_of(loops, ARRAY)]
-        runs = (pieces(*each, task.problem, lengths, settings) for each in played)
+        runs = (pieces(*each, lengths, settings) for each in played)
         if whole:
             return dataclasses.replace(joined([run for (run,) in runs]), settings=settings, origin=origin)
         gathered = [gather(each) for each in runs]
@@ -165,13 +167,16 @@ def _pure_learner(learner: Any, environment: Any) -> Any:
     if not learners.is_pure(learner):
         return None
     found = learners.pure(learner)
-    late = LabelDelay.of(environment) is not None
-    return None if late and not getattr(found, "learns_late", False) else found
+    if LabelDelay.of(environment) is None or getattr(found, "learns_late", False):
+        return found
+    if not hasattr(learner, "start"):
+        raise InputError(f"learner {learner!r} must have learns_late = True to learn from labels that arrive late")
+    return None
 
 
 def _hosted(
     task: tasks.Task, learner: Any, key: Array, batch: int, library: str, block: slice
-) -> tuple[PurePeople | ArrayPeople, PureLearner | ArrayLearner]:
+) -> tuple[PurePeople | ArrayPeople, PureLearner | ArrayLearner, Problem]:
     """Return environment and learner of a block of loops, where one or both are in plain Python."""
     varying = task.replicates is not None or getattr(learner, "replicates", None) is not None
     late = LabelDelay.of(task.environment)
@@ -189,7 +194,7 @@ def _hosted(
     mind, nature = (np.random.default_rng([*key.tolist(), block.start, purpose]) for purpose in (1, 2))
     people = ArrayPeople(stage, task.environment, nature) if whole is None else PurePeople(stage, whole.environment)
     player = ArrayLearner(stage, learner, task, mind) if own is None else PureLearner(stage, own)
-    return people, player
+    return people, player, task.problem
 
 
 @record

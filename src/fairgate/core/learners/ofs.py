@@ -83,7 +83,7 @@ class OFS:
 
     def traces(self, memory: Memory) -> dict[str, Array]:
         """Return the number of thresholds that seem feasible."""
-        return {"feasible": ((memory.residuals + self.radius(memory)).max(axis=0) <= 0.0).sum()}
+        return {"feasible": ((memory.residuals + self.radius(memory)).max(axis=0, initial=-1.0) <= 0.0).sum()}
 
 
 def late(setting: Setting, credited: Credits) -> tuple[Array, Array]:

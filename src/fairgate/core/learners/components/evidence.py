@@ -63,7 +63,7 @@ class Evidence:
         """Return the residuals of pooled counts, or the means of batch residuals, (J, K)."""
         xp, (total, _, count) = namespace(self.people), self.residuals
         means = total / xp.maximum(count, 1.0)
-        return pooled(setting.problem, xp.vstack((means[:1], means)), self.people, self.accepted)[1:]
+        return pooled(setting.problem, xp.vstack((self.reward.total, means)), self.people, self.accepted)[1:]
 
 
 def widened(known: Box, by: Array) -> Box:
