@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -42,4 +41,8 @@ def expit(values: Array) -> Array:
 
 def _functions(values: Array) -> Any:
     """Return the functions for these arrays; SciPy is imported on first use, because most learners do not need it."""
-    return import_module("scipy.special" if namespace(values) is np else "jax.scipy.special")
+    if namespace(values) is np:
+        from scipy import special
+    else:
+        from jax.scipy import special
+    return special
