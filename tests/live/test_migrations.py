@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from fairgate.errors import InputError
 from fairgate.live import Gate, Spec, preparing
 from fairgate.live.audit import audit_log, stored_log
 from fairgate.live.backup import back_up, check_copy
-from fairgate.live.database import connect, reading, writing
+from fairgate.live.database import connect, reading, use_wal, writing
 from fairgate.live.keys import list_keys
 from fairgate.live.preparing import REVISION, prepare, revision_of
 from fairgate.live.schema import METADATA
@@ -246,6 +247,21 @@ def test_servers_that_start_at_once_do_not_race(database_url: str) -> None:
     for thread in threads:
         thread.join()
     assert failed == []
+
+
+def test_connections_that_change_a_new_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "gate.db"
+    path.touch()
+    first = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    first.execute("BEGIN EXCLUSIVE")
+    freed = threading.Timer(0.2, lambda: first.execute("COMMIT"))
+    freed.start()
+    second = sqlite3.connect(path, timeout=0, isolation_level=None)
+    use_wal(second)
+    assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    freed.join()
+    first.close()
+    second.close()
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,6 @@ POOL = {"pool_size": 5, "max_overflow": 15, "pool_timeout": PATIENCE, "hide_para
 """What engines have in common; errors do not show what was to be written."""
 
 SQLITE = (
-    "PRAGMA journal_mode=WAL",  # readers do not wait for the writer
     "PRAGMA synchronous=FULL",  # a commit is on disk when it returns
     "PRAGMA foreign_keys=ON",
     "PRAGMA trusted_schema=OFF",  # what the file itself says is run with no more than SQLite's harmless functions
@@ -128,6 +128,7 @@ def connect_file(path: Path) -> Engine:
         address = f"file:{quote(str(path))}?mode=rw"  # one that was deleted does not come back empty
         connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
+            use_wal(connection)
             for pragma in SQLITE:
                 connection.execute(pragma)
         except BaseException:
@@ -160,6 +161,23 @@ def connect_file(path: Path) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def use_wal(connection: sqlite3.Connection) -> None:
+    """Make a file use a write-ahead log, so that readers do not wait for the writer.
+
+    Two connections that change a new file at once could wait for each other for ever, so SQLite refuses one of them
+    at once, whatever the time it may wait; that one tries again.
+    """
+    last_try = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last_try:
+                raise
+        time.sleep(0.01)
 
 
 @contextmanager
