@@ -149,7 +149,7 @@ def made(shares: dict[str, list[float]], policies: dict[str, str]) -> WorldMatri
     )  # fmt: skip
     figures = {name: {each: np.array(values) for each in names} for name, values in shares.items()}
     for values in figures.values():
-        values |= {name: np.zeros(count) for name in ("played", "played_last", "priced", "priced_threshold")}
+        values |= {name: np.zeros(count) for name in ("played", "played_by_score", "priced", "priced_threshold")}
     known = {"fair": 0.0, "threshold": 0.5, "lottery": 1.0, "least": 0.0, "feasible": 1.0, "hidden": 0.0}
     truth = {name: np.full(count, value) for name, value in known.items()}
     return WorldMatrix(range(count), figures, truth, {}, dict.fromkeys(shares, "bandit"), policies, policies)
@@ -244,12 +244,41 @@ def test_what_is_played_counts_and_not_what_is_declared() -> None:
     matrix.figures["mine"]["played"][1] = 2.0
     rows = {row.learner: row for row in rank(matrix, "lottery").levels["bandit"]}
     assert rows["mine"].rank is None
-    matrix.figures["mine"]["played_last"][1:] = 2.0
-    matrix.figures["coin"]["played"][:] = 1.0  # only to explore: it ends with one threshold
+    matrix.figures["mine"]["played_by_score"][1] = 2.0
+    matrix.figures["coin"]["played"][:] = 1.0  # everybody with the same probability: it earns no more than share 0
     rows = {row.learner: row for row in rank(matrix).levels["bandit"]}
     assert {name: (row.policies, row.among) for name, row in rows.items()} == {
         "ofs": ("threshold", "threshold"), "mine": ("per-group", "per-group"), "coin": ("lottery", "threshold"),
     }  # fmt: skip
+
+
+class Smuggler(fg.SafeSearch):
+    """Searches a lottery of two thresholds and plays it, but for the last rounds, in which it plays one threshold."""
+
+    policies = "threshold"  # so it says
+
+    def __init__(self) -> None:
+        super().__init__(policies="lottery")
+        self.policies = "threshold"
+
+    def propose(self, state: Any) -> Policy:
+        policy = super().propose(state)
+        self.seen = getattr(self, "seen", 0) + 1
+        if self.seen <= 160:
+            return policy
+        first = policy.thresholds[policy.weights.argmax(axis=0), np.arange(policy.weights.shape[1])]
+        return Policy.per_group(first)
+
+
+def test_a_learner_of_lotteries_cannot_be_ranked_among_those_of_one_threshold(tmp_path: Path) -> None:
+    found = run_worlds(tmp_path, range(6), ["repeated-retraining"], own={"smuggler": Smuggler()}, rounds=200)
+    rows = {row.learner: row for row in found.board.levels["selective-labels"]}
+    assert (rows["smuggler"].among, rows["repeated-retraining"].among) == ("lottery", "threshold")
+    strict = run_worlds(
+        tmp_path / "strict", range(6), ["repeated-retraining"], own={"smuggler": Smuggler()}, rounds=200,
+        policies="threshold",
+    )  # fmt: skip
+    assert {row.learner for row in strict.board.levels["selective-labels"] if row.rank} == {"repeated-retraining"}
 
 
 class Choosy(Kept):

@@ -42,8 +42,8 @@ class WorldRow:
     """A learner's line: figures over the worlds of its table; `rank` is None if its policies are not allowed.
 
     `policies` is the widest class that it says, or was seen, to play in any round, and decides whether it is ranked;
-    `among` the class that it is ranked and compared in: what it searches, or played in the tail of most worlds, if that
-    is wider. `ranks` are those at each of :data:`~fairgate.bench.share.PRICES`. `ahead` is the mean difference of its
+    `among` the class that it is ranked and compared in: what it searches or played in any round of any world, whichever
+    is wider, where a lottery that does not look at scores counts as one threshold. `ranks` are those at each of :data:`~fairgate.bench.share.PRICES`. `ahead` is the mean difference of its
     share from that of the best baseline of its class, and `p` of the two-sided paired t-test for it, Holm-corrected for
     all learners of the table; None for the best baseline itself, and of fewer than five shapes of worlds.
     """
@@ -223,15 +223,14 @@ def lowest_tenth(shares: Array) -> float:
 
 def _row(matrix: WorldMatrix, name: str, shares: Array, here: NDArray[np.int64], shapes: NDArray[np.int64]) -> WorldRow:
     figures = {key: values[here] for key, values in matrix.figures[name].items()}
-    played = POLICIES[int(np.nanmax(figures["played"], initial=0.0))]
-    last = POLICIES[int(np.nanmedian(figures["played_last"]))]
+    played, by_score = (POLICIES[int(np.nanmax(figures[each], initial=0.0))] for each in ("played", "played_by_score"))
     return WorldRow(
         rank=None,
         ranks=(),
         learner=name,
         level=matrix.levels[name],
         policies=max(matrix.policies[name], played, key=POLICIES.index),
-        among=max(matrix.searched[name], last, key=POLICIES.index),
+        among=max(matrix.searched[name], by_score, key=POLICIES.index),
         worlds=len(here),
         lacking=int(np.isnan(figures["violation"]).sum()),
         share=_mean_of(_cut(shares), shapes),

@@ -30,7 +30,8 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
     that is within 0.01 of the best threshold in reward and constraints, NaN where none is feasible. ``claimed_right``
     and ``claimed_wrong`` are whether it said at the end that no policy of that class is feasible where that is so, and
     at any time where it is not; NaN where the truth is not known or is the other, or it never says anything. ``played``
-    is the class of policies that was played, and ``played_last`` in the tail.
+    is the widest class of policies that was played in any round, and ``played_by_score`` the same with lotteries that
+    do not look at the score counted as one threshold: those earn no more than share 0.
     """
     tail = slice(run.rounds - tail_of(run.rounds), None)
     reward, broken = run.population.reward, violation(run.population.residuals)
@@ -54,18 +55,22 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
         found
         | _settled(run, task, best)
         | _claims(run, best, tail, searched)
-        | {"played": _played(run.policies), "played_last": _played(run.part(tail).policies)}
+        | _played(run.policies)
     )
 
 
-def _played(policies: Policy) -> Array:
-    """Return the class of policies that was played: 0 one threshold, 1 lotteries, 2 thresholds that differ by group."""
+def _played(policies: Policy) -> dict[str, Array]:
+    """Judge the widest class that was played: 0 one threshold, 1 lotteries, 2 thresholds that differ by group."""
     thresholds, weights = policies
     used = weights[..., None] > 0.0
     low, high = np.where(used, thresholds, np.inf).min(axis=3), np.where(used, thresholds, -np.inf).max(axis=3)
     differs = ((low < high) & used[..., 0]).any(axis=(0, 2))
-    several = (used[..., 0].sum(axis=0) > 1).any(axis=1)
-    return np.where(differs, 2.0, several.astype(np.float64))
+    several = used[..., 0].sum(axis=0) > 1
+    by_score = (used & np.isfinite(thresholds)).any(axis=(0, 3))
+    return {
+        "played": np.where(differs, 2.0, several.any(axis=1).astype(np.float64)),
+        "played_by_score": np.where(differs, 2.0, (several & by_score).any(axis=1).astype(np.float64)),
+    }
 
 
 def _settled(run: Run, task: Task, best: Yardsticks) -> dict[str, Array]:
