@@ -11,15 +11,14 @@ probability asked for:
   That is the mean reward of "highest reward on the table with every residual + m ≤ 0" with the smallest m that makes
   it feasible in the share asked for of these very tables: a rule that knows the world, and no other.
 
-Then the probabilities that are stated, of what is recommended and of the bolder threshold, the one of highest reward
+Then the levels of the test that are stated, of the recommended and of the bolder threshold, the one of highest reward
 that is feasible on the table: on the tasks, and on worlds whose constraint is tightened until it binds at the highest
-reward. For tables told of about the same probability:
+reward. By level:
 
 - **tables**: how many.
-- **stated**: mean of what is stated, a lower bound.
-- **true**: share for which the threshold is feasible in the population; it should not be less.
-- **wrong**: share of *all* tables of a world that are told so much, or more, of a broken threshold, in the world where
-  it is highest; promised is one minus the least that is stated.
+- **feasible**: share of these for which the threshold is feasible in the population. Nothing is promised of it.
+- **wrong**: share of *all* tables of a world in which a threshold that breaks a constraint passes at this level or a
+  lower one, in the world where it is highest. Promised is the level, in brackets.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ TASKS = ("compas", "delayed-impact", "german", "performative", "mve-s", "interio
 SIZES = (5_000, 20_000, 80_000)
 SURE_LEVELS = (0.8, 0.9, 0.95)
 TODAY = Response(0.0, 0.0)
-STATED = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Steps of the probability that is stated."""
+LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""Steps of the level that is stated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,48 +157,51 @@ def judge(world: World, people: int, sure: float, draws: int, seed: int = 0) -> 
 
 
 class Told(NamedTuple):
-    """What a table is told of a threshold, and the truth."""
+    """The level that a table is told for a threshold, and the truth."""
 
     world: str
     bolder: bool  # or recommended
-    stated: float
+    level: float  # of the test that it passes; 1 above a half
     feasible: bool
 
 
 def told(world: World, people: int, draws: int, sure: float = 0.9) -> Iterator[Told]:
-    """Draw tables, and hold the probabilities stated for each against the truth."""
+    """Draw tables, and hold the levels stated for each against the truth."""
     rng = np.random.default_rng([people, 5])
     for draw in range(draws):
         whole = world.draw(people, rng)
         candidates = whole.coarsened(at=[settle(whole, world.problem, TODAY).cut])
         choice = choose(candidates, world.problem, TODAY, sure, draw, whole=whole)
-        for cut, stated in ((choice.cut, choice.probability), (choice.steady.cut, choice.probability_of_bolder)):
+        for cut, level in ((choice.cut, choice.test_level), (choice.steady.cut, choice.bolder_test_level)):
             place = int(candidates.cuts[cut])
-            yield Told(world.name, cut != choice.cut, stated, bool(world.feasible[place]))
+            yield Told(world.name, cut != choice.cut, 1.0 if level is None else level, bool(world.feasible[place]))
             if choice.bolder is None:
                 break
 
 
 def told_table(found: list[Told]) -> Iterator[str]:
-    """Write a row for each step of what is stated, of the recommended and of the bolder threshold."""
-    yield "| stated | threshold | tables | stated, mean | true | wrong (promised) |"
-    yield "|---|---|---|---|---|---|"
+    """Write a row for each step of the level, of the recommended and of the bolder threshold."""
+    yield "| passes at level | threshold | tables | feasible | wrong (promised) |"
+    yield "|---|---|---|---|---|"
     names = sorted({each.world for each in found})
+    tables = [sum(each.world == name and not each.bolder for each in found) for name in names]
     for bolder in (False, True):
+        kind = "bolder" if bolder else "recommended"
         own = [each for each in found if each.bolder == bolder]
-        for low, high in pairwise(STATED):
-            here = [each for each in own if low <= each.stated < high]
+        for low, high in pairwise(LEVELS):
+            here = [each for each in own if low < each.level <= high or each.level == low == 0.0]
             if not here:
                 continue
-            counts = [sum(each.world == name and not each.bolder for each in found) for name in names]
-            broken = [each for each in own if each.stated >= low and not each.feasible]
-            shares = [sum(each.world == name for each in broken) / n for name, n in zip(names, counts, strict=True)]
-            mean, true = (float(np.mean([getattr(each, name) for each in here])) for name in ("stated", "feasible"))
-            wrong = f"{max(shares):.0%} ({1.0 - low:.0%})" if low else "–"
-            yield (
-                f"| {f'{low:.0%} to {high:.0%}' if low else 'not shown'} | {'bolder' if bolder else 'recommended'} | "
-                f"{len(here)} | {f'{mean:.0%}' if low else '–'} | {true:.0%} | {wrong} |"
-            )
+            broken = [each for each in own if each.level <= high and not each.feasible]
+            shares = [sum(each.world == name for each in broken) / n for name, n in zip(names, tables, strict=True)]
+            step = f"up to {high:.0%}" if low == 0.0 else f"above {low:.0%} to {high:.0%}"
+            yield f"| {step} | {kind} | {len(here)} | {_feasible(here)} | {max(shares):.0%} ({high:.0%}) |"
+        if here := [each for each in own if each.level > LEVELS[-1]]:
+            yield f"| none | {kind} | {len(here)} | {_feasible(here)} | – |"
+
+
+def _feasible(told: list[Told]) -> str:
+    return f"{np.mean([each.feasible for each in told]):.0%}"
 
 
 def best_of_that_surety(world: World, tables: list[Table], sure: float) -> float:
@@ -256,7 +258,7 @@ def main() -> None:
     )
     parser.add_argument("--levels", type=float, nargs="+", default=SURE_LEVELS)
     parser.add_argument("--binding", type=int, default=10, help="worlds whose constraint binds")
-    parser.add_argument("--told", type=int, default=4_000, help="people of a table whose stated probabilities are held")
+    parser.add_argument("--told", type=int, default=4_000, help="people of a table whose stated levels are checked")
     parser.add_argument("--told-draws", type=int, default=100)
     given = parser.parse_args()
     print("| world | people | asked for | sure | wrong | feasible | short |")

@@ -110,12 +110,12 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
     more["recommendation"] |= {
         "status": "sure",
         "sure": 0.9,
-        "probability": 0.93,
-        "bolder": {"rule": "score ≥ 0.41", "reward": 0.05, "probability": 0.71},
+        "test_level": 0.07,
+        "bolder": {"rule": "score ≥ 0.41", "reward": 0.05, "test_level": 0.29},
         "price": 0.0125,
         "cost_of_surety": 0.125,
         "options": [
-            {"kind": "nearest", "text": "The nearest of all.", "reward": 0.01, "probability": 0.2},
+            {"kind": "nearest", "text": "The nearest of all.", "reward": 0.01, "test_level": None},
             {"kind": "unlabelled", "rule": "score ≥ 0.2", "text": "", "reward": None, "bounds": [-0.2, 0.1]},
         ],
         "reward_bounds": [-0.25, 0.125],
@@ -130,10 +130,10 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
     page, before = words(render(more)), words(render(report))
     for text in (
         "sure : meets every requirement with probability at least 90%",
-        "Probability that it holds at least 93%",
+        "Passes the test of all requirements at level 7% 10% asked for",
         "Cost of being sure, per person 1.50 EUR 12.5% of the best reward",
         "Where labels do not tell score ≥ 0.2 In all −72,000 to 36,000 EUR",
-        "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Holds with probability at least 71%",
+        "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Passes the test at level 29%",
         "The nearest of all.",
         "−90,000 to 45,000 EUR",
         "History tells 0.3.",
@@ -146,7 +146,7 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
     assert "None" not in page
     told = pdf_words(more)
     assert told["backtest"][1][0][-2:] == ["12.00 to 24.00 EUR", "broken"]
-    assert ["Probability that it holds", "at least 93%", ""] in [list(each) for each in told["facts"]]
+    assert ["Passes its test at level", "7%", "10% asked for"] in [list(each) for each in told["facts"]]
     lean = deepcopy(report)
     del lean["change"]
     for name in ("options", "text"):

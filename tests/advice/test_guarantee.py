@@ -130,11 +130,12 @@ def test_what_is_exact_and_what_is_not(constraints: list[Any], missing: float, e
     found = choose(people, Aims(constraints=constraints).problem, TODAY, 0.9)
     assert found.exact is exact
     assert found.status == SURE
-    assert found.probability >= 0.9
+    assert found.test_level is not None
+    assert found.test_level <= 0.1
     assert not choose(people, Aims(constraints=constraints).problem, Response(0.3, 0.5), 0.9).exact
 
 
-def test_being_surer_costs_more_and_the_bolder_threshold_is_named_with_a_lower_probability() -> None:
+def test_being_surer_costs_more_and_the_bolder_threshold_is_named_with_a_higher_level() -> None:
     people = drawn(SERVICE, 5000, 11).coarsened()
     found = {sure: choose(people, SERVICE.aims.problem, TODAY, sure) for sure in (0.6, 0.9, 0.99)}
     costs = [each.cost_of_surety for each in found.values()]
@@ -143,8 +144,8 @@ def test_being_surer_costs_more_and_the_bolder_threshold_is_named_with_a_lower_p
     bolder = found[0.9].bolder
     assert bolder is not None
     assert found[0.9].steady.sweep.reward[bolder] > found[0.9].steady.sweep.reward[found[0.9].cut]
-    assert found[0.9].probability_of_bolder < 0.8
-    assert found[0.9].probability >= 0.9
+    assert (found[0.9].bolder_test_level or 1.0) > 0.2
+    assert (found[0.9].test_level or 1.0) <= 0.1
 
 
 def test_who_passes_for_one_probability_does_for_all_lower_ones_and_the_highest_is_found() -> None:
@@ -160,23 +161,23 @@ def test_who_passes_for_one_probability_does_for_all_lower_ones_and_the_highest_
 
 
 @pytest.mark.parametrize("world", [PARITY, NEVER])
-def test_no_rule_that_breaks_a_constraint_is_told_a_confidence_more_often_than_it_allows(world: World) -> None:
+def test_no_rule_that_breaks_a_constraint_passes_at_a_level_more_often_than_the_level_allows(world: World) -> None:
     """Constraints bind, so that the best threshold on the table is broken about every second time.
 
-    Of 60 tables, those that tell a broken rule c or more may be 1 − c: false alarm 1 in 1000 for each c. The share of
+    Of 60 tables, a share c may have a broken rule pass at level c: false alarm 1 in 1000 for each c. The share of
     resampled tables in which the bolder rule holds fails: it tells more than a half in most of the tables.
     """
     told: list[tuple[float, bool]] = []
     for draw in range(60):
         people = drawn(world, 2000, 500 + draw)
         found = choose(people, world.aims.problem, TODAY, 0.9, draw)
-        for cut, stated in ((found.cut, found.probability), (found.steady.cut, found.probability_of_bolder)):
-            told.append((stated, bool(world.figures(people.cuts[cut])[2].max() > 0.0)))
-    for least in (0.5, 0.6, 0.7, 0.8, 0.9):
+        for cut, level in ((found.cut, found.test_level), (found.steady.cut, found.bolder_test_level)):
+            told.append((1.0 if level is None else level, bool(world.figures(people.cuts[cut])[2].max() > 0.0)))
+    for most in (0.5, 0.4, 0.3, 0.2, 0.1):
         for which in (0, 1):  # the recommended, the bolder
-            wrong = sum(broken and stated >= least for stated, broken in told[which::2])
-            assert wrong <= binom.ppf(0.999, 60, 1.0 - least)
-    sure_enough = [not broken for stated, broken in told if stated >= 0.7]
+            wrong = sum(broken and level <= most for level, broken in told[which::2])
+            assert wrong <= binom.ppf(0.999, 60, most)
+    sure_enough = [not broken for level, broken in told if level <= 0.3]
     if world is PARITY:
         assert len(sure_enough) > 20
         assert np.mean(sure_enough) >= 0.7

@@ -121,7 +121,7 @@ def test_everything_is_written_where_nobody_is_accepted(tmp_path: Path, descendi
     assert all(each.advised.accepted == 0 for each in advice.backtest)
     write(advice, tmp_path, "table.csv")
     report = json.loads((tmp_path / "report.json").read_text())
-    assert report["recommendation"]["probability"] == 1.0
+    assert report["recommendation"]["test_level"] == 0.0
     assert report["change"]["everybody"]["accepted_then"] == 0.0
     page = (tmp_path / "report.html").read_text()
     assert "Accept <strong>nobody</strong>" in page

@@ -70,7 +70,7 @@ def test_the_best_lottery_is_that_of_a_linear_program_over_all_thresholds(people
 def test_no_probability_is_told_of_options_that_all_people_had_a_part_in_choosing(advice: Advice) -> None:
     for option in advice.recommendation.options:
         assert "for all whom they were drawn from is not shown" in option.text
-        assert "probability" not in asdict(option)
+        assert "test_level" not in asdict(option)
 
 
 def test_the_learner_to_go_on_with_searches_what_can_be_feasible(people: pd.DataFrame, advice: Advice) -> None:

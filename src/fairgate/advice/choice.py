@@ -45,8 +45,8 @@ class Choice:
     steady: Steady  # what every threshold leads to, and the best feasible one without any margin
     allowed: NDArray[np.bool_]  # thresholds it was chosen from, (K,)
     margins: Array  # of every residual and threshold, (J, K), see :mod:`fairgate.advice.intervals`
-    probability: float  # with which the chosen threshold is shown to meet every constraint; 0 if less than a half
-    probability_of_bolder: float  # the same for the best feasible threshold without any margin
+    test_level: float | None  # lowest at which the chosen threshold passes the test of all constraints; None above 0.5
+    bolder_test_level: float | None  # the same of the best feasible threshold without any margin
     reward_error: float  # standard error of the chosen threshold's reward
     gap_reach: float  # how far the gap may lie to either side, with probability 95%
     same: float  # share of resamples in which a margin leads to the same threshold, but for `STEP` of the people
@@ -86,8 +86,8 @@ def choose(
 
     The highest reward is chosen among the thresholds that meet every constraint with probability `sure` at least, see
     :mod:`fairgate.advice.guarantee` (status "sure"). If there is none, but some thresholds are feasible on these
-    people, it is chosen among those that are shown to be feasible with the highest probability there is, of a half at
-    least; if there is none of these either, among those with residuals :math:`g_j(\theta) + m_j(\theta) \le 0`, where
+    people, it is chosen among those that pass the test of all constraints at the lowest level there is, of a half at
+    most; if there is none of these either, among those with residuals :math:`g_j(\theta) + m_j(\theta) \le 0`, where
     margins m come from resampling; and else it is the one that is feasible in most resampled tables ("uncertain"). If
     none is feasible, the one with the smallest sum of violations is ("infeasible").
 
@@ -134,12 +134,13 @@ def choose(
     allowed = promised if promised.any() else allowed_by_margin(sweep.residuals, margins)
     cut = int(np.where(promised, sweep.reward, -np.inf).argmax() if promised.any() else margin_cut)
 
-    def confidence_of(cut: int, known: float = 0.0) -> float:
+    def level_of(cut: int, known: float = 0.0) -> float | None:
         if not within[cut]:
-            return 0.0
+            return None
         if nobody[cut]:
-            return 1.0 if tests.exact else sure
-        return highest(lambda each: bool(passed(each)[cut]) and tests.alone(int(first[cut]), each), known)
+            return 0.0 if tests.exact else round(1.0 - sure, 12)
+        confidence = highest(lambda each: bool(passed(each)[cut]) and tests.alone(int(first[cut]), each), known)
+        return round(1.0 - confidence, 12) if confidence else None
 
     at, pairs = slice(cut, cut + 1), max(len(applicants.groups) * (len(applicants.groups) - 1) // 2, 1)
     level = 1.0 - (1.0 - LEVEL) / (2.0 * pairs)
@@ -153,8 +154,8 @@ def choose(
         steady=steady,
         allowed=allowed if allowed[cut] else np.arange(len(allowed)) == cut,
         margins=margins,
-        probability=confidence_of(cut, sure if status == SURE else 0.0),
-        probability_of_bolder=confidence_of(steady.cut),
+        test_level=level_of(cut, sure if status == SURE else 0.0),
+        bolder_test_level=level_of(steady.cut),
         reward_error=float(deviation(reward, sweep.reward)[cut]),
         gap_reach=float(gap_reach[0]),
         same=float((np.abs(moved) <= STEP + 1e-9).mean()),

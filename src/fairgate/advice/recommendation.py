@@ -25,13 +25,13 @@ from fairgate.problem import ROUNDING, Problem, is_feasible
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another threshold, with its figures and the probability with which it is shown to meet every constraint."""
+    """Another threshold, with its figures and the lowest level at which it passes the test of all constraints."""
 
     cut: int
     threshold: float
     rule: str
     reward: float
-    probability: float
+    test_level: float | None
     rates: dict[str, float]
     text: str
 
@@ -61,7 +61,7 @@ class Recommendation:
     rates: dict[str, float]  # acceptance rate by group
     residuals: dict[str, float]
     misses: dict[str, float]  # the residuals that are broken
-    probability: float  # with which it is shown to meet every constraint, at least; 0 if less than a half
+    test_level: float | None  # lowest at which it passes the test that every constraint is met; None above 0.5
     price: float  # reward given up for being sure, against the best threshold that is feasible on these people
     cost_of_surety: float | None  # the same as a share of that reward; None if there is no reward to share
     bolder: Alternative | None  # the threshold of highest reward that is feasible on these people, if another
@@ -128,7 +128,7 @@ def recommend(
         rates=dict(zip(applicants.groups, counts.rates[cut].tolist(), strict=True)),
         residuals=residuals,
         misses={name: value for name, value in residuals.items() if value > ROUNDING},
-        probability=choice.probability,
+        test_level=choice.test_level,
         price=choice.price,
         cost_of_surety=choice.cost_of_surety,
         bolder=_bolder(applicants, choice, money, whole or applicants),
@@ -163,32 +163,39 @@ def _rule(applicants: Applicants, cut: int) -> str:
 
 
 def _bolder(applicants: Applicants, choice: Choice, money: Money, whole: Applicants) -> Alternative | None:
-    """Name the threshold of highest reward, and with what probability it is shown to meet every constraint."""
+    """Name the threshold of highest reward, and the lowest level at which it passes the test of all constraints."""
     cut = choice.bolder
     if cut is None:
         return None
-    point, probability = choice.steady.sweep.point(cut), choice.probability_of_bolder
+    point, level = choice.steady.sweep.point(cut), choice.bolder_test_level
     still = choice.steady.response.strength == 0.0
     where = "on these people" if still else "in the long run, going by the table"
     compared = len((whole if still else applicants).cuts)  # the best of all for these people is among the candidates
     text = (
         f"{_rule(applicants, cut)} would earn the most among the {compared:,} rules compared, of those feasible "
-        f"{where}, {money.per_person(point.reward)} per person. That it keeps every constraint for all whom they were "
-        f"drawn from is {shown_with(probability)}."
+        f"{where}, {money.per_person(point.reward)} per person. A test that it keeps every constraint for all whom "
+        f"they were drawn from {test_result(level)}, where {written(1.0 - choice.sure)} was asked for."
     )
     rates = dict(zip(applicants.groups, choice.steady.counts.rates[cut].tolist(), strict=True))
-    return Alternative(cut, point.threshold, _rule(applicants, cut), point.reward, probability, rates, text)
+    return Alternative(cut, point.threshold, _rule(applicants, cut), point.reward, level, rates, text)
 
 
-def shown_with(probability: float) -> str:
-    """Write the probability with which a rule is shown to keep every constraint, which is a lower bound.
+def test_result(level: float | None) -> str:
+    """Write the lowest level at which a test passes.
 
-    >>> shown_with(0.73), shown_with(0.0)
-    ('shown with probability at least 73%', 'not shown, not even with 50%')
+    >>> test_result(0.27), test_result(None)
+    ('passes at level 27%', 'fails even at level 50%')
     """
-    if probability < FLOOR:
-        return f"not shown, not even with {FLOOR:.0%}"
-    return f"shown with probability at least {100.0 * probability:.4g}%"
+    return f"fails even at level {written(1.0 - FLOOR)}" if level is None else f"passes at level {written(level)}"
+
+
+def written(level: float) -> str:
+    """Write the level of a test.
+
+    >>> written(1.0 - 0.9), written(0.001)
+    ('10%', '0.1%')
+    """
+    return f"{100.0 * level:.4g}%"
 
 
 def put_into_words(
@@ -287,8 +294,10 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
     few = f", above all of {name} ({applicants.sizes[smallest]:.0f})" if constraint.compares_groups else ""
     these = "on these people" if made.feedback == 0.0 else "in the long run, going by the table"
     return (
-        f"It keeps every constraint {these}. For all whom they were drawn from, that is "
-        f"{shown_with(made.probability)}; no threshold could be shown to keep them with the {made.sure:.4g} asked for. "
+        f"It keeps every constraint {these}. A test that it does so for all whom they were drawn from "
+        f"{test_result(made.test_level)}; no threshold passes at the {written(1.0 - made.sure)} asked for (--sure "
+        f"{made.sure:.4g}). The level is the share of tables, at most, in which a rule that breaks a constraint "
+        "passes; it is not the probability that this rule breaks one. "
         f"{constraint.words[place].about} has the smallest margin; more people would help{few}."
     )
 

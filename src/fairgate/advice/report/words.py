@@ -86,17 +86,18 @@ def chance(probability: float | None) -> str:
     return "" if probability is None else f"{100.0 * probability:.4g}%"
 
 
-def shown_with(probability: float | None) -> str:
-    """Write the probability with which a rule is shown to hold, a lower bound.
+def test_level(made: Document) -> str:
+    """Write the lowest level at which a rule passes the test of all requirements; nothing of a rule without a test.
 
-    >>> [shown_with(each) for each in (1.0, 0.73, 0.0, None)]
-    ['certain', 'at least 73%', 'not shown, not even with 50%', '']
+    >>> [test_level(each) for each in ({"test_level": 0.27}, {"test_level": 0.0}, {"test_level": None}, {})]
+    ['27%', '0%, certain', 'none up to 50%', '']
     """
-    if probability == 1.0:
-        return "certain"
-    if probability is not None and probability < 0.5:
-        return "not shown, not even with 50%"
-    return f"at least {chance(probability)}" if probability else ""
+    if "test_level" not in made:
+        return ""
+    level = made["test_level"]
+    if level is None:
+        return "none up to 50%"
+    return chance(level) if level else "0%, certain"
 
 
 def long_run(strength: float) -> str:
@@ -117,7 +118,7 @@ def headline(document: Document) -> dict[str, Any]:
     """Return what the first card says."""
     advised, money = document["recommendation"], money_in(document)
     style, word, words = badge(advised["status"], required=bool(document["constraints"]))
-    probability, asked = shown_with(advised.get("probability")), chance(advised.get("sure"))
+    asked = chance(advised.get("sure"))
     if advised["status"] == "sure" and asked and document["constraints"]:
         words += f" with probability at least {asked}" + ("" if advised.get("exact", True) else ", approximately")
     reward, some = advised["reward"], advised["rule"] != "nobody"
@@ -126,7 +127,8 @@ def headline(document: Document) -> dict[str, Any]:
         "style": style,
         "word": word,
         "status": words,
-        "probability": probability if document["constraints"] else "",
+        "test_level": test_level(advised) if document["constraints"] else "",
+        "level_asked": chance(1.0 - advised["sure"]) if advised.get("sure") else "",
         "surety": money.per_person(advised["price"]) if advised.get("price") else "",
         "surety_share": percent(advised["cost_of_surety"]) if advised.get("cost_of_surety") else "",
         "verb": "Nearest" if advised["status"] == "infeasible" else "Accept people with" if some else "Accept",
@@ -177,12 +179,12 @@ def reference(document: Document) -> str:
 
 
 def cards(document: Document) -> list[dict[str, Any]]:
-    """Return the options, the recommended one first: title, rule, reward, probability, acceptance by group, text."""
+    """Return the options, the recommended one first: title, rule, reward, test level, acceptance by group, text."""
     advised, money = document["recommendation"], money_in(document)
     names = [row["called"] for row in by_key(document, "recommended")]
     nearest = advised["status"] == "infeasible"
     later, here = ("in the long run", "for the people as they are") if advised["feedback"] else ("", "")
-    chances = {} if document["constraints"] else {"probability": ""}  # nothing is required that could hold
+    levels = {} if document["constraints"] else {"test_level": ""}  # nothing is required that could be tested
     found = [
         card(money, "nearest" if nearest else "recommended", names, advised, rule=advised["rule"], text="")
         | {"style": badge(advised["status"], required=bool(document["constraints"]))[0], "basis": later}
@@ -202,7 +204,7 @@ def cards(document: Document) -> list[dict[str, Any]]:
         text = kept(change.get("requirements"))
         found.append(card(money, "current", names, now, basis=here, text=text, shown=True, **estimated))
     found += [card(money, option["kind"], names, option, basis=here) for option in advised.get("options") or []]
-    return [each | chances for each in found]
+    return [each | levels for each in found]
 
 
 def card(money: Money, kind: str, names: list[str], made: Document, **more: Any) -> dict[str, Any]:
@@ -220,7 +222,7 @@ def card(money: Money, kind: str, names: list[str], made: Document, **more: Any)
         "text": made.get("text", ""),
         "person": _between(money, hidden) if value is None else money.per_person(value),
         "total": _between(money, hidden, in_all=True) if value is None else money.in_all(value),
-        "probability": shown_with(made.get("probability")),
+        "test_level": test_level(made),
         "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
         "gap": max(known) - min(known) if len(known) > 1 else None,
         "basis": "",  # which people the figures are of, if options differ in that

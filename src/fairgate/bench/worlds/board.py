@@ -43,9 +43,10 @@ class WorldRow:
 
     `policies` is the widest class that it says, or was seen, to play in any round, and decides whether it is ranked;
     `among` the class that it is ranked and compared in: what it searches or played in any round of any world, whichever
-    is wider, where a lottery that does not look at scores counts as one threshold. `ranks` are those at each of :data:`~fairgate.bench.share.PRICES`. `ahead` is the mean difference of its
-    share from that of the best baseline of its class, and `p` of the two-sided paired t-test for it, Holm-corrected for
-    all learners of the table; None for the best baseline itself, and of fewer than five shapes of worlds.
+    is wider, where a lottery that does not look at scores counts as one threshold. `ranks` are those at each of
+    :data:`~fairgate.bench.share.PRICES`. `ahead` is the mean difference of its share from that of
+    the best baseline of its class, and `p` of the two-sided paired t-test for it, Holm-corrected for all learners of
+    the table; None for the best baseline itself, and of fewer than five shapes of worlds.
     """
 
     rank: int | None

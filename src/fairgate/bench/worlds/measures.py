@@ -51,12 +51,7 @@ def measure(run: Run, task: Task, best: Yardsticks, searched: str = "threshold")
     }
     for name in ("", "_threshold"):
         found[f"share{name}"] = found[f"unpriced{name}"] - PRICE * found[f"priced{name}"]
-    return (
-        found
-        | _settled(run, task, best)
-        | _claims(run, best, tail, searched)
-        | _played(run.policies)
-    )
+    return found | _settled(run, task, best) | _claims(run, best, tail, searched) | _played(run.policies)
 
 
 def _played(policies: Policy) -> dict[str, Array]:
