@@ -1,0 +1,175 @@
+"""SafeSearch: play the best policy that is safe for the current applicants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from fairgate.arrays import Array, namespace, record, static
+from fairgate.core.learners.components import policy_search as search
+from fairgate.core.learners.components.label_curve import LabelCurve
+from fairgate.core.learners.components.memory import either, taught
+from fairgate.core.learners.components.prospects import Prospects, Rules
+from fairgate.core.learners.components.schedule import when
+from fairgate.core.learners.components.score_windows import ScoreWindows
+from fairgate.core.learners.components.uniform import feasible_window
+from fairgate.core.policy import Policy
+from fairgate.core.setting import Setting
+from fairgate.problem import Feedback
+from fairgate.random import Draws
+
+ERRORS = 1.5
+"""Standard errors of the safety margin."""
+
+ENOUGH_PEOPLE, ENOUGH_LABELS, LONGEST = 300.0, 150.0, 60.0
+"""Applicants, labels and rounds after which the opening ends."""
+
+GAIN = 0.004
+"""Reward per applicant that a new policy must add to replace a safe one."""
+
+STRETCH = 10
+"""Rounds between plans; a tenth of the age before."""
+
+BROAD = 10
+"""A broad search every so many stretches."""
+
+STRONG = 3.0
+"""Standard errors by which every policy must break a constraint to count as evidence that none is feasible."""
+
+PATIENCE = 100.0
+"""Rounds that such evidence must last, and at least a quarter of the run."""
+
+SMALL_STEP = 20
+"""Without a lottery, a plan moves thresholds by at most this fraction of the grid."""
+
+
+@record
+class Memory:
+    """Estimates, and the current policy.
+
+    Attributes
+    ----------
+    windows, curve
+        Scores of the applicants, and labels of the accepted.
+    rule, opening, safe
+        The current policy, whether it is the opening, and whether it is safe, ().
+    people, labels
+        Applicants and labels so far, ().
+    against, infeasible
+        Rounds of evidence that no policy of the class is feasible, and whether that is declared, ().
+    """
+
+    windows: ScoreWindows
+    curve: LabelCurve
+    rule: Rules
+    opening: Array
+    safe: Array
+    people: Array
+    labels: Array
+    against: Array
+    infeasible: Array
+
+
+@record
+class SafeSearch:
+    """Play the policy of the highest predicted reward among those that are safe for the current applicants.
+
+    :class:`fairgate.SafeSearch` documents the rule and the settings.
+    """
+
+    policies: str = static("threshold")
+    lottery: bool = static(default=True)
+
+    level: ClassVar[str] = "selective-labels"
+    learns_late: ClassVar[bool] = True
+
+    def init(self, setting: Setting) -> Memory:
+        """Begin with a uniform lottery, or in the middle of the grid without one."""
+        xp, arms = namespace(setting.grid), len(setting.grid)
+        whole, zero = xp.zeros(setting.groups, dtype=int), xp.zeros(())
+        low, high = feasible_window(setting.problem, setting.groups)
+        middle = whole + (arms + 1) // 2
+        rule = Rules(whole, whole + arms + 1, 0.5 * (low + high)) if self.lottery else Rules(middle, middle, zero + 1.0)
+        return Memory(
+            ScoreWindows.none(setting), LabelCurve.none(setting), rule, zero == 0.0, zero > 0.0, zero, zero, zero,
+            zero > 0.0,
+        )  # fmt: skip
+
+    def propose(self, setting: Setting, memory: Memory, draws: Draws) -> Policy:
+        """Play the current policy."""
+        return memory.rule.policy(setting.grid)
+
+    def observe(self, setting: Setting, memory: Memory, draws: Draws, played: Policy, feedback: Feedback) -> Memory:
+        """Learn from the round; make a plan at the end of a stretch."""
+        xp, (scores, labels) = namespace(setting.grid), feedback.observation.binned
+        age = draws.round[0] + xp.uint32(1)
+        seen = replace(
+            memory,
+            windows=memory.windows.with_batch(scores),
+            curve=memory.curve.with_labels(labels),
+            people=memory.people + scores.sum(),
+            labels=memory.labels + labels.sum(),
+        )
+        memory = taught(feedback, memory, seen)
+        stretch = xp.clip(age // xp.uint32(STRETCH), 1, STRETCH)
+        due = age % stretch == 0
+        found: Memory = when(due, lambda: self.planned(setting, memory, age, stretch), lambda: memory)
+        return found
+
+    def planned(self, setting: Setting, memory: Memory, age: Array, stretch: Array) -> Memory:
+        """Return the memory with the policy of the next stretch."""
+        xp, problem = namespace(setting.grid), setting.problem
+        curve = memory.curve.fitted()
+        prospects = Prospects.of(memory.windows.scores(), curve.estimate())
+        rounds = xp.astype(age, setting.grid.dtype)
+        known = (memory.people >= ENOUGH_PEOPLE) & (memory.labels >= ENOUGH_LABELS)
+        opening = memory.opening & ~known & (rounds < LONGEST)
+        current = Rules(memory.rule.low[None], memory.rule.high[None], memory.rule.weight[None])
+        now = search.best_of(problem, prospects, current, ERRORS)
+        broad = (age // xp.asarray(stretch)) % BROAD == 0
+        candidates = self.candidates(setting, prospects, memory.rule)
+        far = when(
+            broad | (rounds <= LONGEST),
+            lambda: search.best_of(problem, prospects, candidates, ERRORS),
+            lambda: now,
+        )
+        start = either((far.excess <= 0.0) & ((now.excess > 0.0) | (far.reward > now.reward)), far.rule, memory.rule)
+        best = self.refined(setting, prospects, start)
+        better = (best.reward > now.reward + GAIN) | (now.excess > 0.0)
+        replaced = (better | memory.opening) & ~opening
+        rule = either(replaced, best.rule, memory.rule)
+        safe = xp.where(replaced, best.excess, now.excess) <= 0.0
+        return replace(memory, curve=curve, rule=rule, opening=opening, safe=safe & ~opening)
+
+    def candidates(self, setting: Setting, prospects: Prospects, rule: Rules) -> Rules:
+        """Return the policies of a broad search."""
+        xp, arms = namespace(setting.grid), len(setting.grid)
+        parts = [search.thresholds(arms)]
+        if self.lottery:
+            parts.append(search.uniform(arms))
+        if self.policies == "lottery":
+            parts.append(search.pairs(arms))
+        if self.policies == "per-group":
+            parts.append(search.equal_rates(prospects))
+        found = search.joined(*parts, Rules(rule.low[None], rule.high[None], rule.weight[None]))
+        if self.lottery:
+            return found
+        reach = max(1, arms // SMALL_STEP)
+        low, high = xp.clip(found.low, rule.low - reach, rule.low + reach), found.high
+        return Rules(low, xp.clip(high, rule.high - reach, rule.high + reach), found.weight)
+
+    def refined(self, setting: Setting, prospects: Prospects, start: Rules) -> search.Found:
+        """Return the best policy that small changes lead to."""
+        arms, problem = len(setting.grid), setting.problem
+        if self.policies == "lottery":
+            return search.improved(problem, prospects, start, ERRORS, search.near_lotteries(arms))
+        groups = setting.groups if self.policies == "per-group" else 1
+        return search.improved(problem, prospects, start, ERRORS, search.near_thresholds(arms, groups))
+
+    def recommend(self, setting: Setting, memory: Memory) -> Policy:
+        """Recommend the current policy."""
+        return memory.rule.policy(setting.grid)
+
+    def traces(self, memory: Memory) -> dict[str, Array]:
+        """Return whether the current policy is the opening, whether it is safe, and whether none is feasible."""
+        return {"exploring": memory.opening * 1.0, "safe": memory.safe * 1.0, "infeasible": memory.infeasible * 1.0}
