@@ -101,7 +101,7 @@ def run_worlds(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     found = run_worlds(folder, range(3), ["best-lottery", "random"], rounds=40)
     >>> [row.learner for row in found.board.levels["bandit"]], found.document["settings"]["purpose"]
-    (['random', 'best-lottery'], 'development')
+    (['best-lottery', 'random'], 'development')
     """
     numbers = [whole_number("worlds", number, 0) for number in worlds]
     if not numbers:
