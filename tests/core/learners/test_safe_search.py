@@ -78,7 +78,7 @@ def test_the_curve_finds_the_probabilities_and_says_where_it_does_not_know_them(
         positive = rng.binomial(accepted, truth, size=(2, bins))
         curve = curve.with_labels(np.stack((accepted - positive, positive), axis=-1)).fitted()
     found = curve.estimate()
-    error = np.sqrt(found.variance + found.error**2)
+    error = found.error
     assert (abs(found.share - truth) <= 4.0 * error).all()
     assert (error[:, 3:] < 0.02).all()
     assert (error[:, 0] > 2.0 * error[:, 3]).all()
@@ -102,7 +102,9 @@ def exact(setting: Setting) -> Prospects:
     ends = np.concatenate(([-np.inf], setting.grid, [np.inf]))
     above = np.stack([np.clip(1.0 + shift - ends, 0.0, 1.0) for shift in (0.0, 0.2)])
     scores = Scores(above, np.array([0.4, 0.6]), np.array([0.001, 0.002]))
-    return Prospects(scores, 0.5 * above**2, 0.1 * above)
+    return Prospects(
+        scores, 0.5 * above**2, 0.0001 * above, np.stack((above, above)), np.zeros((2, 2, 2)) + 0.001 * np.eye(2)
+    )
 
 
 def test_worth_is_what_the_policy_leads_to_and_margins_are_its_errors() -> None:
@@ -126,7 +128,7 @@ def test_worth_is_what_the_policy_leads_to_and_margins_are_its_errors() -> None:
 
 def test_a_uniform_lottery_has_no_margin() -> None:
     setting = setting_of()
-    problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)])
+    problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1), fg.EqualOpportunity(0.1), fg.EqualisedOdds(0.1)])
     found = exact(setting).worth(problem, search.uniform(len(setting.grid)), 3.0)
     np.testing.assert_allclose(found.margins, 0.0, atol=1e-12)
     np.testing.assert_allclose(found.residuals, -0.1)

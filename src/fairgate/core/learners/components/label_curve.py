@@ -27,11 +27,29 @@ STEPS = 2
 
 
 class Labels(NamedTuple):
-    """Probability of a positive label by group and score bin (groups, bins), its own variance and the curve's error."""
+    """Estimated probability of a positive label by score bin.
+
+    Attributes
+    ----------
+    share, variance
+        The probability, and its variance from the labels of the bin itself, (groups, bins).
+    slope
+        Its derivatives by level and slope of the group's curve, (2, groups, bins).
+    covariance
+        Covariance of level and slope, (groups, 2, 2).
+    """
 
     share: Array
     variance: Array
-    error: Array
+    slope: Array
+    covariance: Array
+
+    @property
+    def error(self) -> Array:
+        """Standard error, (groups, bins)."""
+        xp = namespace(self.share)
+        curve = xp.einsum("igb,gij,jgb->gb", self.slope, self.covariance, self.slope)
+        return xp.sqrt(self.variance + xp.maximum(curve, 0.0))
 
 
 @record
@@ -81,10 +99,9 @@ class LabelCurve:
         known = self.labels.sum(axis=-1)
         usual = probabilities(self.curves, at)
         share = (self.labels[..., 1] + STRENGTH * usual) / (known + STRENGTH)
-        level, mixed, steep = self.covariance[:, 0, 0], self.covariance[:, 0, 1], self.covariance[:, 1, 1]
-        spread = level[:, None] + at * (2.0 * mixed[:, None] + at * steep[:, None])
-        error = STRENGTH / (known + STRENGTH) * usual * (1.0 - usual) * xp.sqrt(xp.maximum(spread, 0.0))
-        return Labels(share, share * (1.0 - share) / (known + STRENGTH), error)
+        level = STRENGTH / (known + STRENGTH) * usual * (1.0 - usual)
+        variance = share * (1.0 - share) / (known + STRENGTH)
+        return Labels(share, variance, xp.stack((level, level * at)), self.covariance)
 
 
 def positions(bins: int) -> Array:

@@ -61,13 +61,18 @@ class Prospects(NamedTuple):
         Score distribution.
     positives
         Share of each group that has a positive label and a score at or above a threshold, (groups, K + 2).
-    error
-        Standard error of that share, (groups, K + 2).
+    variance, slope
+        Variance of that share from the labels of each bin (groups, K + 2), and its derivatives by level and slope of
+        the label curve, (2, groups, K + 2).
+    covariance
+        Covariance of level and slope, (groups, 2, 2).
     """
 
     scores: Scores
     positives: Array
-    error: Array
+    variance: Array
+    slope: Array
+    covariance: Array
 
     @classmethod
     def of(cls, scores: Scores, labels: Labels) -> Prospects:
@@ -76,49 +81,72 @@ class Prospects(NamedTuple):
         mass = scores.above[:, :-1] - scores.above[:, 1:]
 
         def above(values: Array) -> Array:
-            sums = xp.cumsum(values[:, ::-1], axis=1)[:, ::-1]
-            return xp.concatenate((sums, xp.zeros((len(values), 1))), axis=1)
+            sums = xp.cumsum(values[..., ::-1], axis=-1)[..., ::-1]
+            return xp.concatenate((sums, xp.zeros((*sums.shape[:-1], 1))), axis=-1)
 
-        error = xp.sqrt(above(mass**2 * labels.variance) + above(mass * labels.error) ** 2)
-        return cls(scores, above(mass * labels.share), error)
+        known = above(mass * labels.share), above(mass**2 * labels.variance), above(mass * labels.slope)
+        return cls(scores, *known, labels.covariance)
 
     def worth(self, problem: Problem, rules: Rules, errors: float) -> Worth:
         """Return the worth of C policies, with margins of so many standard errors.
 
-        The acceptance rate of each group, and its share of positive labels if a constraint depends on labels, moves up
-        and down by so many standard errors. The changes of a residual add in squares.
+        One estimate after the other moves up and down by so many standard errors: the acceptance rate of each group,
+        and its positive labels if a constraint depends on them. The changes of a residual add in squares.
         """
-        xp, groups = namespace(self.positives), len(self.positives)
-        rate, good, error = (self.mixed(values, rules) for values in (self.scores.above, self.positives, self.error))
-        weight = rules.weight[:, None]
-        high = _taken(self.scores.above, rules.high)
-        spread = high + weight**2 * _taken(self.scores.above, rules.low) - weight**2 * high - rate**2
-        deviation = xp.sqrt(xp.maximum(spread, 0.0) * self.scores.variance)
-        base = self.cells(rate, good)
-        moves = [(errors * deviation, 0.0), (-errors * deviation, 0.0)]
-        if any(each.needs != "decisions" for each in problem.constraints):
-            moves += [(0.0, errors * error), (0.0, -errors * error)]
-        reward, residuals = problem.assess(base)
-        own = xp.eye(groups)[:, None, :, None, None]  # one group moves at a time
-        changes = []
-        for by, more in moves:
-            moved_rate = xp.clip(rate + by, 0.0, 1.0)
-            moved_good = xp.clip(good * moved_rate / xp.maximum(rate, RATE_FLOOR) + more, 0.0, moved_rate)
-            moved = own * self.cells(moved_rate, moved_good) + (1.0 - own) * base
-            changes.append(problem.assess(moved).residuals - residuals[:, None])  # (J, groups, C)
-        worst = [xp.maximum(up, down) for up, down in zip(changes[::2], changes[1::2], strict=True)]
-        squares = sum((xp.maximum(each, 0.0) ** 2).sum(axis=1) for each in worst)
+        xp, above = namespace(self.positives), self.scores.above
+        rate, good = self.mixed(above, rules), self.mixed(self.positives, rules)
+        spread = self.mixed(above, rules, 2) - rate**2
+        deviation = errors * xp.sqrt(xp.maximum(spread, 0.0) * self.scores.variance)
+        base = xp.zeros_like(rate) + self.positives[:, 0]
+        reward, residuals = problem.assess(self.cells(rate, good, base))
+
+        def moved(by: Array, more: Array, whole: Array) -> Array:
+            rates = xp.clip(rate + by, 0.0, 1.0)
+            goods = xp.clip(good * rates / xp.maximum(rate, RATE_FLOOR) + more, 0.0, rates)
+            return self.cells(rates, goods, base + whole)
+
+        nothing = xp.zeros_like(rate)
+        moves = [(deviation, nothing, nothing)]
+        needs = {each.needs for each in problem.constraints}
+        if "accepted-labels" in needs:
+            error = errors * self.error(rules, nothing)
+            moves.append((nothing, error, error))
+        if "all-labels" in needs:  # both rates by label, of which a uniform lottery has no error
+            of_positive = self.error(rules, good / xp.maximum(base, RATE_FLOOR))
+            of_negative = self.error(rules, (rate - good) / xp.maximum(1.0 - base, RATE_FLOOR))
+            moves.append((nothing, errors * xp.maximum(of_positive, of_negative), nothing))
+        own = xp.eye(len(above))[:, None, :, None, None]  # one group moves at a time
+        still = (1.0 - own) * self.cells(rate, good, base)
+        squares = xp.zeros_like(residuals)
+        for move in moves:
+            both = [own * moved(*(sign * each for each in move)) + still for sign in (1.0, -1.0)]
+            changes = [problem.assess(each).residuals - residuals[:, None] for each in both]  # (J, groups, C)
+            squares = squares + (xp.maximum(xp.maximum(*changes), 0.0) ** 2).sum(axis=1)
         return Worth(reward, residuals, xp.sqrt(squares))
 
-    def mixed(self, values: Array, rules: Rules) -> Array:
-        """Return the mean under each policy of a quantity by threshold (groups, K + 2), (C, groups)."""
-        low, high = _taken(values, rules.low), _taken(values, rules.high)
-        return high + rules.weight[:, None] * (low - high)
+    def mixed(self, values: Array, rules: Rules, power: int = 1, offset: Array = 0.0) -> Array:
+        """Return the sum of a quantity by threshold, (…, groups, K + 2), over the bins of each group, (…, C, groups).
 
-    def cells(self, rate: Array, good: Array) -> Array:
-        """Return P(group, label, decision), (C, groups, 2, 2), from accepted and accepted with a positive label."""
+        Each bin counts with its probability of acceptance, less an `offset`, to a `power`.
+        """
+        low, high = _taken(values, rules.low), _taken(values, rules.high)
+        certain, drawn, never = (each - offset for each in (1.0, rules.weight[:, None], 0.0))
+        whole = values[..., None, :, 0]
+        return certain**power * high + drawn**power * (low - high) + never**power * (whole - low)
+
+    def error(self, rules: Rules, offset: Array) -> Array:
+        """Return the standard error of accepted positives, less an `offset` times all positives, (C, groups)."""
+        xp = namespace(self.positives)
+        slope = self.mixed(self.slope, rules, 1, offset)
+        curve = xp.einsum("icg,gij,jcg->cg", slope, self.covariance, slope)
+        return xp.sqrt(xp.maximum(self.mixed(self.variance, rules, 2, offset) + curve, 0.0))
+
+    def cells(self, rate: Array, good: Array, base: Array) -> Array:
+        """Return P(group, label, decision), (C, groups, 2, 2).
+
+        Given are the shares of each group that are accepted, accepted with a positive label, and of a positive label.
+        """
         xp = namespace(rate)
-        base = self.positives[:, 0]
         accepted = xp.stack((rate - good, good), axis=-1)
         everybody = xp.stack((1.0 - base, base), axis=-1)
         found = xp.stack((xp.maximum(everybody - accepted, 0.0), accepted), axis=-1)
@@ -126,6 +154,6 @@ class Prospects(NamedTuple):
 
 
 def _taken(values: Array, places: Array) -> Array:
-    """Return values (groups, K + 2) at the places of each policy (C, groups or 1), (C, groups)."""
+    """Return values (…, groups, K + 2) at the places of each policy (C, groups or 1), (…, C, groups)."""
     xp = namespace(values)
-    return values[xp.arange(len(values)), places]
+    return values[..., xp.arange(values.shape[-2]), places]
