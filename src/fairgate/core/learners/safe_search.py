@@ -55,8 +55,9 @@ class Memory:
         The current policy, whether it is the opening, and whether it is safe, ().
     people, labels
         Applicants and labels so far, ().
-    against, infeasible
-        Rounds of evidence that no policy of the class is feasible, and whether that is declared, ().
+    against, looked, infeasible
+        Rounds for which no policy of the class has seemed feasible, the round up to which they are counted, and whether
+        that is declared, ().
     """
 
     windows: ScoreWindows
@@ -67,6 +68,7 @@ class Memory:
     people: Array
     labels: Array
     against: Array
+    looked: Array
     infeasible: Array
 
 
@@ -92,7 +94,7 @@ class SafeSearch:
         rule = Rules(whole, whole + arms + 1, 0.5 * (low + high)) if self.lottery else Rules(middle, middle, zero + 1.0)
         return Memory(
             ScoreWindows.none(setting), LabelCurve.none(setting), rule, zero == 0.0, zero > 0.0, zero, zero, zero,
-            zero > 0.0,
+            zero, zero > 0.0,
         )  # fmt: skip
 
     def propose(self, setting: Setting, memory: Memory, draws: Draws) -> Policy:
@@ -110,6 +112,8 @@ class SafeSearch:
             people=memory.people + scores.sum(),
             labels=memory.labels + labels.sum(),
         )
+        memory = either(labels.sum() > 0, replace(memory, curve=seen.curve, labels=seen.labels), memory)
+        seen = replace(seen, curve=memory.curve, labels=memory.labels)
         memory = taught(feedback, memory, seen)
         stretch = xp.clip(age // xp.uint32(STRETCH), 1, STRETCH)
         due = age % stretch == 0
@@ -128,10 +132,13 @@ class SafeSearch:
         now = search.best_of(problem, prospects, current, ERRORS)
         broad = (age // xp.asarray(stretch)) % BROAD == 0
         candidates = self.candidates(setting, prospects, memory.rule)
-        far = when(
+        far, broken = when(
             broad | (rounds <= LONGEST),
-            lambda: search.best_of(problem, prospects, candidates, ERRORS),
-            lambda: now,
+            lambda: (
+                search.best_of(problem, prospects, candidates, ERRORS),
+                search.least_broken(problem, prospects, self.every(setting, prospects)),
+            ),
+            lambda: (now, xp.asarray(xp.nan, dtype=setting.grid.dtype)),
         )
         start = either((far.excess <= 0.0) & ((now.excess > 0.0) | (far.reward > now.reward)), far.rule, memory.rule)
         best = self.refined(setting, prospects, start)
@@ -139,7 +146,23 @@ class SafeSearch:
         replaced = (better | memory.opening) & ~opening
         rule = either(replaced, best.rule, memory.rule)
         safe = xp.where(replaced, best.excess, now.excess) <= 0.0
-        return replace(memory, curve=curve, rule=rule, opening=opening, safe=safe & ~opening)
+        lasted = xp.where(broken > STRONG, memory.against + rounds - memory.looked, 0.0)
+        against = xp.where(xp.isnan(broken), memory.against, xp.where(opening, 0.0, lasted))
+        looked = xp.where(xp.isnan(broken), memory.looked, rounds)
+        infeasible = against >= xp.maximum(PATIENCE, 0.25 * rounds)
+        return replace(
+            memory, curve=curve, rule=rule, opening=opening, safe=safe & ~opening, against=against, looked=looked,
+            infeasible=infeasible,
+        )  # fmt: skip
+
+    def every(self, setting: Setting, prospects: Prospects) -> Rules:
+        """Return policies all over the class, without the uniform lotteries that a threshold may be replaced by."""
+        arms = len(setting.grid)
+        if self.policies == "lottery":
+            return search.joined(search.thresholds(arms), search.uniform(arms), search.pairs(arms))
+        if self.policies == "per-group":
+            return search.joined(search.thresholds(arms), search.equal_rates(prospects))
+        return search.thresholds(arms)
 
     def candidates(self, setting: Setting, prospects: Prospects, rule: Rules) -> Rules:
         """Return the policies of a broad search."""

@@ -30,6 +30,9 @@ STEPS = np.array([0.01, 0.05, 0.2])
 PASSES = 4
 """Steps from a policy to its best neighbour."""
 
+SMALLEST = 1e-6
+"""Smallest standard error that a residual is divided by."""
+
 FAR = 12
 """A far neighbour is this fraction of the grid away."""
 
@@ -60,6 +63,15 @@ def best_of(problem: Problem, prospects: Prospects, rules: Rules, errors: float)
     value, excess, worth = judge(problem, prospects, rules, errors)
     best = value.argmax()
     return Found(rules.at(best), worth.reward[best], excess[best])
+
+
+def least_broken(problem: Problem, prospects: Prospects, rules: Rules) -> Array:
+    """Return by how many standard errors the least broken of some policies breaks a constraint, ()."""
+    _, residuals, errors = prospects.worth(problem, rules, 1.0)
+    xp = namespace(residuals)
+    if not len(residuals):
+        return xp.asarray(-xp.inf)
+    return (residuals / xp.maximum(errors, SMALLEST)).max(axis=0).min()
 
 
 def improved(
