@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 
 import fairgate as fg
-from fairgate.core.simulation import Size, simulate
+from fairgate.loops.simulation import Size, simulate
 
 REPEATS = 3
 SIZES = {"cpu": ((1, 3000), (100, 1500), (1000, 300)), "gpu": ((1, 3000), (1000, 1000), (10**5, 300), (10**6, 300))}

@@ -66,7 +66,7 @@ def test_settings_that_vary_where_labels_are_late_need_a_learner_that_is_pure_th
 
 
 def test_without_jax_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairgate.core.simulation.find_spec", lambda name: None)
+    monkeypatch.setattr("fairgate.loops.simulation.find_spec", lambda name: None)
     with pytest.raises(fg.InputError, match=r"library 'jax' needs JAX, .*: pip install 'fairgate\[sim\]'"):
         fg.simulate("german", fg.OFS(), rounds=3, seeds=1, library="jax")
 

@@ -157,7 +157,7 @@ def simulate(
     seed = whole_number("seed", seed, 0)
     if library is not None:
         _need_no_arrays(record=tuple(record), parts=parts, coupling=coupling)
-        core = import_module("fairgate.core.simulation")  # found when asked for, as all learners are named there
+        core = import_module("fairgate.loops.simulation")  # found when asked for, as all learners are named there
         found: Run | Summary = core.simulate(
             task, learner, rounds, seeds, seed=seed, batch=batch, keep=keep, tail=tail, library=library,
             size=core.Size(workers=workers),

@@ -8,7 +8,7 @@ from scipy import stats
 
 import fairgate as fg
 from fairgate.core.binomials import binomial, draw_many
-from fairgate.core.simulation import simulate
+from fairgate.loops.simulation import simulate
 from fairgate.random import Draws, key_of
 
 MANY = 100_000

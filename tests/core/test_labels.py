@@ -14,7 +14,7 @@ from fairgate.core.labels import LabelDelay
 from fairgate.core.loop import begin, play
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting, Task
-from fairgate.core.simulation import simulate
+from fairgate.loops.simulation import simulate
 from fairgate.random import Draws
 
 ROUNDS, BATCH = 60, 40

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import fairgate as fg
+from fairgate.core.learners.components.smooth_response import TYPICAL_PRECISION
 from fairgate.learners import LEARNERS, Learner, as_learner, epochs, load_learner
-from fairgate.learners.smooth_optimist import TYPICAL_PRECISION, features_of
+from fairgate.learners.smooth_optimist import features_of
 from fairgate.loop import Loop
 from fairgate.nature import Nature
 from fairgate.problem import Arrival

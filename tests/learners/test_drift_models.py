@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairgate.learners.drift_models import DRIFTS, KEPT, LARGEST_MISFIT, DriftModels
+from fairgate.core.learners.components.drift_models import DRIFTS, KEPT, LARGEST_MISFIT
+from fairgate.learners.drift_models import DriftModels
 from fairgate.settings import Array
 
 SPREAD = np.array([1.0, 0.5, 0.2])

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.learners.smooth_optimist import ANSWER, LENGTH, PACES, SPREAD, START, TYPICAL_PRECISION, supposed_rates
+from fairgate.core.learners.components.smooth_response import (
+    ANSWER,
+    LENGTH,
+    PACES,
+    SPREAD,
+    START,
+    TYPICAL_PRECISION,
+    supposed_rates,
+)
 from fairgate.problem import Feedback, Observation
 from fairgate.settings import Array
 

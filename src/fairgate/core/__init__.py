@@ -1,6 +1,6 @@
 """Core: pure functions of one closed loop, run directly by NumPy or compiled by JAX for a CPU or a GPU.
 
-Each function here handles a single loop. :mod:`fairgate.core.simulation` adds the loops (`vmap`), the rounds (`scan`)
+Each function here handles a single loop. :mod:`fairgate.loops.simulation` adds the loops (`vmap`), the rounds (`scan`)
 and the compilation (`jit`). A function uses the library of its arrays (:func:`fairgate.arrays.namespace`). Random
 numbers are a function of seed, loop, round and purpose (:class:`fairgate.random.Draws`).
 
@@ -15,7 +15,7 @@ An *environment* is a record of arrays (:func:`fairgate.arrays.record`) with
 draws)``                             only from ``draws`` with purpose ``RESPONSE``
 ``of(described)``                    the record of an environment that a user described (a class method)
 ``alike(several)``                   the same environments with arrays of equal lengths, for stacking (a class method,
-                                     if lengths depend on settings; see :mod:`fairgate.core.cast`)
+                                     if lengths depend on settings; see :mod:`fairgate.loops.cast`)
 ===================================  =================================================================================
 
 A *learner* is a record of its settings with

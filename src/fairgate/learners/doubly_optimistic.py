@@ -10,20 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
+from fairgate.core.learners.components.evidence import by_means
+from fairgate.core.learners.doubly_optimistic import EXACT
 from fairgate.counts import Counts, across_groups
 from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.epochs import Rounds, check_epoch, note, of
 from fairgate.learners.shapes import fresh
 from fairgate.learners.state import State
 from fairgate.policy import Policy
-from fairgate.problem import Credit, Feedback, Problem, Utility, best_feasible
+from fairgate.problem import Credit, Feedback, Utility, best_feasible
 from fairgate.setting import Setting
 from fairgate.settings import Array, Between, NonNegative, Number
 
 Rows = NDArray[np.int64]
-
-EXACT = 1e-6
-"""Differences of residuals below this count as none: bounds of rates are found to within 1e-8."""
 
 
 @dataclass
@@ -201,12 +200,6 @@ def widened(known: Box, by: Array) -> Box:
         np.maximum(known.overall_low - by, 0.0),
         np.minimum(known.overall_high + by, 1.0),
     )
-
-
-def by_means(problem: Problem) -> list[int]:
-    """Return the places of the residuals that are judged by the means of batches, not by counts of decisions."""
-    bounded = [constraint.bounded for constraint in problem.constraints for _ in constraint.names]
-    return [place for place, by_counts in enumerate(bounded) if not by_counts]
 
 
 def pool(state: OptimisticState, rows: Rows, feedback: Feedback) -> None:

@@ -10,38 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from fairgate.core.learners.components.smooth_response import (
+    ANSWER,
+    LENGTH,
+    PACES,
+    SPREAD,
+    START,
+    STEEPEST,
+    TYPICAL_PRECISION,
+    smooth_basis,
+    supposed_rates,
+)
+from fairgate.core.learners.smooth_optimist import GROWTH, SHORTEST
 from fairgate.learners.base import Learner, arm_of, arms_of
 from fairgate.learners.drift_models import DriftModels
 from fairgate.learners.epochs import note
 from fairgate.learners.forecast.exploration import acceptance_window
 from fairgate.learners.forecast.prediction import Prediction, Value
-from fairgate.learners.gaussian_process import smooth_basis
 from fairgate.learners.shapes import filled, sizes_of
 from fairgate.learners.state import State
 from fairgate.policy import Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
 from fairgate.settings import Array, NonNegative, Positive, PositiveShare, keep_whole
-
-LENGTH, SPREAD = 0.15, 0.3
-"""Correlation length of the curves, as a share of the grid: a curve that falls from 1 to 0 within a third of it is
-likely; and their standard deviation around the prior mean: all but the ends of [0, 1] are within two of them."""
-
-TYPICAL_PRECISION = 0.6
-"""Share of positives among the accepted that is supposed before anybody has been seen."""
-
-PACES = np.array([0.25, 0.08, 0.025, 0.008])
-"""Shares per round at which people may forget how many were accepted: within 4 to 125 rounds, in steps of three."""
-
-ANSWER, START = 0.2, 0.1
-"""Prior standard deviations of how much acceptance answers to each moving average of acceptance (together 0.4: half of
-what could be stable), and of how far the start lies from where the first threshold leads, at each pace."""
-
-STEEPEST = (-2.0, 0.9)
-"""Answers in all are cut to this range: at 1 there would be no steady state."""
-
-SHORTEST, GROWTH = 3, 0.05
-"""Rounds of the first epochs; later an epoch is a twentieth of the age, so that no choice costs more than that."""
 
 
 @dataclass
@@ -305,11 +296,6 @@ class SmoothOptimist(Learner[SmoothState]):
         shares = state.arrivals / state.arrivals.sum(axis=1, keepdims=True)
         error, label_error = (np.sqrt(np.maximum(each, 1e-12)) for each in (variance, label_variance))
         return Prediction(shares, rates, positives, positives, error, rates * label_error)
-
-
-def supposed_rates(arms: int) -> Array:
-    """Return the acceptance rates that are supposed before anybody has been seen, (K,): from nearly all to nobody."""
-    return np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)
 
 
 def features_of(curve: Array, average: Array, age: NDArray[np.int64]) -> Array:

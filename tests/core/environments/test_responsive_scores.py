@@ -12,10 +12,10 @@ import fairgate as fg
 from fairgate import policy as for_arrays
 from fairgate.core.environments.responsive_scores import Responses, ResponsiveScores
 from fairgate.core.policy import Policy
-from fairgate.core.simulation import simulate
 from fairgate.counts import Counts
 from fairgate.environments.responsive_scores import ResponsiveState
 from fairgate.errors import InputError
+from fairgate.loops.simulation import simulate
 from fairgate.random import Draws
 from fairgate.worlds.distribution import draw_world
 from fairgate.worlds.loading import task_of

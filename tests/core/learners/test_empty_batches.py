@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.core.learners import pure, smooth_optimist
+from fairgate.core.learners import smooth_optimist
 from fairgate.core.learners.components.epochs import Memory
+from fairgate.loops.pure import pure
 from tests.core.learners.cases import LEARNERS, empty, numbers, setting_of, told
 
 

@@ -16,7 +16,7 @@ from fairgate.core.learners.components.score_windows import LENGTHS, Scores, Sco
 from fairgate.core.learners.safe_search import SafeSearch
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
-from fairgate.core.simulation import simulate
+from fairgate.loops.simulation import simulate
 from fairgate.policy import Policy as Played
 from tests.core.learners.cases import empty, numbers, setting_of, told
 

@@ -16,9 +16,11 @@ from fairgate.core.learners.components.worth import Worth, worth
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
 from fairgate.core.special import ndtr, ndtri
-from fairgate.learners.smooth_optimist import GROWTH, SHORTEST
 from fairgate.problem import Feedback
 from fairgate.random import Draws
+
+SHORTEST, GROWTH = 3, 0.05
+"""Rounds of the first epochs; later an epoch is a twentieth of the age, so that no choice costs more than that."""
 
 
 @record

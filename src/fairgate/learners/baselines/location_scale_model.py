@@ -9,23 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from fairgate.core.learners.components.location_scale import MIDDLES, NARROWEST, NEWTON, RESPONSE, STANDARD
 from fairgate.learners.forecast.prediction import Prediction
 from fairgate.settings import Array
-
-STANDARD = np.linspace(-4.0, 4.0, 65)
-"""Standardised scores at which the common shape is kept: an eighth of a spread apart, so that interpolation is off by
-less than 0.0005 for normal scores; of 16,000 normal people one lies beyond."""
-
-MIDDLES = 0.5 * (STANDARD[:-1] + STANDARD[1:])
-
-RESPONSE = 1.0
-"""Prior standard deviation of a response: a threshold raised by 1 is not expected to move scores by much more."""
-
-NARROWEST = 0.1
-"""Least spread that is predicted, as a share of the mean one: a line fitted to spreads may fall below 0."""
-
-NEWTON = 5
-"""Steps of Newton's method for a label curve, from the last one."""
 
 
 @dataclass

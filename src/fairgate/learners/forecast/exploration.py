@@ -7,15 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.core.learners.components.uniform import PROBABILITIES, ROOM
 from fairgate.problem import Problem
 from fairgate.settings import Array
-
-PROBABILITIES = np.linspace(0.02, 0.98, 49)
-"""Acceptance probabilities a uniform lottery may have."""
-
-
-ROOM = 0.005
-"""By how much a uniform lottery must be feasible: people draw their luck."""
 
 
 def acceptance_window(problem: Problem, groups: int) -> Array:

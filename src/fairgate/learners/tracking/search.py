@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.learners.forecast.exploration import PROBABILITIES
+from fairgate.core.learners.components.uniform import PROBABILITIES
 from fairgate.learners.mixture import MOVES
 from fairgate.learners.statement import STRONG
 from fairgate.learners.tracking.outlook import Mixed, Outlook

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from fairgate.arrays import Array, namespace, record
 from fairgate.core.learners.components.memory import either
 from fairgate.core.learners.components.regression import Regression
 from fairgate.core.setting import Setting
-from fairgate.learners.drift_models import DRIFTS, KEPT, LARGEST_MISFIT, LEFT_BEHIND, OUTLIER, TRUST
+
+DRIFTS = np.array([0.0, 0.001, 0.003])
+"""Standard deviations of what rates move by per round: none, 0.05 and 0.16 in 3000 rounds. They cover what can be told
+apart from noise: less is hardly seen in a run, and faster drift leaves little to learn from earlier rounds."""
+
+TRUST = np.array([3.0, 0.0, -3.0])
+"""Log odds before any evidence: a world that does not change is likelier than one that does, by 20 to 1 a step."""
+
+LEFT_BEHIND = 12.0
+"""Log odds against a model at which it starts again from the best one: no return is to be expected."""
+
+KEPT = 0.93
+"""Share of the evidence for a model, and of its misfit, that is kept from epoch to epoch: the last 14 count."""
+
+OUTLIER = 64.0
+"""A squared error of more variances than this, 8 standard deviations, tells no more against a model than this does."""
+
+LARGEST_MISFIT = 25.0
+"""And more than this, 5 standard deviations, widens errors no more: a jump must not look like noise."""
 
 
 @record

@@ -8,8 +8,7 @@ from fairgate.arrays import Array, namespace, record
 from fairgate.confidence import Box, Sums, add_batch, box, mean_bounds
 from fairgate.core.learners.components.epochs import pooled
 from fairgate.core.setting import Setting
-from fairgate.learners.doubly_optimistic import by_means
-from fairgate.problem import Feedback, Utility
+from fairgate.problem import Feedback, Problem, Utility
 
 
 @record
@@ -83,3 +82,9 @@ def _added(sums: Sums, batch: Any, here: Array) -> Sums:
 
 def _of(sums: Any, place: Any) -> Sums:
     return Sums(*(each[place] for each in sums))
+
+
+def by_means(problem: Problem) -> list[int]:
+    """Return the places of the residuals that are judged by the means of batches, not by counts of decisions."""
+    bounded = [constraint.bounded for constraint in problem.constraints for _ in constraint.names]
+    return [place for place, by_counts in enumerate(bounded) if not by_counts]

@@ -12,18 +12,24 @@ from fairgate.core.learners.components.drift_models import DriftModels
 from fairgate.core.learners.components.regression import Regression
 from fairgate.core.learners.components.worth import Rates
 from fairgate.core.setting import Setting
-from fairgate.learners.gaussian_process import smooth_basis
-from fairgate.learners.smooth_optimist import (
-    ANSWER,
-    LENGTH,
-    PACES,
-    SPREAD,
-    START,
-    STEEPEST,
-    TYPICAL_PRECISION,
-    supposed_rates,
-)
 from fairgate.problem import Feedback
+
+LENGTH, SPREAD = 0.15, 0.3
+"""Correlation length of the curves, as a share of the grid: a curve that falls from 1 to 0 within a third of it is
+likely; and their standard deviation around the prior mean: all but the ends of [0, 1] are within two of them."""
+
+TYPICAL_PRECISION = 0.6
+"""Share of positives among the accepted that is supposed before anybody has been seen."""
+
+PACES = np.array([0.25, 0.08, 0.025, 0.008])
+"""Shares per round at which people may forget how many were accepted: within 4 to 125 rounds, in steps of three."""
+
+ANSWER, START = 0.2, 0.1
+"""Prior standard deviations of how much acceptance answers to each moving average of acceptance (together 0.4: half of
+what could be stable), and of how far the start lies from where the first threshold leads, at each pace."""
+
+STEEPEST = (-2.0, 0.9)
+"""Answers in all are cut to this range: at 1 there would be no steady state."""
 
 
 @record
@@ -133,3 +139,24 @@ def curves(arms: int) -> tuple[Array, Array]:
     """Return smooth functions over the grid (K, M), and the matrix that maps a curve to their weights, (M, K)."""
     basis = smooth_basis(arms, LENGTH, SPREAD)
     return basis, np.linalg.pinv(basis, rcond=0.01)
+
+
+def smooth_basis(arms: int, length: float, spread: float) -> Array:
+    r"""Return functions (K, M) whose sums with independent standard normal weights are smooth curves over the grid.
+
+    The curves have the covariance :math:`s^2 \exp(-d^2 / 2 \ell^2)` at distance d, as a share of the grid, with
+    :math:`\ell` the `length` and s the `spread`. Directions that hardly vary are left out, so M is far below K.
+
+    >>> basis = smooth_basis(41, length=0.15, spread=0.3)
+    >>> basis.shape, np.sqrt((basis**2).sum(axis=1)).round(2).min().item()
+    ((41, 13), 0.3)
+    """
+    places = np.arange(arms) / max(arms - 1, 1)
+    values, vectors = np.linalg.eigh(np.exp(-0.5 * ((places[:, None] - places) / length) ** 2))
+    kept = values > 1e-5 * values.max()
+    return np.asarray(spread * vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def supposed_rates(arms: int) -> Array:
+    """Return the acceptance rates that are supposed before anybody has been seen, (K,): from nearly all to nobody."""
+    return np.linspace(0.98, 0.02, arms) if arms > 1 else np.full(1, 0.5)

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from fairgate.arrays import Array, namespace
-from fairgate.learners.forecast.exploration import PROBABILITIES, ROOM
 from fairgate.problem import Problem
+
+PROBABILITIES = np.linspace(0.02, 0.98, 49)
+"""Acceptance probabilities a uniform lottery may have."""
+
+
+ROOM = 0.005
+"""By how much a uniform lottery must be feasible: people draw their luck."""
 
 
 def feasible_window(problem: Problem, groups: int) -> tuple[Array, Array]:

@@ -15,15 +15,16 @@ from fairgate import learners as configured
 from fairgate import tasks
 from fairgate.arrays import Array, piled, record
 from fairgate.block import blocks_of, joined
-from fairgate.core import environments, learners
-from fairgate.core.cast import Cast
-from fairgate.core.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
+from fairgate.core import environments
 from fairgate.core.labels import LabelDelay
 from fairgate.core.loop import Round, State, begin, play
 from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.learners.base import as_learner, check_level
+from fairgate.loops import pure as learners
+from fairgate.loops.cast import Cast
+from fairgate.loops.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
 from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, Problem, is_feasible, violation

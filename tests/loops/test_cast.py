@@ -10,12 +10,12 @@ import pytest
 import fairgate as fg
 from fairgate.arrays import record
 from fairgate.core import environments
-from fairgate.core.cast import Cast
 from fairgate.core.learners.ofs import OFS
 from fairgate.core.loop import begin, play
 from fairgate.core.setting import Setting, Task
-from fairgate.core.simulation import Size, _compiled
 from fairgate.errors import InputError
+from fairgate.loops.cast import Cast
+from fairgate.loops.simulation import Size, _compiled
 from fairgate.random import Draws, key_of
 from fairgate.worlds.distribution import draw_world
 from fairgate.worlds.loading import task_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.core.simulation import simulate
+from fairgate.loops.simulation import simulate
 
 ROUNDS, SEEDS = 25, 3
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairgate as fg
-from fairgate.core.simulation import Size, simulate
+from fairgate.loops.simulation import Size, simulate
 
 pytest.importorskip("jax", reason="JAX is not installed: pip install 'fairgate[sim]'")
 
