@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -13,11 +15,13 @@ from fairgate.core.learners.components import policy_search as search
 from fairgate.core.learners.components.label_curve import LabelCurve
 from fairgate.core.learners.components.prospects import Prospects, Rules
 from fairgate.core.learners.components.score_windows import LENGTHS, Scores, ScoreWindows
-from fairgate.core.learners.safe_search import SafeSearch
+from fairgate.core.learners.safe_search import Past, SafeSearch
 from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
+from fairgate.learners.one_loop import OneLoop
 from fairgate.loops.simulation import simulate
 from fairgate.policy import Policy as Played
+from fairgate.random import Draws
 from tests.core.learners.cases import empty, numbers, setting_of, told
 
 CLASSES = ("threshold", "lottery", "per-group")
@@ -235,3 +239,71 @@ def test_numpy_and_jax_play_the_same(policies: str, name: str) -> None:
     np.testing.assert_array_equal(runs[0].counts, runs[1].counts)
     np.testing.assert_allclose(runs[0].policies.thresholds, runs[1].policies.thresholds, atol=1e-12)
     np.testing.assert_allclose(runs[0].policies.weights, runs[1].policies.weights, atol=1e-9)
+
+
+@pytest.mark.parametrize(("lottery", "begins"), [(True, 0.8), (False, 0.5)])
+def test_with_past_decisions_it_begins_with_the_best_that_they_show_to_be_safe(lottery: bool, begins: float) -> None:
+    """Scores are uniform, and the probability of a positive label: with a cost of 4, 0.8 is the best threshold.
+
+    Without a lottery it takes small steps from the old threshold, 0.45.
+    """
+    problem = fg.Problem(fg.Utility(4.0), [fg.DemographicParity(0.1), fg.ServiceRate(0.1, 0.6)])
+    setting = Setting(problem, np.linspace(0.0, 1.0, 21), groups=2)
+    rng, middle = np.random.default_rng(0), (np.arange(22) - 0.5) / 20.0
+    scores = np.where((middle > 0.0) & (middle < 1.0), 500.0, 0.0) * np.array([[0.6], [0.4]])
+    accepted = np.where(middle > 0.45, scores, 0.0)
+    positive = rng.binomial(accepted.astype(int), np.clip(middle, 0.0, 1.0))
+    past = Past(scores, np.stack((accepted - positive, positive), axis=-1), np.array(9))
+    learner = SafeSearch("threshold", lottery, past)
+    memory = learner.init(setting)
+    policy = learner.propose(setting, memory, Draws.of(0, 0, 0))
+    assert bool(memory.safe)
+    assert not memory.opening
+    assert len(set(policy.thresholds.ravel())) == 1
+    assert float(policy.thresholds[0, 0]) == pytest.approx(begins, abs=0.051 if lottery else 1e-9)
+
+
+@dataclass(frozen=True)
+class Searching(OneLoop):
+    """SafeSearch by its rule for one loop."""
+
+    policies: str = "lottery"  # type: ignore[misc]
+
+    level: ClassVar[str] = "selective-labels"
+    traces: ClassVar[tuple[str, ...]] = ("exploring", "safe", "infeasible")
+
+    def rule(self, setting: fg.Setting, replicate: int = 0) -> Any:
+        return SafeSearch(self.policies)
+
+
+@pytest.mark.parametrize("policies", CLASSES)
+@pytest.mark.parametrize("name", ["interior", "label-delay"])
+def test_driven_round_by_round_it_plays_what_it_plays_alone(policies: str, name: str) -> None:
+    task = fg.load_task(name)
+    rule: Any = simulate(task, SafeSearch(policies), rounds=60, seeds=2, library="numpy")
+    driven: Any = simulate(task, Searching(policies), rounds=60, seeds=2, library="numpy")
+    np.testing.assert_array_equal(driven.counts, rule.counts)
+    np.testing.assert_allclose(driven.policies.thresholds, rule.policies.thresholds)
+    np.testing.assert_allclose(driven.policies.weights, rule.policies.weights, atol=1e-12)
+    for trace, values in rule.traces.items():
+        np.testing.assert_allclose(driven.traces[trace], values)
+
+
+def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
+    task, learner = fg.load_task("interior"), Searching()
+    state = learner.start(task.setting, 2, np.random.default_rng(0))
+    population = task.environment.start(2)
+    rng = np.random.default_rng(1)
+    for round_number in range(30):
+        policy = learner.propose(state)
+        cells = task.environment.cells(population, policy, task.thresholds)
+        drawn = np.stack([rng.multinomial(256, each.ravel()).reshape(each.shape) for each in cells])
+        learner.observe(state, policy, task.problem.reveal(drawn, "selective-labels", round_number=round_number))
+    again = learner.load(json.loads(json.dumps(learner.save(state))), task.setting)
+    np.testing.assert_array_equal(numbers_of(again), numbers_of(state))
+    np.testing.assert_array_equal(learner.propose(again).thresholds, learner.propose(state).thresholds)
+
+
+def numbers_of(state: Any) -> Array:
+    """Return all numbers that the loops remember."""
+    return np.concatenate([numbers(each) for each in state.memories])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,6 +19,9 @@ from fairgate.core.setting import Setting
 from fairgate.problem import Feedback
 from fairgate.random import Draws
 
+Reach = Callable[[Rules], Rules]
+"""A limit to how far policies may be from the current one."""
+
 ERRORS = 1.5
 """Standard errors of the safety margin."""
 
@@ -33,6 +37,9 @@ STRETCH = 10
 BROAD = 10
 """A broad search every so many stretches."""
 
+FIRST_FIT = 5
+"""Fits of the label curve to past decisions, each of which starts from the one before."""
+
 STRONG = 3.0
 """Standard errors by which every policy must break a constraint to count as evidence that none is feasible."""
 
@@ -41,6 +48,15 @@ PATIENCE = 100.0
 
 SMALL_STEP = 20
 """Without a lottery, a plan moves thresholds by at most this fraction of the grid."""
+
+
+@record
+class Past:
+    """Past decisions under an old threshold: applicants (groups, K + 1), known labels (groups, K + 1, 2), its index."""
+
+    scores: Array
+    labels: Array
+    arm: Array
 
 
 @record
@@ -81,21 +97,40 @@ class SafeSearch:
 
     policies: str = static("threshold")
     lottery: bool = static(default=True)
+    past: Past | None = None
 
     level: ClassVar[str] = "selective-labels"
     learns_late: ClassVar[bool] = True
 
     def init(self, setting: Setting) -> Memory:
-        """Begin with a uniform lottery, or in the middle of the grid without one."""
+        """Begin with a uniform lottery, in the middle of the grid without one, or with the best that the past shows."""
         xp, arms = namespace(setting.grid), len(setting.grid)
         whole, zero = xp.zeros(setting.groups, dtype=int), xp.zeros(())
         low, high = feasible_window(setting.problem, setting.groups)
         middle = whole + (arms + 1) // 2
         rule = Rules(whole, whole + arms + 1, 0.5 * (low + high)) if self.lottery else Rules(middle, middle, zero + 1.0)
-        return Memory(
+        memory = Memory(
             ScoreWindows.none(setting), LabelCurve.none(setting), rule, zero == 0.0, zero > 0.0, zero, zero, zero,
             zero, zero > 0.0,
         )  # fmt: skip
+        return memory if self.past is None else self.informed(setting, memory, self.past)
+
+    def informed(self, setting: Setting, memory: Memory, past: Past) -> Memory:
+        """Return the memory with a plan from past decisions, taken as one round in which the old threshold stood."""
+        xp, curve = namespace(setting.grid), memory.curve.with_labels(past.labels)
+        place = xp.zeros(setting.groups, dtype=int) + past.arm + 1
+        for _ in range(FIRST_FIT):
+            curve = curve.fitted()
+        known = replace(
+            memory,
+            windows=memory.windows.with_batch(past.scores),
+            curve=curve,
+            rule=Rules(place, place, xp.ones(())),
+            opening=xp.zeros(()) > 0.0,
+            people=past.scores.sum(),
+            labels=past.labels.sum(),
+        )
+        return self.planned(setting, known, xp.uint32(0), xp.uint32(1))
 
     def propose(self, setting: Setting, memory: Memory, draws: Draws) -> Policy:
         """Play the current policy."""
@@ -131,7 +166,8 @@ class SafeSearch:
         current = Rules(memory.rule.low[None], memory.rule.high[None], memory.rule.weight[None])
         now = search.best_of(problem, prospects, current, ERRORS)
         broad = (age // xp.asarray(stretch)) % BROAD == 0
-        candidates = self.candidates(setting, prospects, memory.rule)
+        reach = self.reach(setting, memory.rule, now.excess <= 0.0)
+        candidates = reach(self.candidates(setting, prospects, memory.rule))
         far, broken = when(
             broad | (rounds <= LONGEST),
             lambda: (
@@ -141,7 +177,7 @@ class SafeSearch:
             lambda: (now, xp.asarray(xp.nan, dtype=setting.grid.dtype)),
         )
         start = either((far.excess <= 0.0) & ((now.excess > 0.0) | (far.reward > now.reward)), far.rule, memory.rule)
-        best = self.refined(setting, prospects, start)
+        best = self.refined(setting, prospects, start, reach)
         better = (best.reward > now.reward + GAIN) | (now.excess > 0.0)
         replaced = (better | memory.opening) & ~opening
         rule = either(replaced, best.rule, memory.rule)
@@ -165,29 +201,31 @@ class SafeSearch:
         return search.thresholds(arms)
 
     def candidates(self, setting: Setting, prospects: Prospects, rule: Rules) -> Rules:
-        """Return the policies of a broad search."""
-        xp, arms = namespace(setting.grid), len(setting.grid)
-        parts = [search.thresholds(arms)]
-        if self.lottery:
-            parts.append(search.uniform(arms))
-        if self.policies == "lottery":
-            parts.append(search.pairs(arms))
-        if self.policies == "per-group":
-            parts.append(search.equal_rates(prospects))
-        found = search.joined(*parts, Rules(rule.low[None], rule.high[None], rule.weight[None]))
-        if self.lottery:
-            return found
-        reach = max(1, arms // SMALL_STEP)
-        low, high = xp.clip(found.low, rule.low - reach, rule.low + reach), found.high
-        return Rules(low, xp.clip(high, rule.high - reach, rule.high + reach), found.weight)
+        """Return the policies of a broad search: all of these, uniform lotteries if allowed, and the current policy."""
+        others = [search.uniform(len(setting.grid))] if self.lottery else []
+        current = Rules(rule.low[None], rule.high[None], rule.weight[None])
+        return search.joined(self.every(setting, prospects), *others, current)
 
-    def refined(self, setting: Setting, prospects: Prospects, start: Rules) -> search.Found:
+    def refined(self, setting: Setting, prospects: Prospects, start: Rules, reach: Reach) -> search.Found:
         """Return the best policy that small changes lead to."""
         arms, problem = len(setting.grid), setting.problem
-        if self.policies == "lottery":
-            return search.improved(problem, prospects, start, ERRORS, search.near_lotteries(arms))
         groups = setting.groups if self.policies == "per-group" else 1
-        return search.improved(problem, prospects, start, ERRORS, search.near_thresholds(arms, groups))
+        lotteries = self.policies == "lottery"
+        near = search.near_lotteries(arms) if lotteries else search.near_thresholds(arms, groups)
+        return search.improved(problem, prospects, start, ERRORS, lambda rule: reach(near(rule)))
+
+    def reach(self, setting: Setting, rule: Rules, safe: Array) -> Reach:
+        """Return a function that limits thresholds to small steps from a safe rule; with a lottery any step is fine."""
+        xp, arms = namespace(setting.grid), len(setting.grid)
+        most = xp.where(safe, max(1, arms // SMALL_STEP), arms)
+
+        def limited(rules: Rules) -> Rules:
+            low, high = (
+                xp.clip(each, old - most, old + most) for each, old in ((rules.low, rule.low), (rules.high, rule.high))
+            )
+            return Rules(low, high, rules.weight)
+
+        return (lambda rules: rules) if self.lottery else limited
 
     def recommend(self, setting: Setting, memory: Memory) -> Policy:
         """Recommend the current policy."""
