@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
 from fairgate.block import BLOCK, Block, Progress, blocks_of, empty_run, joined
+from fairgate.core.setting import Task as PureTask
 from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
-from fairgate.learners.base import as_learner, check_level
+from fairgate.learners.base import AnyPure, as_learner, check_level, is_pure
 from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
 from fairgate.run import Run
@@ -46,8 +47,8 @@ class Size:
 
 @overload
 def simulate(
-    task: Task | str,
-    learner: AnyLearner,
+    task: Task | PureTask | str,
+    learner: AnyLearner | AnyPure,
     rounds: int = 3000,
     seeds: int | None = None,
     *,
@@ -66,8 +67,8 @@ def simulate(
 
 @overload
 def simulate(
-    task: Task | str,
-    learner: AnyLearner,
+    task: Task | PureTask | str,
+    learner: AnyLearner | AnyPure,
     rounds: int = 3000,
     seeds: int | None = None,
     *,
@@ -85,8 +86,8 @@ def simulate(
 
 
 def simulate(
-    task: Task | str,
-    learner: AnyLearner,
+    task: Task | PureTask | str,
+    learner: AnyLearner | AnyPure,
     rounds: int = 3000,
     seeds: int | None = None,
     *,
@@ -106,7 +107,8 @@ def simulate(
     Parameters
     ----------
     task, learner
-        What to do, or the name of a built-in task, and who does it. Settings of either may vary by replicate.
+        What to do, or the name of a built-in task, and who does it. Settings of either may vary by replicate. A task
+        in pure form (:class:`fairgate.core.setting.Task`) is played by the core.
     rounds
         Length of each loop.
     seeds
@@ -148,14 +150,14 @@ def simulate(
     """
     if isinstance(task, str):  # found when asked for, so that no kept run of a task rests on the code of all presets
         task = import_module("fairgate.tasks").load_task(task)
-    if not isinstance(task, Task):
+    if not isinstance(task, (Task, PureTask)):
         raise InputError(f"task must be a Task or the name of one, such as 'interior', got {task!r}")
     record = (record,) if isinstance(record, str) else record
     rounds = whole_number("rounds", rounds, 1)
     batch = whole_number("batch", batch, 1)
     workers = whole_number("workers", workers, 1)
     seed = whole_number("seed", seed, 0)
-    if library is not None:
+    if library is not None or isinstance(task, PureTask) or is_pure(learner):
         _need_no_arrays(record=tuple(record), parts=parts, coupling=coupling)
         core = import_module("fairgate.loops.simulation")  # found when asked for, as all learners are named there
         found: Run | Summary = core.simulate(
@@ -165,10 +167,11 @@ def simulate(
         if progress is not None:
             progress(rounds * found.settings["seeds"])
         return found
+    assert isinstance(task, Task)  # one in pure form has a library
     for name in record:
         if name not in RECORDS:
             raise unknown_name("record", name, RECORDS)
-    chosen = as_learner(learner)
+    chosen = as_learner(cast(AnyLearner, learner))
     check_level(chosen, task.problem)
     coupled = coupling or ("common" if batch <= COMMON else "independent")
     Nature(seed, coupling=coupled)  # refuses what is no coupling

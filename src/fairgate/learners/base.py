@@ -41,6 +41,19 @@ class AnyLearner(Protocol):
         """Take in what playing a policy revealed; `played` may differ from what was proposed."""
 
 
+class AnyPure(Protocol):
+    """The least that a learner in pure form must have; :mod:`fairgate.core` describes the methods."""
+
+    def init(self, setting: Any) -> Any:
+        """Return the memory before the first round."""
+
+    def propose(self, setting: Any, memory: Any, draws: Any) -> Any:
+        """Return the policy to play now."""
+
+    def observe(self, setting: Any, memory: Any, draws: Any, played: Any, feedback: Any) -> Any:
+        """Return the memory after a round."""
+
+
 @dataclass(frozen=True)
 class Learner(Settings, ABC, Generic[S]):
     """Base of the built-in learners: keeps the bookkeeping, so that a learner is its rule.
@@ -241,6 +254,11 @@ class Plain(Learner[PlainState]):
         """Ask the learner, if it recommends anything."""
         own: Any = self.own
         return as_policy(own.recommend(state.own)) if callable(getattr(own, "recommend", None)) else None
+
+
+def is_pure(learner: Any) -> bool:
+    """Return whether a learner is written for one loop, as :mod:`fairgate.core` describes, and not for arrays."""
+    return hasattr(learner, "init") and not hasattr(learner, "start")
 
 
 def as_learner(learner: AnyLearner) -> Learner[Any]:

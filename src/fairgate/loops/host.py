@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairgate import learners, tasks
+from fairgate import learners
 from fairgate.arrays import Array, each_of, piled, taken
 from fairgate.block import Kept, empty_run
 from fairgate.core.feedback import reveal
@@ -28,6 +28,7 @@ from fairgate.policy import Policy, as_policy
 from fairgate.problem import Arrivals, Problem
 from fairgate.random import Draws
 from fairgate.run import Run
+from fairgate.setting import Setting as Told
 
 Function = Callable[[Any, Any], Any]
 """A function of the values that all loops share, and of the values of each loop."""
@@ -205,11 +206,9 @@ def _recommend(shared: Any, own: Any) -> Any:
 class ArrayLearner:
     """A learner in plain Python, which works on arrays of loops."""
 
-    def __init__(
-        self, stage: Stage, learner: learners.Learner[Any], task: tasks.Task, rng: np.random.Generator
-    ) -> None:
-        self.stage, self.learner, self.task = stage, learner, task
-        self.state = learner.start(task.setting, len(stage.loops), rng)
+    def __init__(self, stage: Stage, learner: learners.Learner[Any], setting: Told, rng: np.random.Generator) -> None:
+        self.stage, self.learner, self.setting = stage, learner, setting
+        self.state = learner.start(setting, len(stage.loops), rng)
         self.noted = Pure(np.zeros((len(stage.loops), 1, 1)), np.ones((len(stage.loops), 1)))
         self.past: dict[int, Policy] = {}
         self.open: dict[int, Array] = {}  # labels of past rounds that have not arrived yet
@@ -230,7 +229,7 @@ class ArrayLearner:
             credited, binned = met.arrived
             arrivals = self._arrivals(int(number), policy, counts, np.asarray(credited.labels))
             labels = binned.sum(axis=2) if self.stage.level == "bandit" else binned
-        feedback = self.task.problem.reveal(counts, self.stage.level, arrivals, labels, int(number))
+        feedback = self.setting.problem.reveal(counts, self.stage.level, arrivals, labels, int(number))
         self.learner.observe(self.state, policy, feedback)
 
     def _arrivals(self, number: int, policy: Policy, counts: Counts, labels: Array) -> Arrivals:

@@ -21,6 +21,9 @@ from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.core.learners.smooth_optimist import SmoothOptimist
 from fairgate.core.learners.thompson import Thompson
 from fairgate.core.learners.two_point import TwoPoint
+from fairgate.errors import InputError, unknown_name
+from fairgate.learners.base import is_pure as written_pure
+from fairgate.problem import LEVELS
 
 PURE: dict[type, Any] = {
     learners.AcceptAll: AcceptAll,
@@ -47,7 +50,19 @@ PURE: dict[type, Any] = {
 
 def is_pure(learner: Any) -> bool:
     """Return whether a learner is in pure form, or has one."""
-    return type(learner) in PURE or (hasattr(learner, "init") and not hasattr(learner, "start"))
+    return type(learner) in PURE or written_pure(learner)
+
+
+def checked(learner: Any) -> Any:
+    """Return a learner in pure form if it has all that a simulation needs; else say what it lacks."""
+    name = type(learner).__name__
+    for part in ("init", "propose", "observe"):
+        if not callable(getattr(learner, part, None)):
+            raise InputError(f"{name} must have the methods init, propose and observe, it has no {part}")
+    level = getattr(learner, "level", None)
+    if level not in LEVELS:
+        raise unknown_name(f"level of {name}", level, LEVELS)
+    return learner
 
 
 def pure(learner: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairgate import learners as configured
-from fairgate import tasks
+from fairgate import setting, tasks
 from fairgate.arrays import Array, piled, record
 from fairgate.block import blocks_of, joined
 from fairgate.core import environments
@@ -21,7 +21,7 @@ from fairgate.core.loop import Round, State, begin, play
 from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.learners.base import as_learner, check_level
+from fairgate.learners.base import as_learner, check_level, is_pure
 from fairgate.loops import pure as learners
 from fairgate.loops.cast import Cast
 from fairgate.loops.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
@@ -30,7 +30,7 @@ from fairgate.policy import Policy
 from fairgate.problem import Assessment, Problem, is_feasible, violation
 from fairgate.random import Draws, key_of
 from fairgate.run import Run
-from fairgate.settings import common_replicates, described, loops_asked, rows_of, whole_number
+from fairgate.settings import Index, common_replicates, described, loops_asked, rows_of, whole_number
 from fairgate.summary import Summary, gather, lengths_of
 from fairgate.tail import kept_tail
 
@@ -70,7 +70,7 @@ class Size:
 
 
 def simulate(
-    task: tasks.Task,
+    task: tasks.Task | Task,
     learner: Any,
     rounds: int = 3000,
     seeds: int | None = None,
@@ -91,8 +91,8 @@ def simulate(
     Parameters
     ----------
     task, learner
-        The task, and the learner that plays it. A task or learner without a pure form runs round by round in plain
-        Python, next to the pure form of the rest.
+        The task, or one in pure form (:class:`fairgate.core.setting.Task`), and the learner that plays it. A task or
+        learner without a pure form runs round by round in plain Python, next to the pure form of the rest.
     rounds, seeds, seed, batch
         Length of each loop, number of loops, seed of the random numbers, applicants per round. By default there is one
         loop per value of settings that vary by replicate, else 10 loops.
@@ -113,11 +113,11 @@ def simulate(
     >>> run, run.thresholds.shape
     (Run(german: 2 replicates × 50 rounds, 2 groups), (2, 50, 2))
     """
-    if not learners.is_pure(learner):
-        learner = as_learner(learner)
+    given = OwnTask(task) if isinstance(task, Task) else task
+    learner = learners.checked(learner) if is_pure(learner) else as_learner(learner)
     if isinstance(learner, configured.Learner):
-        check_level(learner, task.problem)
-    varying = common_replicates({"the task": task.replicates, "the learner": getattr(learner, "replicates", None)})
+        check_level(learner, given.problem)
+    varying = common_replicates({"the task": given.replicates, "the learner": getattr(learner, "replicates", None)})
     loops = loops_asked(seeds, varying)
     whole_number("rounds", rounds, 1)
     whole_number("batch", batch, 1)
@@ -127,14 +127,14 @@ def simulate(
     if chosen == "jax" and find_spec("jax") is None:
         raise InputError("library 'jax' needs JAX, which is not installed: pip install 'fairgate[sim]'")
     settings = {
-        "task": task.describe(), "learner": described(learner), "rounds": rounds, "seeds": loops, "seed": seed,
+        "task": given.describe(), "learner": described(learner), "rounds": rounds, "seeds": loops, "seed": seed,
         "batch": batch, "coupling": "common", "library": chosen,
     }  # fmt: skip
     last, whole = kept_tail(rounds, tail, keep), keep == "run"
-    origin = Origin(task, learner, simulate)
-    if not environments.is_pure(task.environment) or _pure_learner(learner, task.environment) is None:
+    origin = None if isinstance(given, OwnTask) else Origin(given, learner, simulate)
+    if not _is_pure(given) or _pure_learner(learner, given) is None:
         lengths = [rounds] if whole else lengths_of(rounds, last)
-        played = [_hosted(task, learner, key_of(seed), batch, chosen, block) for block in blocks_of(loops, ARRAY)]
+        played = [_hosted(given, learner, key_of(seed), batch, chosen, block) for block in blocks_of(loops, ARRAY)]
         runs = (pieces(*each, lengths, settings) for each in played)
         if whole:
             return dataclasses.replace(joined([run for (run,) in runs]), settings=settings, origin=origin)
@@ -142,9 +142,9 @@ def simulate(
         figures = {name: np.concatenate([each[name] for each in gathered]) for name in gathered[0]}
         return Summary(figures, {**settings, "tail": last})
     cast = Cast.of(
-        [(_task(task.rows(row)), learners.pure(rows_of(learner, row))) for row in range(varying)]
+        [(_task(given.rows(row)), learners.pure(rows_of(learner, row))) for row in range(varying)]
         if varying
-        else [(_task(task), learners.pure(learner))]
+        else [(_task(given), learners.pure(learner))]
     )
     player = _compiled if chosen == "jax" else _plain
     found = player(
@@ -154,21 +154,53 @@ def simulate(
         return Summary(
             {name: np.asarray(value) for name, value in found.figures(last).items()}, {**settings, "tail": last}
         )
-    return dataclasses.replace(_run(found, task, settings), origin=origin)
+    return dataclasses.replace(_run(found, given, settings), origin=origin)
 
 
-def _task(task: tasks.Task) -> Task:
+class OwnTask:
+    """A task in pure form, with the parts of a :class:`fairgate.Task` that a simulation reads."""
+
+    replicates = None
+
+    def __init__(self, pure: Task) -> None:
+        self.pure, self.problem, self.environment = pure, pure.setting.problem, pure.environment
+        self.setting = setting.Setting(self.problem, np.asarray(pure.setting.grid), pure.setting.groups)
+        self.thresholds = self.setting.thresholds
+
+    def describe(self) -> dict[str, Any]:
+        """Return its parts as plain data."""
+        parts = {"environment": described(self.environment), "problem": self.problem.describe()}
+        return {"name": "custom", **parts, "grid": self.thresholds.tolist()}
+
+    def rows(self, index: Index) -> OwnTask:
+        """Return the same task, which is that of all loops."""
+        return self
+
+
+def _is_pure(task: tasks.Task | OwnTask) -> bool:
+    """Return whether a task has a pure form."""
+    return isinstance(task, OwnTask) or environments.is_pure(task.environment)
+
+
+def _delay(task: tasks.Task | OwnTask) -> LabelDelay | None:
+    """Return the delay of labels, None if all arrive at once."""
+    return task.pure.delay if isinstance(task, OwnTask) else LabelDelay.of(task.environment)
+
+
+def _task(task: tasks.Task | OwnTask) -> Task:
     """Return a task in pure form."""
-    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
-    return Task(environments.pure(task.environment), setting, LabelDelay.of(task.environment))
+    if isinstance(task, OwnTask):
+        return task.pure
+    own = Setting(task.problem, task.thresholds, task.setting.groups)
+    return Task(environments.pure(task.environment), own, _delay(task))
 
 
-def _pure_learner(learner: Any, environment: Any) -> Any:
-    """Return the pure form of a learner, or None if it lacks one that handles the late labels of the environment."""
+def _pure_learner(learner: Any, task: tasks.Task | OwnTask) -> Any:
+    """Return the pure form of a learner, or None if it lacks one that handles the late labels of the task."""
     if not learners.is_pure(learner):
         return None
     found = learners.pure(learner)
-    if LabelDelay.of(environment) is None or getattr(found, "learns_late", False):
+    if _delay(task) is None or getattr(found, "learns_late", False):
         return found
     if not hasattr(learner, "start"):
         raise InputError(f"learner {learner!r} must have learns_late = True to learn from labels that arrive late")
@@ -176,25 +208,25 @@ def _pure_learner(learner: Any, environment: Any) -> Any:
 
 
 def _hosted(
-    task: tasks.Task, learner: Any, key: Array, batch: int, library: str, block: slice
+    task: tasks.Task | OwnTask, learner: Any, key: Array, batch: int, library: str, block: slice
 ) -> tuple[PurePeople | ArrayPeople, PureLearner | ArrayLearner, Problem]:
     """Return environment and learner of a block of loops, where one or both are in plain Python."""
     varying = task.replicates is not None or getattr(learner, "replicates", None) is not None
-    late = LabelDelay.of(task.environment)
+    late = _delay(task)
     if varying and late is not None:
         raise InputError(
             f"library must be left out where settings vary by replicate and labels are late, for {learner!r}"
         )
     if varying:
         task, learner = task.rows(block), rows_of(learner, block)
-    whole = _task(task) if environments.is_pure(task.environment) and not varying else None
-    own = None if varying else _pure_learner(learner, task.environment)
-    setting = Setting(task.problem, task.thresholds, task.environment.group_count)
+    whole = _task(task) if _is_pure(task) and not varying else None
+    own = None if varying else _pure_learner(learner, task)
+    told = Setting(task.problem, task.thresholds, task.setting.groups)
     numbers = np.arange(block.start, block.stop, dtype=np.uint32)
-    stage = Stage(setting, late, learner.level, batch, key, numbers, library)
+    stage = Stage(told, late, learner.level, batch, key, numbers, library)
     mind, nature = (np.random.default_rng([*key.tolist(), block.start, purpose]) for purpose in (1, 2))
     people = ArrayPeople(stage, task.environment, nature) if whole is None else PurePeople(stage, whole.environment)
-    player = ArrayLearner(stage, learner, task, mind) if own is None else PureLearner(stage, own)
+    player = ArrayLearner(stage, learner, task.setting, mind) if own is None else PureLearner(stage, own)
     return people, player, task.problem
 
 
@@ -379,10 +411,11 @@ def _totals() -> Callable[..., Any]:
     return run
 
 
-def _run(found: tuple[Played, Any], task: tasks.Task, settings: dict[str, Any]) -> Run:
+def _run(found: tuple[Played, Any], task: tasks.Task | OwnTask, settings: dict[str, Any]) -> Run:
     """Return the rounds as a :class:`fairgate.Run`."""
     played, final = found
-    groups = task.environment.group_count
+    check_policies(played, settings["learner"])
+    groups = task.setting.groups
     true, batch = (task.problem.assess(np.swapaxes(cells, 0, 1)) for cells in (played.probabilities, played.counts))
     return Run(
         policies=arranged(played, groups),
@@ -395,6 +428,19 @@ def _run(found: tuple[Played, Any], task: tasks.Task, settings: dict[str, Any]) 
         settings=settings,
         final=None if final is None else arranged(final, groups),
     )
+
+
+def check_policies(played: Played, learner: Any) -> None:
+    """Refuse policies that are none, and name the first round of one."""
+    name = learner.get("kind", learner) if isinstance(learner, dict) else learner
+    weights = played.weights
+    for strange, wanted in (
+        (np.isnan(played.thresholds).any(axis=(2, 3)), "thresholds that are numbers or ±inf, got nan"),
+        (~((weights >= 0.0).all(axis=2) & (abs(weights.sum(axis=2) - 1.0) <= 1e-5)), "weights ≥ 0 that sum to 1"),
+    ):
+        if strange.any():
+            loop, number = np.argwhere(strange)[0]
+            raise InputError(f"the policies of {name} must have {wanted}, in loop {loop} and round {number}")
 
 
 def arranged(pure: Any, groups: int) -> Policy:

@@ -1,0 +1,89 @@
+"""A task and a learner of one's own, written for one loop."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import fairgate as fg
+from fairgate.arrays import namespace, record
+from fairgate.core.policy import Policy
+from fairgate.core.setting import Setting
+from fairgate.core.setting import Task as PureTask
+from fairgate.counts import Counts
+from fairgate.random import Draws
+
+
+@record
+class Improving:
+    """Applicants whose scores are uniform, and who improve when they are accepted."""
+
+    rate: float = 0.1
+
+    def start(self) -> Any:
+        return np.array([0.5, 0.6])
+
+    def cells(self, state: Any, policy: Policy) -> Any:
+        return self.histogram(state, policy.thresholds[:, 0])[:, [0, 1]].swapaxes(1, 2)
+
+    def histogram(self, state: Any, edges: Any) -> Any:
+        xp = namespace(state)
+        ends = xp.concatenate((xp.zeros(1), xp.clip(edges, 0.0, 1.0), xp.ones(1)))
+        label = xp.stack((1.0 - state, state), axis=-1)
+        return 0.5 * xp.diff(ends)[None, :, None] * label[:, None, :]
+
+    def update(self, state: Any, policy: Policy, counts: Counts, draws: Draws) -> Any:
+        return namespace(state).where(counts.people > 0, state + self.rate * (counts.rates - state), state)
+
+
+@record
+class Careful:
+    """Raises its threshold until the constraints are kept, or proposes what is no threshold."""
+
+    step: float = 0.25
+
+    level: ClassVar[str] = "bandit"
+
+    def init(self, setting: Setting) -> Any:
+        return namespace(setting.grid).zeros(())
+
+    def propose(self, setting: Setting, memory: Any, draws: Draws) -> Policy:
+        return Policy.at(memory)
+
+    def observe(self, setting: Setting, memory: Any, draws: Draws, played: Policy, feedback: Any) -> Any:
+        return memory + self.step * (feedback.residuals.max() > 0.0)
+
+
+OWN = PureTask(Improving(), Setting(fg.Problem(fg.Utility(1.0), [fg.ServiceRate(0.2, 0.6)]), np.linspace(0, 1, 5), 2))
+
+
+@pytest.mark.parametrize("library", [None, "numpy", "jax"])
+def test_a_task_and_a_learner_of_ones_own_may_be_in_pure_form(library: str | None) -> None:
+    run = fg.simulate(OWN, Careful(), rounds=4, seeds=2, library=library)
+    assert run.thresholds[:, :, 0].tolist() == [[0.0, 0.25, 0.5, 0.5]] * 2
+    assert run.population.reward[0, 1] == pytest.approx(0.75 * (2.0 * 0.5 * (0.55 + 0.64) - 1.0))
+    assert repr(run) == "Run(custom: 2 replicates × 4 rounds, 2 groups)"
+
+
+def test_a_learner_for_arrays_plays_a_task_in_pure_form() -> None:
+    run = fg.simulate(OWN, fg.OFS(), rounds=4, seeds=2, library="numpy")
+    hosted = fg.simulate(OWN, fg.learners.ThresholdOptimizer(), rounds=4, seeds=2, library="numpy")
+    assert run.thresholds.shape == hosted.thresholds.shape == (2, 4, 2)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("library", ["numpy", "jax"])
+def test_a_pure_policy_that_is_none_is_refused_with_its_round(library: str) -> None:
+    with pytest.raises(fg.InputError, match=r"the policies of Careful .* got nan, in loop 0 and round 1"):
+        fg.simulate(OWN, Careful(step=float("nan")), rounds=4, seeds=2, library=library)
+
+
+def test_a_pure_learner_that_lacks_something_is_refused_in_a_sentence() -> None:
+    class Unfinished:
+        def init(self, setting: Setting) -> None:
+            pass
+
+    with pytest.raises(fg.InputError, match=r"Unfinished must have the methods .*, it has no propose"):
+        fg.simulate(OWN, Unfinished(), rounds=4)  # type: ignore[call-overload]
