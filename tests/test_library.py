@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,3 +85,19 @@ def test_runs_of_other_random_numbers_are_no_pairs() -> None:
     first, second = (fg.simulate("german", fg.OFS(), rounds=3, seeds=2, library=each) for each in (None, "numpy"))
     with pytest.raises(fg.InputError, match="library was given for one of"):
         fg.compare(first, second, "reward")
+
+
+@pytest.mark.slow
+def test_what_is_compiled_is_kept_for_the_next_command(tmp_path: Path) -> None:
+    pytest.importorskip("jax", reason="JAX is not installed: pip install 'fairgate[sim]'")
+    command = [sys.executable, "-m", "fairgate", "run", "interior", "ofs", "--rounds", "20", "--seeds", "2"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
+    said = [
+        subprocess.run([*command, "--library", "jax"], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    kept = tmp_path / "fairgate" / "jax"
+    assert any(kept.iterdir())
+    assert kept.stat().st_mode & 0o777 == 0o700
+    assert said[0].stdout == said[1].stdout

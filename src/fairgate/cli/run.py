@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,6 +71,8 @@ def run(
     check_size(rounds=rounds, seeds=seeds, seed=seed, batch=batch, tail=last, workers=workers)
     if out is not None:
         prepare_folder(out)
+    if library == "jax":
+        keep_compiled()
     summaries: dict[str, dict[str, Estimate]] = {}
     with progress(rounds * seeds * len(learners), quiet=as_json) as start:
         for name, each in learners.items():
@@ -107,6 +110,17 @@ def run(
     else:
         when = "" if end.environment is chosen.environment else ", in the world as it stands in the last round"
         _print_run(chosen.name, settings, summaries, truth.best, when)
+
+
+def keep_compiled() -> None:
+    """Have JAX keep what it compiles in the user's cache folder, unless it is told of another or cannot write there."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fairgate", "jax")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 
 @contextmanager
