@@ -127,3 +127,14 @@ def test_what_is_asked_about_a_frozen_policy_is_worked_out_once_and_is_the_same(
     for _ in range(2):  # what is wrong is said each time
         with pytest.raises(fg.InputError, match="must have thresholds of shape"):
             frozen.checked(None, (shape[0] + 1, shape[1]), GRID)
+
+
+def test_a_lottery_of_shared_thresholds_is_made_of_options_and_weights() -> None:
+    one = Policy.lottery([0.2, 0.6], [0.3, 0.7], groups=3)
+    assert (one.replicates, one.groups) == (1, 3)
+    two = Policy.lottery([[0.2, 0.6], [0.1, np.inf]], [[0.3, 0.7], [1.0, 0.0]], groups=2)
+    np.testing.assert_allclose(two.accepted_share(np.array([0.1, 0.2, 0.6]))[:, 0], [[0, 0, 0.3, 1], [0, 1, 1, 1]])
+    with pytest.raises(fg.InputError, match="weights must be as many as thresholds, 2, got 3"):
+        Policy.lottery([0.2, 0.6], [0.3, 0.3, 0.4], groups=2)
+    with pytest.raises(fg.InputError, match="sum to 1"):
+        Policy.lottery([0.2, 0.6], [0.3, 0.3], groups=2)

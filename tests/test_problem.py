@@ -81,3 +81,16 @@ def test_parity_with_one_group_is_refused_when_the_task_is_made() -> None:
     one = fg.environments.ScorePools([0, 1, 2, 3], [0, 1, 0, 1], [0, 0, 0, 0])
     with pytest.raises(fg.InputError, match="needs at least 2, got 1 group"):
         fg.Task(one, fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)]), [0.0, 1.0])
+
+
+def test_what_a_policy_would_do_is_what_it_does_to_the_same_people() -> None:
+    task = fg.load_task("interior")
+    policy = fg.Policy.lottery([float(task.thresholds[10]), float(task.thresholds[20])], [0.4, 0.6], groups=2)
+    start = task.environment.start(1)
+    cells = task.environment.cells(start, policy, task.thresholds)
+    found = task.problem.predict(cells.sum(axis=-1), policy, task.thresholds)
+    wanted = task.problem.assess(task.environment.cells(start, policy))
+    np.testing.assert_allclose(found.reward, wanted.reward)
+    np.testing.assert_allclose(found.residuals, wanted.residuals, atol=1e-12)
+    with pytest.raises(fg.InputError, match=r"histogram must have shape \(replicates, groups, 42, 2\)"):
+        task.problem.predict(cells.sum(axis=-1)[0], policy, task.thresholds)

@@ -136,4 +136,6 @@ def __getattr__(name: str) -> Any:
         return import_module(f"fairgate.{name}")
     if name == "run_worlds":
         return import_module("fairgate.bench").run_worlds
+    if name == "normalised_reward":
+        return import_module("fairgate.bench.share").share_of_run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -65,6 +65,22 @@ class Policy(NamedTuple):
         ends = np.array([-np.inf, np.inf])[:, None, None]
         return cls(np.broadcast_to(ends, (2, len(accepted), groups)), np.stack((accepted, 1.0 - accepted)))
 
+    @classmethod
+    def lottery(cls, thresholds: ArrayLike, weights: ArrayLike, groups: int) -> Policy:
+        """Make a lottery of thresholds that all groups share, the same in one replicate or (replicates, options) each.
+
+        >>> Policy.lottery([0.3, 0.7], [0.25, 0.75], groups=2).accepted_share(np.array([0.3, 0.7]))[0, 0]
+        array([0.  , 0.25, 1.  ])
+        """
+        options, chances = (np.atleast_2d(np.asarray(each, dtype=np.float64)) for each in (thresholds, weights))
+        if options.shape[-1:] != chances.shape[-1:]:
+            raise InputError(
+                f"Policy.lottery: weights must be as many as thresholds, {options.shape[-1]}, got {chances.shape[-1]}"
+            )
+        options, chances = np.broadcast_arrays(options, chances)
+        shared = np.broadcast_to(options.T[:, :, None], (*options.T.shape, groups))
+        return cls(shared, chances.T.copy()).checked(None, (len(options), groups))
+
     @property
     def replicates(self) -> int:
         """Number of replicates."""

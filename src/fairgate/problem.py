@@ -335,6 +335,36 @@ class Problem(Settings):
             stacked[place] = residual
         return Assessment(reward, stacked)
 
+    def predict(self, histogram: Any, policy: Policy, edges: Any) -> Assessment:
+        """Return reward and residuals of a policy for applicants whose scores and labels are known or estimated.
+
+        Parameters
+        ----------
+        histogram
+            Applicants, counted or as probabilities, by group, score bin and label, (replicates, groups, K + 1, 2).
+        policy
+            The policy, whose thresholds are among the edges or ±inf.
+        edges
+            Edges of the bins, increasing, (K,): bin k has scores of at least edge k − 1 and below edge k.
+
+        Examples
+        --------
+        >>> import fairgate as fg
+        >>> people = np.array([[[[3, 1], [2, 4]], [[5, 1], [1, 3]]]])    # two groups, scores below and from 0.5 on
+        >>> problem = fg.Problem(fg.Utility(1.0), [fg.DemographicParity(0.1)])
+        >>> found = problem.predict(people, fg.Policy.of([[0.5, 0.5]]), [0.5])
+        >>> found.reward, found.residuals[0]
+        (array([0.2]), array([0.1]))
+        """
+        people, bins = np.asarray(histogram, dtype=np.float64), np.asarray(edges, dtype=np.float64)
+        if people.ndim != 4 or people.shape[2:] != (len(bins) + 1, 2):
+            raise InputError(
+                f"histogram must have shape (replicates, groups, {len(bins) + 1}, 2) for {len(bins)} edges, "
+                f"got {people.shape}"
+            )
+        share = policy.checked(None, people.shape[:2], bins).accepted_share(bins)[..., None]
+        return self.assess(Counts.of_bins(np.stack((people * (1.0 - share), people * share), axis=-1)))
+
     def reveal(
         self,
         counts: Any,

@@ -74,7 +74,17 @@ def share_of(worth: Array, none: Array, best: Array) -> Array:
 
 
 def share_of_run(run: Run, task: Task) -> Array:
-    """Return the share of each replicate of a run, (R,): its normalised reward, violations priced; NaN if unknown."""
+    """Return the normalised reward of each replicate of a run, (R,); ``fg.normalised_reward`` is the same function.
+
+    It is the share of what the best fixed lottery earns beyond the best uniform one over the whole run, where a unit of
+    violation costs :data:`PRICE`; NaN if either is unknown.
+
+    >>> import fairgate as fg
+    >>> task = fg.load_task("interior")
+    >>> run = fg.simulate(task, fg.learners.BestLottery(), rounds=50, seeds=2)
+    >>> fg.normalised_reward(run, task).round(1)
+    array([-0.1, -0.1])
+    """
     best = yardsticks_of(task, run.rounds)
     return share_of(worth(run.population), best.fair, best.lottery)
 
