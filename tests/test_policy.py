@@ -133,7 +133,9 @@ def test_a_lottery_of_shared_thresholds_is_made_of_options_and_weights() -> None
     one = Policy.lottery([0.2, 0.6], [0.3, 0.7], groups=3)
     assert (one.replicates, one.groups) == (1, 3)
     two = Policy.lottery([[0.2, 0.6], [0.1, np.inf]], [[0.3, 0.7], [1.0, 0.0]], groups=2)
-    np.testing.assert_allclose(two.accepted_share(np.array([0.1, 0.2, 0.6]))[:, 0], [[0, 0, 0.3, 1], [0, 1, 1, 1]])
+    np.testing.assert_allclose(
+        two.accepted_share(np.array([0.1, 0.2, 0.6]))[:, 0], [[0.0, 0.0, 0.3, 1.0], [0.0, 1.0, 1.0, 1.0]]
+    )
     with pytest.raises(fg.InputError, match="weights must be as many as thresholds, 2, got 3"):
         Policy.lottery([0.2, 0.6], [0.3, 0.3, 0.4], groups=2)
     with pytest.raises(fg.InputError, match="sum to 1"):

@@ -92,6 +92,15 @@ def taken(pile: Any, place: Any) -> Any:
     return _rebuilt(pile, lambda get: taken(get(pile), place), lambda: pile[place])
 
 
+def as_arrays(tree: Any) -> Any:
+    """Return a structure with each number as a NumPy array.
+
+    >>> as_arrays((np.float64(1.0), {"x": 2}))
+    (array(1.), {'x': array(2)})
+    """
+    return _rebuilt(tree, lambda get: as_arrays(get(tree)), lambda: np.asarray(tree))
+
+
 def _rebuilt(like: Any, part: Callable[[Callable[[Any], Any]], Any], leaf: Callable[[], Any]) -> Any:
     """Build a structure like `like`: `part` makes each part from its getter, `leaf` makes an array; None stays None."""
     if like is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from fairgate.core.setting import Task as PureTask
 from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
-from fairgate.learners.base import AnyPure, as_learner, check_level, is_pure
+from fairgate.learners.base import AnyPure, as_learner, check_level
+from fairgate.learners.one_loop import OneLoop
 from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
 from fairgate.run import Run
@@ -157,11 +158,12 @@ def simulate(
     batch = whole_number("batch", batch, 1)
     workers = whole_number("workers", workers, 1)
     seed = whole_number("seed", seed, 0)
-    if library is not None or isinstance(task, PureTask) or is_pure(learner):
+    chosen = as_learner(learner)
+    if library is not None or isinstance(task, PureTask) or isinstance(chosen, OneLoop):
         _need_no_arrays(record=tuple(record), parts=parts, coupling=coupling)
         core = import_module("fairgate.loops.simulation")  # found when asked for, as all learners are named there
         found: Run | Summary = core.simulate(
-            task, learner, rounds, seeds, seed=seed, batch=batch, keep=keep, tail=tail, library=library,
+            task, chosen, rounds, seeds, seed=seed, batch=batch, keep=keep, tail=tail, library=library,
             size=core.Size(workers=workers),
         )  # fmt: skip
         if progress is not None:
@@ -171,7 +173,6 @@ def simulate(
     for name in record:
         if name not in RECORDS:
             raise unknown_name("record", name, RECORDS)
-    chosen = as_learner(cast(AnyLearner, learner))
     check_level(chosen, task.problem)
     coupled = coupling or ("common" if batch <= COMMON else "independent")
     Nature(seed, coupling=coupled)  # refuses what is no coupling

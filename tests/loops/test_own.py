@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +15,10 @@ from fairgate.core.policy import Policy
 from fairgate.core.setting import Setting
 from fairgate.core.setting import Task as PureTask
 from fairgate.counts import Counts
+from fairgate.learners import as_learner
+from fairgate.learners.checks import check_learner
 from fairgate.random import Draws
+from tests.command import fairgate_here
 
 
 @record
@@ -53,7 +58,8 @@ class Careful:
         return Policy.at(memory)
 
     def observe(self, setting: Setting, memory: Any, draws: Draws, played: Policy, feedback: Any) -> Any:
-        return memory + self.step * (feedback.residuals.max() > 0.0)
+        xp = namespace(setting.grid)
+        return xp.minimum(memory + self.step * (feedback.residuals.max() > 0.0), setting.grid[-1])
 
 
 OWN = PureTask(Improving(), Setting(fg.Problem(fg.Utility(1.0), [fg.ServiceRate(0.2, 0.6)]), np.linspace(0, 1, 5), 2))
@@ -87,3 +93,27 @@ def test_a_pure_learner_that_lacks_something_is_refused_in_a_sentence() -> None:
 
     with pytest.raises(fg.InputError, match=r"Unfinished must have the methods .*, it has no propose"):
         fg.simulate(OWN, Unfinished(), rounds=4)  # type: ignore[call-overload]
+
+
+def test_a_run_of_a_pure_learner_is_kept_cut_and_made_again(tmp_path: Path) -> None:
+    run = fg.simulate("german", Careful(0.2), rounds=6, seeds=3, library="numpy")
+    run.save(tmp_path / "run.parquet")
+    kept = fg.Run.load(tmp_path / "run.parquet")
+    again = fg.simulate(kept.task(), kept.rebuilt_learner(Careful), **kept.size)
+    np.testing.assert_array_equal(again.counts, run.counts)
+    np.testing.assert_array_equal(run.rows(slice(1, 3)).thresholds, run.thresholds[1:])
+
+
+def test_a_pure_learner_keeps_the_contract_of_learners() -> None:
+    learner = as_learner(Careful())
+    assert (learner.level, repr(learner), learner.describe()) == (
+        "bandit", "Careful(step=0.25)", {"kind": "Careful", "step": 0.25},
+    )  # fmt: skip
+    check_learner(Careful())
+
+
+def test_the_command_line_takes_a_pure_learner_by_its_place(tmp_path: Path) -> None:
+    place = "tests.loops.test_own:Careful:step=0.2"
+    done = fairgate_here("run", "interior", place, "--rounds", "8", "--seeds", "2", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["learners"][place]["settings"] == {"kind": "Careful", "step": 0.2}

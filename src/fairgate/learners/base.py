@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as brief
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -261,11 +261,17 @@ def is_pure(learner: Any) -> bool:
     return hasattr(learner, "init") and not hasattr(learner, "start")
 
 
-def as_learner(learner: AnyLearner) -> Learner[Any]:
-    """Return a learner with everything a :class:`Learner` has: itself, or a user's own in a :class:`Plain`."""
+def as_learner(learner: AnyLearner | AnyPure) -> Learner[Any]:
+    """Return a learner with everything a :class:`Learner` has: itself, or a user's own in one that adds the rest."""
     if isinstance(learner, type):
         raise InputError(f"learner must be an object such as {learner.__name__}(), got the class {learner.__name__}")
-    return learner if isinstance(learner, Learner) else Plain(learner)
+    if isinstance(learner, Learner):
+        return learner
+    if is_pure(learner):
+        from fairgate.learners.one_loop import OwnRule
+
+        return OwnRule(cast(AnyPure, learner))
+    return Plain(cast(AnyLearner, learner))
 
 
 def check_level(learner: Learner[Any], problem: Problem) -> None:

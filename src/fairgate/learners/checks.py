@@ -10,7 +10,7 @@ import numpy as np
 from fairgate.constraints import Constraint, DemographicParity, ServiceRate
 from fairgate.environments import GaussianScores
 from fairgate.errors import InputError
-from fairgate.learners.base import AnyLearner, Learner, as_learner
+from fairgate.learners.base import AnyLearner, AnyPure, Learner, as_learner
 from fairgate.learners.state import encode
 from fairgate.loop import Loop
 from fairgate.nature import Nature
@@ -23,7 +23,7 @@ class LearnerCheckError(AssertionError):
     """A learner does not keep the contract; the message says which part."""
 
 
-def check_learner(learner: AnyLearner) -> None:
+def check_learner(learner: AnyLearner | AnyPure) -> None:
     """Run a learner through the contract and raise :class:`LearnerCheckError` at the first breach.
 
     Checked: a repr, a clone that plays the same, thresholds of the right shape within the grid's interval, the same

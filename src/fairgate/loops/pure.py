@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 from fairgate import learners
 from fairgate.core.learners.bayesian import Bayesian
@@ -21,9 +21,9 @@ from fairgate.core.learners.pessimistic_optimistic import PessimisticOptimistic
 from fairgate.core.learners.smooth_optimist import SmoothOptimist
 from fairgate.core.learners.thompson import Thompson
 from fairgate.core.learners.two_point import TwoPoint
-from fairgate.errors import InputError, unknown_name
-from fairgate.learners.base import is_pure as written_pure
-from fairgate.problem import LEVELS
+from fairgate.learners import Learner
+from fairgate.learners.one_loop import OneLoop
+from fairgate.setting import Setting
 
 PURE: dict[type, Any] = {
     learners.AcceptAll: AcceptAll,
@@ -48,26 +48,14 @@ PURE: dict[type, Any] = {
 """The pure form of each learner that users configure, with the same settings."""
 
 
-def is_pure(learner: Any) -> bool:
-    """Return whether a learner is in pure form, or has one."""
-    return type(learner) in PURE or written_pure(learner)
+def is_pure(learner: Learner[Any]) -> bool:
+    """Return whether a learner has a pure form."""
+    return isinstance(learner, OneLoop) or type(learner) in PURE
 
 
-def checked(learner: Any) -> Any:
-    """Return a learner in pure form if it has all that a simulation needs; else say what it lacks."""
-    name = type(learner).__name__
-    for part in ("init", "propose", "observe"):
-        if not callable(getattr(learner, part, None)):
-            raise InputError(f"{name} must have the methods init, propose and observe, it has no {part}")
-    level = getattr(learner, "level", None)
-    if level not in LEVELS:
-        raise unknown_name(f"level of {name}", level, LEVELS)
-    return learner
-
-
-def pure(learner: Any) -> Any:
-    """Return the pure form of a learner; a learner already in pure form is returned unchanged."""
-    kind = PURE.get(type(learner))
-    if kind is None:
-        return learner
+def pure(learner: Learner[Any], setting: Setting | None = None, replicate: int = 0) -> Any:
+    """Return the pure form of a learner that has one; `setting` is that of a :class:`OneLoop`."""
+    if isinstance(learner, OneLoop):
+        return learner.rule(cast(Setting, setting), replicate)
+    kind = PURE[type(learner)]
     return kind(**{each.name: getattr(learner, each.name) for each in dataclasses.fields(learner)})

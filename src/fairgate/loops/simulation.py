@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairgate import learners as configured
 from fairgate import setting, tasks
 from fairgate.arrays import Array, piled, record
 from fairgate.block import blocks_of, joined
@@ -21,10 +20,11 @@ from fairgate.core.loop import Round, State, begin, play
 from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.learners.base import as_learner, check_level, is_pure
-from fairgate.loops import pure as learners
+from fairgate.learners.base import as_learner, check_level
+from fairgate.learners.one_loop import OneLoop
 from fairgate.loops.cast import Cast
 from fairgate.loops.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
+from fairgate.loops.pure import is_pure, pure
 from fairgate.origin import Origin
 from fairgate.policy import Policy
 from fairgate.problem import Assessment, Problem, is_feasible, violation
@@ -114,10 +114,9 @@ def simulate(
     (Run(german: 2 replicates × 50 rounds, 2 groups), (2, 50, 2))
     """
     given = OwnTask(task) if isinstance(task, Task) else task
-    learner = learners.checked(learner) if is_pure(learner) else as_learner(learner)
-    if isinstance(learner, configured.Learner):
-        check_level(learner, given.problem)
-    varying = common_replicates({"the task": given.replicates, "the learner": getattr(learner, "replicates", None)})
+    learner = as_learner(learner)
+    check_level(learner, given.problem)
+    varying = common_replicates({"the task": given.replicates, "the learner": learner.replicates})
     loops = loops_asked(seeds, varying)
     whole_number("rounds", rounds, 1)
     whole_number("batch", batch, 1)
@@ -127,7 +126,7 @@ def simulate(
     if chosen == "jax" and find_spec("jax") is None:
         raise InputError("library 'jax' needs JAX, which is not installed: pip install 'fairgate[sim]'")
     settings = {
-        "task": given.describe(), "learner": described(learner), "rounds": rounds, "seeds": loops, "seed": seed,
+        "task": given.describe(), "learner": learner.describe(), "rounds": rounds, "seeds": loops, "seed": seed,
         "batch": batch, "coupling": "common", "library": chosen,
     }  # fmt: skip
     last, whole = kept_tail(rounds, tail, keep), keep == "run"
@@ -142,9 +141,9 @@ def simulate(
         figures = {name: np.concatenate([each[name] for each in gathered]) for name in gathered[0]}
         return Summary(figures, {**settings, "tail": last})
     cast = Cast.of(
-        [(_task(given.rows(row)), learners.pure(rows_of(learner, row))) for row in range(varying)]
+        [(_task(given.rows(row)), pure(learner.rows(row), given.setting, row)) for row in range(varying)]
         if varying
-        else [(_task(given), learners.pure(learner))]
+        else [(_task(given), pure(learner, given.setting))]
     )
     player = _compiled if chosen == "jax" else _plain
     found = player(
@@ -162,9 +161,9 @@ class OwnTask:
 
     replicates = None
 
-    def __init__(self, pure: Task) -> None:
-        self.pure, self.problem, self.environment = pure, pure.setting.problem, pure.environment
-        self.setting = setting.Setting(self.problem, np.asarray(pure.setting.grid), pure.setting.groups)
+    def __init__(self, task: Task) -> None:
+        self.pure, self.problem, self.environment = task, task.setting.problem, task.environment
+        self.setting = setting.Setting(self.problem, np.asarray(task.setting.grid), task.setting.groups)
         self.thresholds = self.setting.thresholds
 
     def describe(self) -> dict[str, Any]:
@@ -197,12 +196,12 @@ def _task(task: tasks.Task | OwnTask) -> Task:
 
 def _pure_learner(learner: Any, task: tasks.Task | OwnTask) -> Any:
     """Return the pure form of a learner, or None if it lacks one that handles the late labels of the task."""
-    if not learners.is_pure(learner):
+    if not is_pure(learner):
         return None
-    found = learners.pure(learner)
+    found = pure(learner, task.setting)
     if _delay(task) is None or getattr(found, "learns_late", False):
         return found
-    if not hasattr(learner, "start"):
+    if isinstance(learner, OneLoop):
         raise InputError(f"learner {learner!r} must have learns_late = True to learn from labels that arrive late")
     return None
 
