@@ -152,8 +152,8 @@ class SafeSearch:
         memory = taught(feedback, memory, seen)
         stretch = xp.clip(age // xp.uint32(STRETCH), 1, STRETCH)
         due = age % stretch == 0
-        found: Memory = when(due, lambda: self.planned(setting, memory, age, stretch), lambda: memory)
-        return found
+        planned: Memory = when(due, lambda: self.planned(setting, memory, age, stretch), lambda: memory)
+        return taught(feedback, memory, planned)
 
     def planned(self, setting: Setting, memory: Memory, age: Array, stretch: Array) -> Memory:
         """Return the memory with the policy of the next stretch."""
