@@ -137,5 +137,5 @@ def __getattr__(name: str) -> Any:
     if name == "run_worlds":
         return import_module("fairgate.bench").run_worlds
     if name == "normalised_reward":
-        return import_module("fairgate.bench.share").share_of_run
+        return import_module("fairgate.bench.share").normalised_reward
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,8 +15,9 @@ from fairgate.core.setting import Task as PureTask
 from fairgate.engines import Processes
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner
-from fairgate.learners.base import AnyPure, as_learner, check_level
+from fairgate.learners.base import AnyPure, check_level
 from fairgate.learners.one_loop import OneLoop
+from fairgate.learners.own import as_learner
 from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
 from fairgate.run import Run
@@ -169,7 +170,7 @@ def simulate(
         if progress is not None:
             progress(rounds * found.settings["seeds"])
         return found
-    assert isinstance(task, Task)  # one in pure form has a library
+    assert isinstance(task, Task)  # one in pure form was played above
     for name in record:
         if name not in RECORDS:
             raise unknown_name("record", name, RECORDS)

@@ -15,7 +15,8 @@ import numpy as np
 
 from fairgate.block import BLOCK, Block, Kept, empty_run
 from fairgate.learners import Learner
-from fairgate.learners.base import Plain, check_level
+from fairgate.learners.base import check_level
+from fairgate.learners.own import Own
 from fairgate.loop import Loop
 from fairgate.nature import COMMON, Nature, NotByRowError
 from fairgate.origin import Origin
@@ -37,7 +38,7 @@ def can_join(task: Task, learner: Learner[Any], size: Size) -> bool:
     """
     environment = task.environment
     at_once = environment.label_arrival == 1.0 and environment.label_loss == 0.0
-    plain = learner.level == "bandit" and learner.policies == "threshold" and not isinstance(learner, Plain)
+    plain = learner.level == "bandit" and learner.policies == "threshold" and not isinstance(learner, Own)
     fits = size.seeds <= BLOCK and size.batch <= COMMON and learner.replicates is None
     return at_once and plain and fits and type(learner).__module__.startswith("fairgate.")
 

@@ -119,16 +119,22 @@ def test_a_gate_that_is_rarely_asked_is_paused_in_the_end(gate: Gate, clock: Clo
     assert gate.status().mode.mode == "hold"
 
 
-def test_a_log_of_the_first_rule_keeps_it_until_its_gate_goes_on(
-    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def gate_of_the_first_rule(folder: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """Return a gate that counts time by the first rule, after five days."""
     monkeypatch.setattr(making, "RULES", {**making.RULES, "clock": 1})
     spec = make_spec(guards={"pause_if_quiet_days": QUIET, "pause_if_broken": False}, label_due_days=DUE)
-    old = Gate(str(tmp_path / "gate.db"), "credit", spec=spec, clock=clock)
+    old = Gate(str(folder / "gate.db"), "credit", spec=spec, clock=clock)
     day(old, 0, labelled=True)
     for number in range(1, 5):
         clock.move(days=1)
         day(old, number)
+    return old
+
+
+def test_a_log_of_the_first_rule_keeps_it_until_its_gate_goes_on(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = gate_of_the_first_rule(tmp_path, clock, monkeypatch)
     assert set(old.snapshot()["clock"]) == {"at", "most", "now", "told", "rounds"}
     before = Gate(str(tmp_path / "gate.db"), "credit", clock=clock)
     old.shut()
@@ -150,13 +156,7 @@ def test_a_log_of_the_first_rule_keeps_it_until_its_gate_goes_on(
 def test_a_log_of_the_first_rule_is_audited_by_it(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "RULES", {**making.RULES, "clock": 1})
-    spec = make_spec(guards={"pause_if_quiet_days": QUIET, "pause_if_broken": False}, label_due_days=DUE)
-    old = Gate(str(tmp_path / "gate.db"), "credit", spec=spec, clock=clock)
-    day(old, 0, labelled=True)
-    for number in range(1, 5):
-        clock.move(days=1)
-        day(old, number)
+    old = gate_of_the_first_rule(tmp_path, clock, monkeypatch)
     clock.move(days=365)
     day(old, 5)
     assert old.status().mode.mode == "hold"  # as that rule had it

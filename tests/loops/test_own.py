@@ -18,6 +18,7 @@ from fairgate.counts import Counts
 from fairgate.learners import as_learner
 from fairgate.learners.checks import check_learner
 from fairgate.random import Draws
+from fairgate.together import can_join
 from tests.command import fairgate_here
 
 
@@ -117,3 +118,14 @@ def test_the_command_line_takes_a_pure_learner_by_its_place(tmp_path: Path) -> N
     done = fairgate_here("run", "interior", place, "--rounds", "8", "--seeds", "2", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["learners"][place]["settings"] == {"kind": "Careful", "step": 0.2}
+
+
+def test_a_pure_learner_of_counts_is_not_driven_by_hand_where_labels_are_late() -> None:
+    """Its labels belong to policies of the past, which only the core passes on."""
+    task, learner = fg.load_task("label-delay"), as_learner(Careful())
+    state = learner.start(task.setting, 1, np.random.default_rng(0))
+    policy = learner.propose(state)
+    feedback = task.problem.reveal(task.environment.cells(task.environment.start(1), policy), arrivals=[])
+    with pytest.raises(fg.InputError, match="where labels are late, only simulate can play it"):
+        learner.observe(state, policy, feedback)
+    assert not can_join(fg.load_task("interior"), learner, fg.bench.Size())

@@ -73,8 +73,8 @@ def share_of(worth: Array, none: Array, best: Array) -> Array:
     return np.asarray(np.divide(earned, could, out=np.full(len(earned), np.nan), where=could > NOTHING * best.shape[1]))
 
 
-def share_of_run(run: Run, task: Task) -> Array:
-    """Return the normalised reward of each replicate of a run, (R,); ``fg.normalised_reward`` is the same function.
+def normalised_reward(run: Run, task: Task) -> Array:
+    """Return the normalised reward of each replicate of a run, (R,).
 
     It is the share of what the best fixed lottery earns beyond the best uniform one over the whole run, where a unit of
     violation costs :data:`PRICE`; NaN if either is unknown.

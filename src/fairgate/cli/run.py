@@ -16,7 +16,7 @@ from rich.table import Table
 
 import fairgate as fg
 from fairgate.amounts import amount
-from fairgate.bench.share import PRICE, share_of_run
+from fairgate.bench.share import PRICE, normalised_reward
 from fairgate.cli.options import AsJson, OwnTail, Rounds, Seed, Seeds, Workers, check_size
 from fairgate.errors import InputError, told
 from fairgate.estimates import Estimate
@@ -88,7 +88,7 @@ def run(
                 result = fg.simulate(chosen, each, rounds, seeds, **size)
             summaries[name] = result.summary(last)
             if world:
-                summaries[name]["share"] = Estimate.of(share_of_run(result, chosen))
+                summaries[name]["share"] = Estimate.of(normalised_reward(result, chosen))
             if out is not None:
                 result.save(out / f"{file_name(f'{chosen.name}-{name}'.replace(':', '-'))}.parquet")
     with _said(f"the oracle failed on {chosen.name}"):

@@ -1,6 +1,6 @@
 """Learners: propose thresholds, observe signals. One file an algorithm."""
 
-from fairgate.learners.base import AnyLearner, Learner, as_learner
+from fairgate.learners.base import AnyLearner, Learner
 from fairgate.learners.baselines.bayesian import Bayesian
 from fairgate.learners.baselines.best_lottery import BestLottery
 from fairgate.learners.baselines.conformal_tracker import ConformalTracker
@@ -22,6 +22,7 @@ from fairgate.learners.checks import check_learner
 from fairgate.learners.doubly_optimistic import DoublyOptimistic
 from fairgate.learners.mixture import Mixture
 from fairgate.learners.ofs import OFS
+from fairgate.learners.own import as_learner
 from fairgate.learners.per_group import PerGroup
 from fairgate.learners.registry import LEARNERS, load_learner, recommended
 from fairgate.learners.safe_forecast import SafeForecast

@@ -8,19 +8,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as brief
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.counts import across_groups
-from fairgate.errors import InputError, unknown_name
+from fairgate.errors import InputError
 from fairgate.learners.state import State, decode, encode, keep_rows
 from fairgate.policy import Policy, as_policy
-from fairgate.problem import LEVELS, Credit, Feedback, Problem
+from fairgate.problem import Credit, Feedback, Problem
 from fairgate.reading import check_depth, told
 from fairgate.setting import Setting
-from fairgate.settings import Array, Settings, described
+from fairgate.settings import Array, Settings
 
 S = TypeVar("S", bound=State)
 
@@ -29,7 +29,7 @@ FEW = 10_000
 
 
 class AnyLearner(Protocol):
-    """The least a learner must have; a user's own need not inherit from anything. See :func:`as_learner`."""
+    """The least a learner must have; a user's own need not inherit from anything. See :mod:`fairgate.learners.own`."""
 
     def start(self, setting: Setting, replicates: int, rng: np.random.Generator) -> Any:
         """Return a fresh state."""
@@ -192,86 +192,6 @@ class Learner(Settings, ABC, Generic[S]):
             loaded: S = decode(saved["state"], fresh)
             loaded.pending = {int(key): value for key, value in loaded.pending.items()}
             return loaded
-
-
-@dataclass
-class PlainState(State):
-    """The state of a learner that keeps its own."""
-
-    own: Any
-
-
-@dataclass(frozen=True, repr=False)
-class Plain(Learner[PlainState]):
-    """A user's learner that has only ``start``, ``propose`` and ``observe``; made by :func:`as_learner`.
-
-    It gets a stable name, checks, save and load. Its class may declare ``level``, ``traces``, ``blind`` and
-    ``recommend``; those that it does not are as in :class:`Learner`.
-    """
-
-    own: AnyLearner
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for part in ("start", "propose", "observe"):
-            if not callable(getattr(self.own, part, None)):
-                raise InputError(f"{self.name} must have the methods start, propose and observe, it has no {part}")
-        for name in ("level", "traces", "policies", "searched", "blind"):
-            object.__setattr__(self, name, getattr(self.own, name, getattr(Learner, name)))
-        if self.level not in LEVELS:
-            raise unknown_name(f"level of {self.name}", self.level, LEVELS)
-
-    @property
-    def name(self) -> str:
-        """Name of its class."""
-        return type(self.own).__name__
-
-    def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value}" for name, value in self.describe().items() if name != "kind")
-        return f"{self.name}({settings})"
-
-    def describe(self) -> dict[str, Any]:
-        """Return its class and attributes, without addresses of memory."""
-        return described(self.own)
-
-    def remember(self, setting: Setting, common: Mapping[str, Any]) -> PlainState:
-        """Ask the learner for its own state."""
-        return PlainState(**common, own=self.own.start(setting, common["replicates"], common["rng"]))
-
-    def propose(self, state: PlainState) -> Policy:
-        """Ask the learner."""
-        return as_policy(self.own.propose(state.own))
-
-    def learn(self, state: PlainState, played: Policy, feedback: Feedback) -> None:
-        """Tell the learner."""
-        self.own.observe(state.own, played, feedback)
-
-    def trace(self, state: PlainState, name: str) -> Array:
-        """Return a field of the learner's own state."""
-        return np.asarray(getattr(state.own, name))
-
-    def recommend(self, state: PlainState) -> Policy | None:
-        """Ask the learner, if it recommends anything."""
-        own: Any = self.own
-        return as_policy(own.recommend(state.own)) if callable(getattr(own, "recommend", None)) else None
-
-
-def is_pure(learner: Any) -> bool:
-    """Return whether a learner is written for one loop, as :mod:`fairgate.core` describes, and not for arrays."""
-    return hasattr(learner, "init") and not hasattr(learner, "start")
-
-
-def as_learner(learner: AnyLearner | AnyPure) -> Learner[Any]:
-    """Return a learner with everything a :class:`Learner` has: itself, or a user's own in one that adds the rest."""
-    if isinstance(learner, type):
-        raise InputError(f"learner must be an object such as {learner.__name__}(), got the class {learner.__name__}")
-    if isinstance(learner, Learner):
-        return learner
-    if is_pure(learner):
-        from fairgate.learners.one_loop import OwnRule
-
-        return OwnRule(cast(AnyPure, learner))
-    return Plain(cast(AnyLearner, learner))
 
 
 def check_level(learner: Learner[Any], problem: Problem) -> None:

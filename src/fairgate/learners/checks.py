@@ -10,7 +10,8 @@ import numpy as np
 from fairgate.constraints import Constraint, DemographicParity, ServiceRate
 from fairgate.environments import GaussianScores
 from fairgate.errors import InputError
-from fairgate.learners.base import AnyLearner, AnyPure, Learner, as_learner
+from fairgate.learners.base import AnyLearner, AnyPure, Learner
+from fairgate.learners.own import as_learner
 from fairgate.learners.state import encode
 from fairgate.loop import Loop
 from fairgate.nature import Nature

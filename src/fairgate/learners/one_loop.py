@@ -12,17 +12,14 @@ import numpy as np
 from fairgate.arrays import as_arrays
 from fairgate.core.policy import Policy as Rule
 from fairgate.core.setting import Setting as Core
-from fairgate.errors import InputError, unknown_name
-from fairgate.learners.base import AnyPure, Learner
+from fairgate.errors import InputError
+from fairgate.learners.base import Learner
 from fairgate.learners.state import State
 from fairgate.policy import Policy, as_policy
-from fairgate.problem import LEVELS, Credit, Feedback, Observation, Problem, Utility
+from fairgate.problem import Credit, Feedback, Observation
 from fairgate.random import Draws
 from fairgate.setting import Setting
-from fairgate.settings import Array, described
-
-SMALL = Core(Problem(Utility(1.0)), np.array([0.0, 1.0]), 2)
-"""A setting in which a learner is asked for the names of its traces."""
+from fairgate.settings import Array
 
 
 @dataclass
@@ -63,7 +60,14 @@ class OneLoop(Learner[LoopsState]):
         state.rounds += bool(feedback.observation.people.any())
 
     def learn(self, state: LoopsState, played: Policy, feedback: Feedback) -> None:
-        """Let each loop observe its part of the round."""
+        """Let each loop observe its part of the round.
+
+        Labels that arrive late are known by score bin; a learner of counts would need the policies that they belong to.
+        """
+        if self.level == "bandit" and feedback.credits is not None:
+            raise InputError(
+                f"{self!r} is in pure form and sees counts only: where labels are late, only simulate can play it"
+            )
         state.memories = [
             rule.observe(own, memory, draws, one_policy(played, loop), one_feedback(feedback, loop))
             for loop, (rule, own, draws, memory) in enumerate(self._each(state))
@@ -96,50 +100,6 @@ class OneLoop(Learner[LoopsState]):
             )
             for loop, memory in enumerate(state.memories)
         ]
-
-
-@dataclass(frozen=True, repr=False)
-class OwnRule(OneLoop):
-    """A user's learner in pure form; made by :func:`~fairgate.learners.as_learner`.
-
-    It has a name, checks, save and load. Its class must declare ``level``; ``traces`` and ``recommend`` are optional.
-    """
-
-    own: AnyPure
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        own: Any = self.own
-        for part in ("init", "propose", "observe"):
-            if not callable(getattr(own, part, None)):
-                raise InputError(f"{self.name} must have the methods init, propose and observe, it has no {part}")
-        if getattr(own, "level", None) not in LEVELS:
-            raise unknown_name(f"level of {self.name}", getattr(own, "level", None), LEVELS)
-        for name in ("level", "policies", "searched", "blind"):
-            object.__setattr__(self, name, getattr(own, name, getattr(Learner, name)))
-        if hasattr(own, "traces"):
-            object.__setattr__(self, "traces", tuple(own.traces(own.init(SMALL))))
-
-    @property
-    def name(self) -> str:
-        """Name of its class."""
-        return type(self.own).__name__
-
-    def __repr__(self) -> str:
-        settings = ", ".join(f"{name}={value}" for name, value in self.describe().items() if name != "kind")
-        return f"{self.name}({settings})"
-
-    def describe(self) -> dict[str, Any]:
-        """Return its class and attributes, without addresses of memory."""
-        return described(self.own)
-
-    def rule(self, setting: Setting, replicate: int = 0) -> Any:
-        """Return the learner itself."""
-        return self.own
-
-    def recommend(self, state: LoopsState) -> Policy | None:
-        """Return the policy that each loop recommends, if the learner recommends any."""
-        return super().recommend(state) if hasattr(self.own, "recommend") else None
 
 
 def core_setting(setting: Setting, loop: int) -> Core:

@@ -20,8 +20,9 @@ from fairgate.core.loop import Round, State, begin, play
 from fairgate.core.setting import Setting, Task
 from fairgate.counts import Counts
 from fairgate.errors import InputError
-from fairgate.learners.base import as_learner, check_level
+from fairgate.learners.base import check_level
 from fairgate.learners.one_loop import OneLoop
+from fairgate.learners.own import as_learner
 from fairgate.loops.cast import Cast
 from fairgate.loops.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
 from fairgate.loops.pure import is_pure, pure

@@ -13,7 +13,7 @@ import numpy as np
 from fairgate.constraints import Constraint
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import Learner
-from fairgate.learners.base import Plain
+from fairgate.learners.own import Own
 from fairgate.learners.scalar import Scalar
 from fairgate.problem import Problem
 from fairgate.settings import Settings
@@ -240,6 +240,6 @@ def _changed(settings: Any, owner: str, values: Values) -> Any:
 
 def _inner(settings: Any) -> str | None:
     """Return where what adapts one's own learner or constraint has it."""
-    if isinstance(settings, Plain):
+    if isinstance(settings, Own):
         return "own"
     return "inner" if isinstance(settings, Constraint) and hasattr(settings, "inner") else None

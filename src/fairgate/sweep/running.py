@@ -19,7 +19,7 @@ from fairgate.amounts import part
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import AnyLearner, Learner
-from fairgate.learners.base import as_learner
+from fairgate.learners.own import as_learner
 from fairgate.origin import versions
 from fairgate.places import find_learner, find_task
 from fairgate.reading import told

@@ -9,6 +9,7 @@ from typing import Any
 from fairgate.advice.aims import strength_name
 from fairgate.advice.backtest import CHANCE
 from fairgate.advice.money import Money
+from fairgate.advice.recommendation import written
 from fairgate.advice.requirements import Requirement, verdict
 
 STATUS = {
@@ -83,7 +84,7 @@ def chance(probability: float | None) -> str:
     >>> [chance(each) for each in (0.9, 0.999, None)]
     ['90%', '99.9%', '']
     """
-    return "" if probability is None else f"{100.0 * probability:.4g}%"
+    return "" if probability is None else written(probability)
 
 
 def test_level(made: Document) -> str:

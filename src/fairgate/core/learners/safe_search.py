@@ -140,15 +140,9 @@ class SafeSearch:
         """Learn from the round; make a plan at the end of a stretch."""
         xp, (scores, labels) = namespace(setting.grid), feedback.observation.binned
         age = draws.round[0] + xp.uint32(1)
-        seen = replace(
-            memory,
-            windows=memory.windows.with_batch(scores),
-            curve=memory.curve.with_labels(labels),
-            people=memory.people + scores.sum(),
-            labels=memory.labels + labels.sum(),
-        )
-        memory = either(labels.sum() > 0, replace(memory, curve=seen.curve, labels=seen.labels), memory)
-        seen = replace(seen, curve=memory.curve, labels=memory.labels)
+        told = replace(memory, curve=memory.curve.with_labels(labels), labels=memory.labels + labels.sum())
+        memory = either(labels.sum() > 0, told, memory)
+        seen = replace(memory, windows=memory.windows.with_batch(scores), people=memory.people + scores.sum())
         memory = taught(feedback, memory, seen)
         stretch = xp.clip(age // xp.uint32(STRETCH), 1, STRETCH)
         due = age % stretch == 0
@@ -163,8 +157,7 @@ class SafeSearch:
         rounds = xp.astype(age, setting.grid.dtype)
         known = (memory.people >= ENOUGH_PEOPLE) & (memory.labels >= ENOUGH_LABELS)
         opening = memory.opening & ~known & (rounds < LONGEST)
-        current = Rules(memory.rule.low[None], memory.rule.high[None], memory.rule.weight[None])
-        now = search.best_of(problem, prospects, current, ERRORS)
+        now = search.best_of(problem, prospects, memory.rule.alone(), ERRORS)
         broad = (age // xp.asarray(stretch)) % BROAD == 0
         reach = self.reach(setting, memory.rule, now.excess <= 0.0)
         candidates = reach(self.candidates(setting, prospects, memory.rule))
@@ -201,10 +194,9 @@ class SafeSearch:
         return search.thresholds(arms)
 
     def candidates(self, setting: Setting, prospects: Prospects, rule: Rules) -> Rules:
-        """Return the policies of a broad search: all of these, uniform lotteries if allowed, and the current policy."""
-        others = [search.uniform(len(setting.grid))] if self.lottery else []
-        current = Rules(rule.low[None], rule.high[None], rule.weight[None])
-        return search.joined(self.every(setting, prospects), *others, current)
+        """Return the policies of a broad search: `every`, uniform lotteries if allowed, and the current policy."""
+        others = [search.uniform(len(setting.grid))] if self.lottery and self.policies != "lottery" else []
+        return search.joined(self.every(setting, prospects), *others, rule.alone())
 
     def refined(self, setting: Setting, prospects: Prospects, start: Rules, reach: Reach) -> search.Found:
         """Return the best policy that small changes lead to."""

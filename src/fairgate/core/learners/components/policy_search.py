@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fairgate.arrays import Array, namespace
-from fairgate.core.learners.components.prospects import Prospects, Rules, Worth
+from fairgate.core.learners.components.prospects import Prospects, Rules
 from fairgate.core.learners.components.schedule import repeated
+from fairgate.core.learners.components.uniform import PROBABILITIES
 from fairgate.problem import Problem
 
 PLACES = 11
@@ -18,8 +19,11 @@ PLACES = 11
 WEIGHTS = np.linspace(0.05, 0.95, 10)
 """Weights of these pairs."""
 
-PROBABILITIES = np.linspace(0.02, 0.98, 25)
-"""Acceptance probabilities of uniform lotteries."""
+UNIFORM = PROBABILITIES[::2]
+"""Acceptance probabilities of uniform lotteries that are tried."""
+
+UNSAFE = 1e6
+"""Price of an unsafe policy, above any reward."""
 
 RATES = np.linspace(0.02, 0.98, 33)
 """Acceptance rates that all groups are given in a broad search for a threshold per group."""
@@ -45,23 +49,13 @@ class Found(NamedTuple):
     excess: Array
 
 
-def judge(problem: Problem, prospects: Prospects, rules: Rules, errors: float) -> tuple[Array, Array, Worth]:
-    """Return the value and the excess of each policy, (C,), and their worth.
-
-    The value of a safe policy is its reward; any unsafe one is worth less than any safe one.
-    """
-    xp = namespace(prospects.positives)
-    worth = prospects.worth(problem, rules, errors)
+def best_of(problem: Problem, prospects: Prospects, rules: Rules, errors: float) -> Found:
+    """Return the policy of the highest reward among the safe ones; if none is safe, the one that breaks least."""
+    xp, worth = namespace(prospects.positives), prospects.worth(problem, rules, errors)
     beyond = worth.residuals + worth.margins
     excess = beyond.max(axis=0) if len(beyond) else xp.full_like(worth.reward, -1.0)
     broken = xp.maximum(beyond, 0.0).sum(axis=0)
-    return xp.where(excess <= 0.0, worth.reward, -1e6 * (1.0 + broken)), excess, worth
-
-
-def best_of(problem: Problem, prospects: Prospects, rules: Rules, errors: float) -> Found:
-    """Return the best of some policies."""
-    value, excess, worth = judge(problem, prospects, rules, errors)
-    best = value.argmax()
+    best = xp.where(excess <= 0.0, worth.reward, -UNSAFE * (1.0 + broken)).argmax()
     return Found(rules.at(best), worth.reward[best], excess[best])
 
 
@@ -93,8 +87,8 @@ def thresholds(arms: int) -> Rules:
 
 def uniform(arms: int) -> Rules:
     """Return uniform lotteries."""
-    places = np.zeros((len(PROBABILITIES), 1), dtype=int)
-    return Rules(places, places + arms + 1, PROBABILITIES)
+    places = np.zeros((len(UNIFORM), 1), dtype=int)
+    return Rules(places, places + arms + 1, UNIFORM)
 
 
 def pairs(arms: int) -> Rules:

@@ -37,6 +37,10 @@ class Rules:
         """Return the rule at a place of the first axis."""
         return Rules(self.low[place], self.high[place], self.weight[place])
 
+    def alone(self) -> Rules:
+        """Return a single rule as a set of one."""
+        return Rules(self.low[None], self.high[None], self.weight[None])
+
     def policy(self, grid: Array) -> Policy:
         """Return a single rule as a policy."""
         xp = namespace(grid)
