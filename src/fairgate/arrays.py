@@ -145,6 +145,11 @@ def record(cls: type[T]) -> type[T]:
     return made
 
 
+def is_record(thing: Any) -> bool:
+    """Return whether the class of something is a :func:`record`."""
+    return type(thing) in _RECORDS
+
+
 def static(default: Any = dataclasses.MISSING) -> Any:
     """Return a field of a record that is part of the compiled program."""
     return dataclasses.field(default=default, metadata={"static": True})

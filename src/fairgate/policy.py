@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from fairgate.errors import InputError
 from fairgate.settings import Array, Index
 
+CLASSES = ("threshold", "lottery", "per-group")
+"""Classes of policies: one threshold for all groups, lotteries of these, a threshold per group."""
+
 
 class Policy(NamedTuple):
     """Whom to accept: threshold m of each group is used with its weight, drawn for each person.

@@ -111,6 +111,7 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
         "status": "sure",
         "sure": 0.9,
         "test_level": 0.07,
+        "misses": {},
         "bolder": {"rule": "score ≥ 0.41", "reward": 0.05, "test_level": 0.29},
         "price": 0.0125,
         "cost_of_surety": 0.125,
@@ -130,10 +131,10 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
     page, before = words(render(more)), words(render(report))
     for text in (
         "sure : meets every requirement with probability at least 90%",
-        "Passes the test of all requirements at level 7% 10% asked for",
+        "Test of all requirements passes at level 7% 10% asked for",
         "Cost of being sure, per person 1.50 EUR 12.5% of the best reward",
         "Where labels do not tell score ≥ 0.2 In all −72,000 to 36,000 EUR",
-        "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Passes the test at level 29%",
+        "Bolder score ≥ 0.41 In all 18,000 EUR Per person 6.00 EUR Test passes at level 29%",
         "The nearest of all.",
         "−90,000 to 45,000 EUR",
         "History tells 0.3.",
@@ -146,7 +147,7 @@ def test_figures_that_are_added_later_are_shown_and_absent_ones_are_left_out(rep
     assert "None" not in page
     told = pdf_words(more)
     assert told["backtest"][1][0][-2:] == ["12.00 to 24.00 EUR", "broken"]
-    assert ["Passes its test at level", "7%", "10% asked for"] in [list(each) for each in told["facts"]]
+    assert ["Test of requirements", "passes at level 7%", "10% asked for"] in [list(each) for each in told["facts"]]
     lean = deepcopy(report)
     del lean["change"]
     for name in ("options", "text"):

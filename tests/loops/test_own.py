@@ -95,6 +95,15 @@ def test_a_pure_learner_that_lacks_something_is_refused_in_a_sentence() -> None:
     with pytest.raises(fg.InputError, match=r"Unfinished must have the methods .*, it has no propose"):
         fg.simulate(OWN, Unfinished(), rounds=4)  # type: ignore[call-overload]
 
+    class Bare:
+        step = 0.25
+        level = "bandit"
+        init, propose, observe = Careful.init, Careful.propose, Careful.observe
+
+    assert fg.simulate("german", Bare(), rounds=2, seeds=1).settings["library"] == "numpy"
+    with pytest.raises(fg.InputError, match="library 'jax' needs a record, which Bare is not: write @record"):
+        fg.simulate("german", Bare(), rounds=2, seeds=1, library="jax")
+
 
 def test_a_run_of_a_pure_learner_is_kept_cut_and_made_again(tmp_path: Path) -> None:
     run = fg.simulate("german", Careful(0.2), rounds=6, seeds=3, library="numpy")

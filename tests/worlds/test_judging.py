@@ -282,6 +282,19 @@ def test_a_learner_of_lotteries_cannot_be_ranked_among_those_of_one_threshold(tm
     assert (rows["smuggler"].among, rows["repeated-retraining"].among) == ("lottery", "threshold")
 
 
+@pytest.mark.parametrize("name", ["repeated-retraining", "ofs:c=0.1"])
+def test_nobody_takes_the_place_of_a_baseline_by_its_name(name: str, tmp_path: Path) -> None:
+    with pytest.raises(fg.InputError, match=f"learner '{name}' must have a name that no built-in learner has"):
+        run_worlds(tmp_path, range(2), ["random"], own={name: Kept(Policy.uniform([0.5], 2))}, rounds=5)
+
+
+def test_a_class_of_policies_that_there_is_not_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    strange = Kept(Policy.uniform([0.5], 2))
+    strange.policies = "weird"
+    with pytest.raises(fg.InputError, match="unknown policies of Kept 'weird'"):
+        run_worlds(tmp_path, range(2), ["random"], own={"mine": strange}, rounds=5)
+
+
 class Choosy(Kept):
     """Accepts everybody, and fails in the worlds of one cost."""
 

@@ -128,7 +128,7 @@ def recommend(
         rates=dict(zip(applicants.groups, counts.rates[cut].tolist(), strict=True)),
         residuals=residuals,
         misses={name: value for name, value in residuals.items() if value > ROUNDING},
-        test_level=choice.test_level,
+        test_level=choice.test_level if residuals else None,
         price=choice.price,
         cost_of_surety=choice.cost_of_surety,
         bolder=_bolder(applicants, choice, money, whole or applicants),
@@ -183,9 +183,11 @@ def _bolder(applicants: Applicants, choice: Choice, money: Money, whole: Applica
 def test_result(level: float | None) -> str:
     """Write the lowest level at which a test passes.
 
-    >>> test_result(0.27), test_result(None)
-    ('passes at level 27%', 'fails even at level 50%')
+    >>> test_result(0.27), test_result(None), test_result(0.0)
+    ('passes at level 27%', 'fails even at level 50%', 'passes at any level')
     """
+    if level == 0.0:
+        return "passes at any level"
     return f"fails even at level {written(1.0 - FLOOR)}" if level is None else f"passes at level {written(level)}"
 
 
@@ -295,8 +297,8 @@ def _promise(made: Recommendation, applicants: Applicants, aims: Aims, choice: C
     these = "on these people" if made.feedback == 0.0 else "in the long run, going by the table"
     return (
         f"It keeps every constraint {these}. A test that it does so for all whom they were drawn from "
-        f"{test_result(made.test_level)}; no threshold passes at the {written(1.0 - made.sure)} asked for (--sure "
-        f"{made.sure:.4g}). The level is the share of tables, at most, in which a rule that breaks a constraint "
+        f"{test_result(made.test_level)}; no threshold that accepts anybody passes at the {written(1.0 - made.sure)} "
+        f"asked for. The level is the share of tables, at most, in which a rule that breaks a constraint "
         "passes; it is not the probability that this rule breaks one. "
         f"{constraint.words[place].about} has the smallest margin; more people would help{few}."
     )

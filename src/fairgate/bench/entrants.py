@@ -13,6 +13,7 @@ from fairgate.bench.measures import TARGET
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners import LEARNERS, AnyLearner, Learner, as_learner, check_learner
 from fairgate.learners.checks import LearnerCheckError
+from fairgate.learners.registry import is_baseline
 from fairgate.places import find_learner, find_task, own_learner
 from fairgate.simulation import Size, simulate
 from fairgate.tasks import Task, presets
@@ -95,6 +96,8 @@ def checked_own(name: str, learner: AnyLearner, task: Task) -> Learner[Any]:
 
     A learner that raises something else is left to the benchmark, which says on which tasks it did.
     """
+    if name.partition(":")[0] in LEARNERS and (name in LEARNERS or is_baseline(name)):
+        raise InputError(f"learner {name!r} must have a name that no built-in learner has")
     try:
         made = as_learner(learner)
         if made is learner:

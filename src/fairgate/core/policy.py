@@ -24,6 +24,7 @@ class Policy:
     def at(cls, threshold: Array) -> Policy:
         """Return a policy with one threshold for all groups."""
         xp = namespace(threshold)
+        threshold = xp.asarray(threshold) * 1.0  # whole numbers are thresholds, too
         return cls(xp.reshape(threshold, (1, 1)), xp.ones((1,), dtype=threshold.dtype))
 
     @classmethod

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from fairgate.arrays import is_record
 from fairgate.core.setting import Setting as Core
 from fairgate.errors import InputError, unknown_name
 from fairgate.learners.base import AnyLearner, AnyPure, Learner
 from fairgate.learners.one_loop import LoopsState, OneLoop
 from fairgate.learners.state import State
-from fairgate.policy import Policy, as_policy
+from fairgate.policy import CLASSES, Policy, as_policy
 from fairgate.problem import LEVELS, Feedback, Problem, Utility
 from fairgate.setting import Setting
 from fairgate.settings import Array, described
@@ -47,6 +48,9 @@ class Own(Learner[S]):
             object.__setattr__(self, name, getattr(self.own, name, getattr(Learner, name)))
         if self.level not in LEVELS:
             raise unknown_name(f"level of {self.name}", self.level, LEVELS)
+        for name in ("policies", "searched"):
+            if getattr(self, name) not in CLASSES:
+                raise unknown_name(f"{name} of {self.name}", getattr(self, name), CLASSES)
 
     @property
     def name(self) -> str:
@@ -112,6 +116,11 @@ class OwnRule(Own[LoopsState], OneLoop):
         super().__post_init__()
         if hasattr(self.own, "traces"):
             object.__setattr__(self, "traces", tuple(self.own.traces(self.own.init(SMALL))))
+
+    @property
+    def compiles(self) -> bool:
+        """Whether JAX can compile it, for which its class must be a record."""
+        return is_record(self.own)
 
     def rule(self, setting: Setting, replicate: int = 0) -> Any:
         """Return the learner itself."""

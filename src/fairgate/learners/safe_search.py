@@ -14,13 +14,10 @@ from fairgate.learners.foresee_or_follow import ForeseeOrFollow
 from fairgate.learners.per_group import PerGroup
 from fairgate.learners.state import State
 from fairgate.learners.tracking.learner import Tracking
-from fairgate.policy import Policy
+from fairgate.policy import CLASSES, Policy
 from fairgate.problem import Credit, Feedback
 from fairgate.setting import Setting
 from fairgate.settings import Array
-
-CLASSES = ("threshold", "lottery", "per-group")
-"""Classes of policies that can be named."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from fairgate.counts import Counts
 from fairgate.errors import InputError
 from fairgate.learners.base import check_level
 from fairgate.learners.one_loop import OneLoop
-from fairgate.learners.own import as_learner
+from fairgate.learners.own import OwnRule, as_learner
 from fairgate.loops.cast import Cast
 from fairgate.loops.host import ArrayLearner, ArrayPeople, PureLearner, PurePeople, Stage, pieces
 from fairgate.loops.pure import is_pure, pure
@@ -121,11 +121,14 @@ def simulate(
     loops = loops_asked(seeds, varying)
     whole_number("rounds", rounds, 1)
     whole_number("batch", batch, 1)
-    chosen = library if library is not None else "jax" if find_spec("jax") else "numpy"
+    compiles = not isinstance(learner, OwnRule) or learner.compiles
+    chosen = library if library is not None else "jax" if find_spec("jax") and compiles else "numpy"
     if chosen not in LIBRARIES:
         raise InputError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if chosen == "jax" and find_spec("jax") is None:
         raise InputError("library 'jax' needs JAX, which is not installed: pip install 'fairgate[sim]'")
+    if chosen == "jax" and not compiles:
+        raise InputError(f"library 'jax' needs a record, which {learner.name} is not: write @record above its class")
     settings = {
         "task": given.describe(), "learner": learner.describe(), "rounds": rounds, "seeds": loops, "seed": seed,
         "batch": batch, "coupling": "common", "library": chosen,

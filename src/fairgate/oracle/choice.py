@@ -9,10 +9,8 @@ from fairgate.oracle.lottery import best_lottery
 from fairgate.oracle.per_group import best_per_group
 from fairgate.oracle.policies import PolicyOracle
 from fairgate.oracle.threshold import Oracle, best_threshold
+from fairgate.policy import CLASSES
 from fairgate.tasks import Task
-
-POLICIES = ("threshold", "lottery", "per-group")
-"""Classes of policies the best of which can be found."""
 
 
 @overload
@@ -69,8 +67,8 @@ def oracle(task: Task, policies: str = "threshold", *, refine: bool = True) -> O
         raise InputError(f"task must be a Task, such as fairgate.load_task('interior'), got {task!r}")
     if policies == "threshold":
         return best_threshold(task, refine=refine)
-    if policies not in POLICIES:
-        raise unknown_name("policies", policies, POLICIES)
+    if policies not in CLASSES:
+        raise unknown_name("policies", policies, CLASSES)
     threshold = best_threshold(task, refine=refine)
     if policies == "lottery":
         best, searched = best_lottery(task)

@@ -65,9 +65,9 @@ def words(document: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if gap:
         facts.append(("Gap", f"{gap['value']:.4f}", f"{gap['low']:.4f} to {gap['high']:.4f}"))
-    if head["test_level"]:
+    if head["test"]:
         asked = f"{head['level_asked']} asked for" if head["level_asked"] else ""
-        facts.append(("Passes its test at level", head["test_level"], asked))
+        facts.append(("Test of requirements", head["test"], asked))
     if head["bounds"]:
         facts.append(("If all missing labels were bad, or good", head["bounds"], ""))
     return {
@@ -108,8 +108,8 @@ def card_words(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return an option with its figures as lines."""
     in_all = "In all, estimated" if card["estimated"] else "In all"
     lines = [(in_all, card["total"]), ("Per person", card["person"])] if card["total"] else []
-    if card["test_level"]:
-        lines.append(("Passes the test at level", card["test_level"]))
+    if card["test"]:
+        lines.append(("Test", card["test"]))
     if len(card["rates"]) <= FEW:
         lines += [(name, percent(share)) for name, share in card["rates"]]
     if card["gap"] is not None:

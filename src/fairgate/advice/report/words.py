@@ -9,7 +9,7 @@ from typing import Any
 from fairgate.advice.aims import strength_name
 from fairgate.advice.backtest import CHANCE
 from fairgate.advice.money import Money
-from fairgate.advice.recommendation import written
+from fairgate.advice.recommendation import test_result, written
 from fairgate.advice.requirements import Requirement, verdict
 
 STATUS = {
@@ -87,18 +87,15 @@ def chance(probability: float | None) -> str:
     return "" if probability is None else written(probability)
 
 
-def test_level(made: Document) -> str:
-    """Write the lowest level at which a rule passes the test of all requirements; nothing of a rule without a test.
+def test_of(made: Document) -> str:
+    """Write what came of the test of all requirements; nothing of a rule without a test, or that breaks one here.
 
-    >>> [test_level(each) for each in ({"test_level": 0.27}, {"test_level": 0.0}, {"test_level": None}, {})]
-    ['27%', '0%, certain', 'none up to 50%', '']
+    >>> test_of({"test_level": 0.27}), test_of({"test_level": None})
+    ('passes at level 27%', 'fails even at level 50%')
+    >>> test_of({"test_level": None, "misses": {"gap": 0.1}})
+    ''
     """
-    if "test_level" not in made:
-        return ""
-    level = made["test_level"]
-    if level is None:
-        return "none up to 50%"
-    return chance(level) if level else "0%, certain"
+    return "" if "test_level" not in made or made.get("misses") else test_result(made["test_level"])
 
 
 def long_run(strength: float) -> str:
@@ -128,7 +125,7 @@ def headline(document: Document) -> dict[str, Any]:
         "style": style,
         "word": word,
         "status": words,
-        "test_level": test_level(advised) if document["constraints"] else "",
+        "test": test_of(advised) if document["constraints"] else "",
         "level_asked": chance(1.0 - advised["sure"]) if advised.get("sure") else "",
         "surety": money.per_person(advised["price"]) if advised.get("price") else "",
         "surety_share": percent(advised["cost_of_surety"]) if advised.get("cost_of_surety") else "",
@@ -185,7 +182,7 @@ def cards(document: Document) -> list[dict[str, Any]]:
     names = [row["called"] for row in by_key(document, "recommended")]
     nearest = advised["status"] == "infeasible"
     later, here = ("in the long run", "for the people as they are") if advised["feedback"] else ("", "")
-    levels = {} if document["constraints"] else {"test_level": ""}  # nothing is required that could be tested
+    levels = {} if document["constraints"] else {"test": ""}  # nothing is required that could be tested
     found = [
         card(money, "nearest" if nearest else "recommended", names, advised, rule=advised["rule"], text="")
         | {"style": badge(advised["status"], required=bool(document["constraints"]))[0], "basis": later}
@@ -223,7 +220,7 @@ def card(money: Money, kind: str, names: list[str], made: Document, **more: Any)
         "text": made.get("text", ""),
         "person": _between(money, hidden) if value is None else money.per_person(value),
         "total": _between(money, hidden, in_all=True) if value is None else money.in_all(value),
-        "test_level": test_level(made),
+        "test": test_of(made),
         "rates": list(zip(names, rates, strict=True)) if len(rates) == len(names) else [],
         "gap": max(known) - min(known) if len(known) > 1 else None,
         "basis": "",  # which people the figures are of, if options differ in that

@@ -16,7 +16,7 @@ import numpy as np
 from fairgate.bench.entrants import LEFT_OUT, checked_own
 from fairgate.bench.share import PRICE, PRICES
 from fairgate.bench.worlds.blocks import blocks_of, purpose, which
-from fairgate.bench.worlds.board import POLICIES, WorldBoard, rank
+from fairgate.bench.worlds.board import WorldBoard, rank
 from fairgate.bench.worlds.running import WorldMatrix, fill
 from fairgate.engines import open_engine
 from fairgate.errors import InputError, unknown_name
@@ -25,6 +25,7 @@ from fairgate.learners.registry import kind_of
 from fairgate.learners.warm import takes_history
 from fairgate.origin import versions
 from fairgate.places import find_learner, own_learner
+from fairgate.policy import CLASSES as POLICIES
 from fairgate.problem import LEVELS
 from fairgate.settings import whole_number
 from fairgate.store import Say, plain, prepare_folder, write_table, write_text

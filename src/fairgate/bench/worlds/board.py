@@ -22,13 +22,11 @@ from fairgate.bench.share import PRICE, PRICES
 from fairgate.bench.worlds.running import WorldMatrix
 from fairgate.estimates import Estimate
 from fairgate.learners.registry import is_baseline
+from fairgate.policy import CLASSES as POLICIES
 from fairgate.problem import LEVELS
 from fairgate.settings import Array
 from fairgate.statistics import holm, paired_t_test
 from fairgate.worlds.shapes import PAGE, SHAPES
-
-POLICIES = ("threshold", "lottery", "per-group")
-"""Classes of policies, each of which includes those before it."""
 
 CLASSES = {"threshold": "one threshold", "lottery": "lotteries", "per-group": "a threshold per group"}
 """What a class of policies is called in a table."""
